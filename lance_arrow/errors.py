@@ -1,0 +1,182 @@
+"""The error tree: every failure says who is to blame, what is wrong and where.
+
+All errors are a `LanceError` and also the built-in a caller would expect. `located()` adds what an inner layer
+could not know (file, column, page) as fields and as one note per layer; it never changes the type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class LanceError(Exception):
+    """Root of the tree.
+
+    Parameters
+    ----------
+    message
+        What is wrong, then what was expected; places are given by the keywords.
+    path, column, page, byte_range
+        Where: file path without credentials, dotted column path, page number in the column, and half-open
+        ``(start, stop)`` bytes of the file. Each may be unknown (None) and be filled in later by `located()`.
+    detail
+        Facts for programs (the offending value, a limit's name), not repeated in the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        column: str | None = None,
+        page: int | None = None,
+        byte_range: tuple[int, int] | None = None,
+        detail: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.column = column
+        self.page = page
+        self.byte_range = byte_range
+        self.detail = detail
+
+    def __str__(self) -> str:
+        where = []
+        if self.column is not None:
+            where.append(f"column {self.column!r}")
+        if self.page is not None:
+            where.append(f"page {self.page}")
+        if self.byte_range is not None:
+            where.append(f"bytes {self.byte_range[0]}..{self.byte_range[1]}")
+        if self.path is not None:
+            where.append(f"file {self.path!r}")
+        return f"{self.message} [{', '.join(where)}]" if where else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.__dict__.copy())
+
+
+def _rebuild(cls: type[LanceError], message: str, fields: dict[str, object]) -> LanceError:
+    error = cls(message)
+    error.__dict__.update(fields)
+    return error
+
+
+class CorruptFileError(LanceError, ValueError):
+    """The bytes contradict the format or themselves."""
+
+
+class CorruptPageError(CorruptFileError):
+    """A page contradicts its own description, after that description was accepted."""
+
+
+class CorruptManifestError(CorruptFileError):
+    """Table metadata contradicts the format or itself."""
+
+
+class MissingFileError(CorruptManifestError, FileNotFoundError):
+    """A file that the manifest names is absent."""
+
+
+class TruncatedReadError(LanceError, EOFError):
+    """A source returned fewer bytes than it promised."""
+
+
+class UnsupportedError(LanceError, NotImplementedError):
+    """Legal, but not readable or writable by this package."""
+
+
+class UnknownEncodingError(UnsupportedError):
+    """No plugin provides an encoding; a broken plugin that claims it is chained as the cause."""
+
+
+class UnsupportedFeatureFlagError(UnsupportedError):
+    """A manifest demands a feature unknown here: refused before any row is read."""
+
+
+class PluginError(LanceError):
+    """A plugin is at fault."""
+
+
+class PluginConflictError(PluginError):
+    """Two plugins provide one key and no preference decides."""
+
+
+class PluginContractError(PluginError):
+    """A plugin returned the wrong count, shape or size."""
+
+
+class PluginLoadError(PluginError):
+    """A plugin could not be imported, and somebody insists on it."""
+
+
+class ResourceLimitError(LanceError, MemoryError):
+    """A declared size is above `Limits`; the message names the limit and how to raise it."""
+
+
+class InvalidArgumentError(LanceError, ValueError):
+    """The caller's mistake, found at the edge."""
+
+
+class TableNotFoundError(LanceError, FileNotFoundError):
+    """There is no table at this place."""
+
+
+class VersionNotFoundError(LanceError, LookupError):
+    """The table has no such version, tag or branch."""
+
+
+class CommitConflictError(LanceError):
+    """Another commit came first.
+
+    Parameters
+    ----------
+    ours, theirs
+        The two transactions, printable.
+    retryable
+        Whether running the whole operation again may succeed.
+    """
+
+    def __init__(
+        self, message: str, *, ours: object = None, theirs: object = None, retryable: bool = False, path: str | None = None
+    ) -> None:
+        super().__init__(message, path=path)
+        self.ours = ours
+        self.theirs = theirs
+        self.retryable = retryable
+
+
+class InternalError(LanceError, AssertionError):
+    """An invariant of this package broke: always a bug."""
+
+
+@contextmanager
+def located(
+    *,
+    path: str | None = None,
+    column: str | None = None,
+    page: int | None = None,
+    byte_range: tuple[int, int] | None = None,
+    stage: str | None = None,
+) -> Iterator[None]:
+    """Fill in the place of a `LanceError` that passes by, and note the stage.
+
+    Only unknown fields are filled, so the innermost (most exact) place wins. The type never changes; errors that
+    are not ours pass untouched.
+    """
+    try:
+        yield
+    except LanceError as error:
+        if error.path is None:
+            error.path = path
+        if error.column is None:
+            error.column = column
+        if error.page is None:
+            error.page = page
+        if error.byte_range is None:
+            error.byte_range = byte_range
+        if stage is not None:
+            error.add_note(f"while {stage}")
+        raise

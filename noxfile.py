@@ -1,0 +1,90 @@
+"""Everything a contributor runs: `nox -s tests` is what must pass, the rest is named below.
+
+One wheel is built per state of the sources and installed into every session that needs the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["tests"]
+
+ROOT = Path(__file__).parent
+SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
+TEST_REQUIREMENTS = [
+    "hypothesis>=6.100",
+    "psutil>=5.9",
+    "pylance==14.0.2",
+    "pytest>=8",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
+]
+LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
+# Newer generated code refuses the protobuf 6 runtime that test peers pull in.
+PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*", "mypy-protobuf>=3.6,<4"]
+# Prefer this run's own extras, without Spark: its jars are 400 MB and no test here starts a JVM.
+TEST_EXTRAS = "cli,duckdb,polars,sql"
+
+
+def _source_digest() -> str:
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        path = ROOT / name
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+        for file in files:
+            if "__pycache__" in file.parts or file.suffix == ".pyc":
+                continue
+            digest.update(str(file.relative_to(ROOT)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _wheel(session: nox.Session) -> Path:
+    """Build the wheel of this source state once, in isolation, and return its path."""
+    folder = ROOT / ".nox" / "wheels" / _source_digest()
+    found = sorted(folder.glob("*.whl"))
+    if not found:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        session.run("python", "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+        found = sorted(folder.glob("*.whl"))
+    return found[0]
+
+
+def _install(session: nox.Session, extras: str, *requirements: str) -> None:
+    session.install(f"lance-arrow[{extras}] @ {_wheel(session).as_uri()}", *requirements)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run every test that must pass, then the lint and wire-message sessions."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "-m", "pip", "check", success_codes=[0, 1])
+    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4))]
+    session.chdir(ROOT / "tests")
+    session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *workers, *session.posargs)
+    if not session.posargs:
+        session.notify("lint")
+        session.notify("protos", ["--check"])
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format, style, types and the import contracts."""
+    _install(session, TEST_EXTRAS, *LINT_REQUIREMENTS)
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py")
+    session.run("lint-imports")
+
+
+@nox.session
+def protos(session: nox.Session) -> None:
+    """Regenerate lance_arrow/proto from protos/; with --check, fail when the result differs."""
+    session.install(*PROTO_REQUIREMENTS)
+    session.run("python", "protos/generate.py", *session.posargs)
