@@ -140,7 +140,13 @@ class CommitConflictError(LanceError):
     """
 
     def __init__(
-        self, message: str, *, ours: object = None, theirs: object = None, retryable: bool = False, path: str | None = None
+        self,
+        message: str,
+        *,
+        ours: object = None,
+        theirs: object = None,
+        retryable: bool = False,
+        path: str | None = None,
     ) -> None:
         super().__init__(message, path=path)
         self.ours = ours

@@ -1,1 +1,102 @@
-"""Empty room."""
+"""The agreement with plugins: the only package of ours, with `kernels`, `proto` and `errors`, that they import.
+
+In: descriptions (protobuf messages) and encoded bytes. Out: blocks of values and levels in memory that was given.
+`__all__` below is the compatibility promise. Open `codecs.py` first (one codec), then `layouts.py` (one page),
+`scopes.py` (what `bind` may ask for), `blocks.py` and `chunks.py` (what data looks like). `hookspecs.py` is how a plugin is found,
+`loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, anything of a higher room.
+"""
+
+from lance_arrow.spi.blocks import (
+    NO_BYTES,
+    Bitmap,
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    FixedWidth,
+    LayerKind,
+    Levels,
+    VariableWidth,
+    max_visible_def,
+)
+from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
+from lance_arrow.spi.codecs import (
+    BoundBufferScheme,
+    BoundChunkCodec,
+    BoundPerValueCodec,
+    BufferScheme,
+    CodecEncoder,
+    CodecFactory,
+    Encoded,
+)
+from lance_arrow.spi.hookspecs import hookimpl, hookspec
+from lance_arrow.spi.keys import COMPRESSIVE, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
+from lance_arrow.spi.layouts import (
+    BoundColumnEncoding,
+    BoundLayout,
+    BufferSlices,
+    ColumnEncodingFactory,
+    DictionaryItems,
+    FetchedSlices,
+    LayoutFactory,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    ZoneMapPlace,
+)
+from lance_arrow.spi.reports import ReadReport
+from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
+from lance_arrow.spi.scratch import Scratch, block_over, new_block
+
+__all__ = [
+    "COMPRESSIVE",
+    "NO_BYTES",
+    "PRIVATE_CODEC",
+    "BindScope",
+    "Bitmap",
+    "BlockShape",
+    "BlockSlice",
+    "BoundBufferScheme",
+    "BoundChunkCodec",
+    "BoundColumnEncoding",
+    "BoundLayout",
+    "BoundPerValueCodec",
+    "BufferRole",
+    "BufferScheme",
+    "BufferSlices",
+    "Bytes",
+    "ChunkBatch",
+    "CodecEncoder",
+    "CodecFactory",
+    "ColumnEncodingFactory",
+    "DecodeContext",
+    "DictionaryItems",
+    "EncodeScope",
+    "Encoded",
+    "EncodingKey",
+    "FetchedSlices",
+    "FixedSizeList",
+    "FixedWidth",
+    "LayerKind",
+    "LayoutFactory",
+    "LeafType",
+    "Levels",
+    "LoadedPage",
+    "NodeKind",
+    "PageFacts",
+    "PageIndex",
+    "PageReadPlan",
+    "ReadReport",
+    "RowRanges",
+    "Scratch",
+    "ValueBatch",
+    "VariableWidth",
+    "ZoneMapPlace",
+    "block_over",
+    "hookimpl",
+    "hookspec",
+    "max_visible_def",
+    "new_block",
+]

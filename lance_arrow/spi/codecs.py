@@ -1,0 +1,149 @@
+"""Protocols of compressive encodings (codecs): factory, bound decoders per context, encoder.
+
+A codec turns encoded bytes into a block of values. It knows nothing of files, pages, Arrow, threads or other codecs;
+children are bound by `BindScope.child`. `bind` runs once per distinct description; the bound object is immutable,
+shared by threads, and serves many chunks or values per call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from google.protobuf.message import Message
+
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
+from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
+from lance_arrow.spi.keys import DecodeContext, EncodingKey
+from lance_arrow.spi.scopes import BindScope, EncodeScope
+
+
+class BoundChunkCodec(Protocol):
+    """Decodes whole chunks (mini-block context) or opaque blocks (block context)."""
+
+    @property
+    def shape(self) -> BlockShape:
+        """What `decode` produces."""
+
+    @property
+    def num_buffers(self) -> int:
+        """How many buffers of each chunk it consumes; 1 in the block context."""
+
+    def measure(self, chunks: ChunkBatch) -> int:
+        """Return the exact bytes of variable-width data; 0 for other shapes.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves.
+        """
+
+    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
+        """Fill all of `out` (``chunks.num_values`` values), or raise.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves or the number of values asked for.
+        """
+
+
+class BoundPerValueCodec(Protocol):
+    """Decodes values that lie one by one (full-zip pages)."""
+
+    @property
+    def shape(self) -> BlockShape:
+        """What `decode` produces."""
+
+    @property
+    def value_bits(self) -> int | None:
+        """Bits per stored value (a multiple of 8), or None when each value carries its own length."""
+
+    def measure(self, values: ValueBatch) -> int:
+        """Return the exact bytes of variable-width data; 0 for other shapes."""
+
+    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
+        """Fill all of `out` (``values.num_values`` values), or raise `CorruptPageError`."""
+
+
+BoundCodec: TypeAlias = BoundChunkCodec | BoundPerValueCodec
+
+
+class CodecFactory(Protocol):
+    """What a plugin provides for one `oneof` case."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it reads."""
+
+    @property
+    def contexts(self) -> frozenset[DecodeContext]:
+        """Where it may occur; the binder refuses it elsewhere."""
+
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
+        """Validate the description and return the decoder.
+
+        Parameters
+        ----------
+        message
+            The case's own message (for private codecs: ``PrivateCodec``). It must not be kept.
+        context
+            Which protocol to return: BoundChunkCodec for MINI_BLOCK and BLOCK, BoundPerValueCodec for PER_VALUE.
+        scope
+            Binds children and schemes, knows limits and the leaf's type.
+
+        Raises
+        ------
+        CorruptFileError
+            The description contradicts itself (width 0, a child of the wrong shape).
+        UnsupportedError
+            It is legal but not readable here.
+        """
+
+
+class BoundBufferScheme(Protocol):
+    """General compression of single buffers, bound to its parameters."""
+
+    def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
+        """Return ``(n,) int64`` decompressed sizes of the frames ``data[starts[i] : starts[i] + sizes[i]]``.
+
+        The sizes are what the frames declare: the caller checks them against `Limits` before allocating.
+        """
+
+    def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
+        """Write frame i to ``out[out_starts[i] : out_starts[i + 1]]``, exactly full, or raise `CorruptPageError`."""
+
+
+class BufferScheme(Protocol):
+    """What a plugin provides for one buffer compression scheme. Source: BufferCompression.scheme."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """``("lance.encodings21.CompressionScheme", "LZ4")``: the enum's name and the value's name."""
+
+    def bind(self, message: Any, scope: BindScope) -> BoundBufferScheme:
+        """Validate ``BufferCompression`` and return the decompressor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What an encoder hands back: its description and its buffers, in the order its decoder reads them."""
+
+    description: Message
+    buffers: tuple[Bytes, ...]
+    chunk_value_counts: tuple[int, ...] = ()
+
+
+@runtime_checkable
+class CodecEncoder(Protocol):
+    """Optional writing half of a codec; a read-only plugin is a good plugin."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it writes."""
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Estimate the encoded size in bytes; None withdraws."""
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Encode all of `block`."""

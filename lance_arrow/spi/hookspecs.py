@@ -1,0 +1,47 @@
+"""All hooks: the markers, and each specification with when it is called and how often.
+
+Reading has no hook on the page, chunk or value path: the `provide` hooks fill a table once per `Runtime`, binding
+looks keys up in that table, and bound objects carry the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+    from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
+    from lance_arrow.spi.reports import ReadReport
+
+PROJECT = "lance_arrow"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def lance_provide_codecs() -> Iterable[CodecFactory]:  # type: ignore[empty-body]
+    """Provide codecs, one factory per `oneof` case. Called once per plugin when a `Runtime` is built."""
+
+
+@hookspec
+def lance_provide_layouts() -> Iterable[LayoutFactory]:  # type: ignore[empty-body]
+    """Provide page layouts. Called once per plugin when a `Runtime` is built."""
+
+
+@hookspec
+def lance_provide_buffer_schemes() -> Iterable[BufferScheme]:  # type: ignore[empty-body]
+    """Provide general compression schemes. Called once per plugin when a `Runtime` is built."""
+
+
+@hookspec
+def lance_provide_column_encodings() -> Iterable[ColumnEncodingFactory]:  # type: ignore[empty-body]
+    """Provide column wrappers (plain values, zone index, blob). Called once per plugin when a `Runtime` is built."""
+
+
+@hookspec
+def lance_read_finished(report: ReadReport) -> None:
+    """Look at the receipt of a finished read. Called once per read of a file or scan; results are ignored."""

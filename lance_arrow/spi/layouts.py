@@ -1,0 +1,193 @@
+"""Protocols of structural encodings (layouts): how the buffers of a page are arranged.
+
+A page is read in two rounds: `index_slices` names what a plan needs (chunk tables, row indices, dictionaries),
+`plan` turns selected rows into byte ranges. Layouts never touch a source: they name slices of page buffers and get
+bytes. Then `load` opens the bytes (levels are known afterwards, values are measured), the caller allocates one
+destination for many pages, and `LoadedPage.decode` fills this page's part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from google.protobuf.message import Message
+from numpy.typing import NDArray
+
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, Levels
+from lance_arrow.spi.keys import BufferRole, EncodingKey
+from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.scopes import BindScope
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What the container knows of a page, without places: rows and buffer sizes in bytes."""
+
+    num_rows: int
+    buffer_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferSlices:
+    """Byte ranges ``starts[i] .. stops[i]`` of page buffer `buffer`, each ``(n,) int64``, sorted and disjoint."""
+
+    buffer: int
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, page: PageFacts, buffer: int) -> BufferSlices:
+        """All of one buffer."""
+        return cls(buffer, np.zeros(1, np.int64), np.array([page.buffer_sizes[buffer]], np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchedSlices:
+    """The bytes of one `BufferSlices`: slice i lies at ``data[starts[i] : starts[i] + sizes[i]]``."""
+
+    data: Bytes
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def one(self) -> Bytes:
+        """The bytes of the only slice."""
+        start, size = int(self.starts[0]), int(self.sizes[0])
+        return self.data[start : start + size]
+
+
+class PageIndex(Protocol):
+    """What a layout keeps of a page between reads; cached under a byte budget."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it holds, in bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageReadPlan:
+    """What to fetch for the selected rows, and the layout's own notes for `load`."""
+
+    slices: tuple[BufferSlices, ...]
+    notes: Any = None
+
+
+class DictionaryItems(Protocol):
+    """Items of a page's dictionary, for leaves that keep indices."""
+
+    @property
+    def shape(self) -> BlockShape: ...
+
+    @property
+    def num_items(self) -> int: ...
+
+    @property
+    def num_bytes(self) -> int:
+        """Measured bytes of variable-width data."""
+
+    def decode(self, out: BlockSlice) -> None:
+        """Fill `out` with all items."""
+
+
+class LoadedPage(Protocol):
+    """Selected rows of one page, opened: levels decoded, values measured, nothing written yet."""
+
+    @property
+    def levels(self) -> Levels:
+        """Levels of exactly the selected rows."""
+
+    @property
+    def shape(self) -> BlockShape | None:
+        """What `decode` produces; a FixedSizeList tells here which item layers carry validity. None: no values."""
+
+    @property
+    def num_values(self) -> int:
+        """Visible items: slots that `decode` fills."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Exact bytes of variable-width data; 0 for other shapes."""
+
+    @property
+    def dictionary(self) -> DictionaryItems | None:
+        """Items, when the leaf keeps its dictionary: `decode` then yields indices."""
+
+    def decode(self, out: BlockSlice) -> None:
+        """Fill all of `out`; slots of null items get any content (zeros or empty)."""
+
+
+class BoundLayout(Protocol):
+    """A validated page description; shared by every page that has the same one, and by threads."""
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        """What each buffer of the page is for.
+
+        Raises
+        ------
+        CorruptFileError
+            The page has not the buffers that the description demands.
+        """
+
+    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
+        """Round one: what `load_index` needs; often empty."""
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+        """Parse and check round one's bytes."""
+
+    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
+        """Round two: slices that hold `rows` (offsets within the page, never empty)."""
+
+    def load(
+        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> LoadedPage:
+        """Open round two's bytes."""
+
+
+class LayoutFactory(Protocol):
+    """What a plugin provides for one layout."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """The page description's message and case; ``case=None`` for a message that is one layout."""
+
+    @property
+    def message_type(self) -> type[Message]:
+        """Class that parses the description's bytes: the message named by `key.message`."""
+
+    def bind(self, message: Any, scope: BindScope) -> BoundLayout:
+        """Validate the case's message (the whole message when ``case`` is None) and return the layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneMapPlace:
+    """Where a column keeps its zone map. Source: ColumnEncoding.ZoneIndex."""
+
+    rows_per_zone: int
+    column_buffer: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundColumnEncoding:
+    """How the pages of a column are to be taken.
+
+    `zone_map` tells where bounds are; `holds_descriptors` that pages hold (position, size) of values elsewhere.
+    """
+
+    zone_map: ZoneMapPlace | None = None
+    holds_descriptors: bool = False
+
+
+class ColumnEncodingFactory(Protocol):
+    """What a plugin provides for one column wrapper: plain values, zone index, blob."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """``("lance.encodings.ColumnEncoding", "values")`` and its like."""
+
+    @property
+    def message_type(self) -> type[Message]:
+        """Class that parses the column description's bytes."""
+
+    def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
+        """Validate the case's message and say how to take the pages; wrappers bind `inner` by the scope."""

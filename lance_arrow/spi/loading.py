@@ -1,0 +1,94 @@
+"""Finding plugins: entry points imported one by one, broken ones recorded and never in the way of the others."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from lance_arrow.errors import PluginLoadError
+from lance_arrow.spi import hookspecs
+
+GROUP = "lance_arrow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginRecord:
+    """One entry point: who provides it, and the module or the reason it could not be imported."""
+
+    name: str
+    distribution: str
+    version: str
+    target: str
+    module: ModuleType | None = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPlugins:
+    """All entry points of the group, and the manager that holds the importable ones."""
+
+    records: tuple[PluginRecord, ...]
+    manager: pluggy.PluginManager
+    by_name: dict[str, PluginRecord] = field(default_factory=dict)
+
+    def provided(self, hook: str) -> Iterable[tuple[PluginRecord, Any]]:
+        """Call each plugin's implementation of a `provide` hook and yield (record, provided object)."""
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            record = self.by_name[implementation.plugin_name]
+            for item in implementation.function():
+                yield record, item
+
+    def claimants(self, case: str | None) -> Iterable[PluginRecord]:
+        """Broken plugins whose entry-point name ends in `case`: the likely providers of a missing encoding."""
+        for record in self.records:
+            if record.error is not None and case is not None and record.name.rpartition(".")[2] == case:
+                yield record
+
+
+def entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
+    """Entry points of the group in sorted order; the order decides nothing but the listing."""
+    found = importlib.metadata.entry_points(group=GROUP)
+    return tuple(sorted(set(found), key=lambda point: (point.name, point.value)))
+
+
+def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) -> LoadedPlugins:
+    """Import every entry point by itself and register the good ones.
+
+    Raises
+    ------
+    PluginLoadError
+        The group is empty (the distribution is not installed: entry points live in installed metadata), or a
+        plugin implements a hook that does not exist.
+    """
+    points = entry_points() if points is None else tuple(points)
+    if not points:
+        raise PluginLoadError(
+            f"no entry points in group {GROUP!r}: the distribution 'lance-arrow' is not installed "
+            "(a source tree on sys.path is not enough), expected its built-in encodings there"
+        )
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    records = tuple(_load(point, manager) for point in points)
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise PluginLoadError(f"a plugin implements an unknown hook: {error}") from error
+    return LoadedPlugins(records, manager, {record.name: record for record in records if record.error is None})
+
+
+def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager) -> PluginRecord:
+    distribution = point.dist.name if point.dist is not None else "unknown"
+    version = point.dist.version if point.dist is not None else "unknown"
+    name = point.name if not manager.has_plugin(point.name) else f"{distribution}:{point.name}"
+    try:
+        module = point.load()
+        manager.register(module, name=name)
+    # A plugin is foreign code: whatever its import raises is kept and chained to whoever needs the plugin.
+    except Exception as error:  # noqa: BLE001
+        return PluginRecord(name=name, distribution=distribution, version=version, target=point.value, error=error)
+    return PluginRecord(name=name, distribution=distribution, version=version, target=point.value, module=module)

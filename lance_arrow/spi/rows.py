@@ -1,0 +1,34 @@
+"""Which rows: sorted disjoint half-open ranges, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowRanges:
+    """Sorted, disjoint, non-empty row ranges ``starts[i] .. stops[i]``, each ``(n,) int64``."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+    @classmethod
+    def one(cls, start: int, stop: int) -> RowRanges:
+        """The single range ``start .. stop``, or none when it is empty."""
+        if stop <= start:
+            return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+        return cls(np.array([start], np.int64), np.array([stop], np.int64))
+
+    @property
+    def num_rows(self) -> int:
+        return int((self.stops - self.starts).sum())
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def covers(self, start: int, stop: int) -> bool:
+        """Whether this is exactly the one range ``start .. stop``."""
+        return len(self.starts) == 1 and int(self.starts[0]) == start and int(self.stops[0]) == stop

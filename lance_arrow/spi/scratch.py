@@ -1,0 +1,98 @@
+"""Scratch memory: per-thread byte arrays that are reused between calls.
+
+Fresh memory of several MiB costs more in page faults than a decode does, so composites borrow theirs here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from lance_arrow.spi.blocks import (
+    NO_BYTES,
+    Bitmap,
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    VariableWidth,
+)
+
+
+class Scratch(threading.local):
+    """Borrow byte arrays; what is returned is kept for the same thread, up to a budget."""
+
+    def __init__(self, max_kept_bytes: int) -> None:
+        self._max_kept_bytes = max_kept_bytes
+        self._free: list[Bytes] = []
+
+    @contextmanager
+    def bytes(self, size: int) -> Iterator[Bytes]:
+        """Lend `size` bytes of undefined content until the block ends."""
+        whole = self._take(size)
+        try:
+            yield whole[:size]
+        finally:
+            self._free.append(whole)
+            kept = sum(array.size for array in self._free)
+            while kept > self._max_kept_bytes:
+                kept -= self._free.pop(0).size
+
+    @contextmanager
+    def block(self, shape: BlockShape, num_values: int, num_bytes: int = 0) -> Iterator[BlockSlice]:
+        """Lend a block of `num_values` values; `num_bytes` is the measured data of a variable-width one."""
+        size = block_bytes(shape, num_values, num_bytes)
+        with self.bytes(size) as memory:
+            yield block_over(memory, shape, num_values, num_bytes)
+
+    def _take(self, size: int) -> Bytes:
+        for position, array in enumerate(self._free):
+            if array.size >= size:
+                return self._free.pop(position)
+        if self._free:
+            self._free.pop(0)
+        return np.empty(max(size, 4096), np.uint8)
+
+
+def block_bytes(shape: BlockShape, num_values: int, num_bytes: int = 0) -> int:
+    """Bytes that `block_over` needs."""
+    if isinstance(shape, VariableWidth):
+        return _align((num_values + 1) * shape.offset_bits // 8) + num_bytes
+    if isinstance(shape, FixedSizeList):
+        bitmaps = sum(_align((num_values * bits + 7) // 8) for bits in shape.validity_dimensions)
+        return bitmaps + shape.leaf.num_bytes(num_values * shape.items_per_value)
+    return shape.num_bytes(num_values)
+
+
+def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: int = 0) -> BlockSlice:
+    """Lay a block over plain bytes; a variable-width one starts at offset 0."""
+    if isinstance(shape, VariableWidth):
+        width = shape.offset_bits // 8
+        offsets = memory[: (num_values + 1) * width]
+        offsets[:width] = 0
+        data_start = _align(offsets.size)
+        return BlockSlice(shape, num_values, memory[data_start : data_start + num_bytes], offsets=offsets)
+    if isinstance(shape, FixedSizeList):
+        validity = []
+        position = 0
+        for bits in shape.validity_dimensions:
+            size = (num_values * bits + 7) // 8
+            validity.append(Bitmap(memory[position : position + size], 0, num_values * bits))
+            position += _align(size)
+        size = shape.leaf.num_bytes(num_values * shape.items_per_value)
+        return BlockSlice(shape, num_values, memory[position : position + size], validity=tuple(validity))
+    return BlockSlice(shape, num_values, memory[: shape.num_bytes(num_values)])
+
+
+def new_block(shape: BlockShape, num_values: int, num_bytes: int = 0) -> BlockSlice:
+    """Allocate a block that outlives the call: dictionaries, intermediates kept by `derive`."""
+    size = block_bytes(shape, num_values, num_bytes)
+    memory = np.empty(size, np.uint8) if size else NO_BYTES
+    return block_over(memory, shape, num_values, num_bytes)
+
+
+def _align(size: int) -> int:
+    return (size + 7) & ~7
