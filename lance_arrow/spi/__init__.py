@@ -2,8 +2,8 @@
 
 In: descriptions (protobuf messages) and encoded bytes. Out: blocks of values and levels in memory that was given.
 `__all__` below is the compatibility promise. Open `codecs.py` first (one codec), then `layouts.py` (one page),
-`scopes.py` (what `bind` may ask for), `blocks.py` and `chunks.py` (what data looks like). `hookspecs.py` is how a plugin is found,
-`loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, anything of a higher room.
+`scopes.py` (what `bind` may ask for), `blocks.py` and `chunks.py` (what data looks like). `hookspecs.py` is how a
+plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, any higher room.
 """
 
 from lance_arrow.spi.blocks import (
