@@ -1,0 +1,80 @@
+"""`Runtime`: what reads share (encoding table, binder, caches, threads), built once; the only composition root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TypeVar
+
+from lance_arrow.settings import Settings
+from lance_arrow.spi.loading import LoadedPlugins, load_plugins
+from lance_arrow.spi.reports import ReadReport
+from lance_arrow.spi.scratch import Scratch
+from lance_arrow.spi.table import EncodingTable
+from lance_arrow.structure.binder import Binder
+from lance_arrow.structure.index_cache import IndexCache
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Runtime:
+    """Plugins resolved under one set of settings.
+
+    Parameters
+    ----------
+    settings
+        Limits, preferences, budgets; by default those of the environment.
+    plugins
+        Loaded plugins; by default every entry point of the group.
+
+    Raises
+    ------
+    PluginConflictError, PluginLoadError
+        The installed plugins cannot be resolved.
+    """
+
+    def __init__(self, settings: Settings | None = None, plugins: LoadedPlugins | None = None) -> None:
+        self.settings = settings if settings is not None else Settings.from_environment()
+        self.plugins = plugins if plugins is not None else load_plugins()
+        self.table = EncodingTable(self.plugins, self.settings.prefer)
+        self.scratch = Scratch(self.settings.scratch_bytes_per_thread)
+        self.binder = Binder(self.table, self.settings.limits, self.scratch)
+        self.indices = IndexCache(self.settings.index_cache_bytes)
+        self._threads: ThreadPoolExecutor | None = None
+        self._threads_pid = 0
+        self._lock = Lock()
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterable[R]:
+        """Apply `function` to each item, on this runtime's threads when that pays; results in order."""
+        if self.settings.num_threads == 1 or len(items) < 2:
+            return [function(item) for item in items]
+        return self._executor().map(function, items)
+
+    def finished(self, report: ReadReport) -> None:
+        """Hand a receipt to the plugins that look at it."""
+        self.plugins.manager.hook.lance_read_finished(report=report)
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            pid = os.getpid()
+            if self._threads is None or self._threads_pid != pid:
+                # Threads do not survive a fork: a child starts its own.
+                self._threads = ThreadPoolExecutor(self.settings.num_threads, thread_name_prefix="lance-arrow")
+                self._threads_pid = pid
+            return self._threads
+
+
+_default: Runtime | None = None
+_default_lock = Lock()
+
+
+def default_runtime() -> Runtime:
+    """The runtime of callers that bring none: built on first use, never at import."""
+    global _default  # noqa: PLW0603
+    with _default_lock:
+        if _default is None:
+            _default = Runtime()
+        return _default

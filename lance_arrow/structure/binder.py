@@ -1,0 +1,190 @@
+"""Description bytes to bound objects, walking the tree through the encoding table, memoised.
+
+    description bytes ── known? ──► BoundLayout (shared, immutable)
+          │ no
+          ▼
+    parse ► EncodingKey ► table ► factory.bind(message, scope) ──► scope.chunk_codec(child) ► the same steps
+
+Everything doubtful is refused here; below this line there is no protobuf and no pluggy.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+from google.protobuf.message import Message
+
+from lance_arrow.errors import CorruptFileError, LanceError, PluginContractError, UnsupportedError
+from lance_arrow.proto.reading import parse, set_case
+from lance_arrow.settings import Limits
+from lance_arrow.spi import (
+    PRIVATE_CODEC,
+    BoundBufferScheme,
+    BoundChunkCodec,
+    BoundColumnEncoding,
+    BoundLayout,
+    BoundPerValueCodec,
+    DecodeContext,
+    EncodingKey,
+    LayerKind,
+    LeafType,
+    NodeKind,
+    Scratch,
+)
+from lance_arrow.spi.table import EncodingTable
+
+_MEMO_ENTRIES = 4096
+_PRIVATE_CASE = "private_codec"
+
+
+class Binder:
+    """Binds page and column descriptions; one per runtime, shared by threads."""
+
+    def __init__(self, table: EncodingTable, limits: Limits, scratch: Scratch) -> None:
+        self.table = table
+        self.limits = limits
+        self.scratch = scratch
+        self._memo: OrderedDict[Any, BoundLayout] = OrderedDict()
+        self._lock = Lock()
+
+    def page(self, message: str, description: bytes, leaf: LeafType) -> BoundLayout:
+        """Bind a page description.
+
+        Parameters
+        ----------
+        message
+            Full protobuf name from the page's ``Any``.
+        description
+            Its value bytes.
+        leaf
+            What the schema says of the column.
+
+        Raises
+        ------
+        UnknownEncodingError
+            No plugin provides the layout or a codec inside it.
+        CorruptFileError
+            The description contradicts the format, itself or the schema.
+        """
+        key = (message, description, leaf)
+        with self._lock:
+            found = self._memo.get(key)
+            if found is not None:
+                self._memo.move_to_end(key)
+                return found
+        bound = self._scope(leaf).layout(self._parse(message, description, "page description"))
+        with self._lock:
+            self._memo[key] = bound
+            if len(self._memo) > _MEMO_ENTRIES:
+                self._memo.popitem(last=False)
+        return bound
+
+    def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
+        """Bind a column description; see `page` for the errors."""
+        parsed = self._parse(message, description, "column description")
+        return self._scope(LeafType(None)).column_encoding(parsed, num_column_buffers)
+
+    def _parse(self, message: str, description: bytes, what: str) -> Message:
+        self.limits.check("max_description_bytes", len(description))
+        return parse(self.table.message_type(message), description, what=what)
+
+    def _scope(self, leaf: LeafType) -> _Scope:
+        return _Scope(self, leaf, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The binder's side of `BindScope`; a child's scope is one deeper."""
+
+    binder: Binder
+    leaf: LeafType
+    depth: int
+
+    @property
+    def limits(self) -> Limits:
+        return self.binder.limits
+
+    @property
+    def scratch(self) -> Scratch:
+        return self.binder.scratch
+
+    def chunk_codec(self, message: Any, context: DecodeContext) -> BoundChunkCodec:
+        return self._codec(message, context)
+
+    def value_codec(self, message: Any) -> BoundPerValueCodec:
+        return self._codec(message, DecodeContext.PER_VALUE)
+
+    def layout(self, message: Any) -> BoundLayout:
+        key = key_of(message)
+        factory = self.binder.table.layout(key)
+        inner = message if factory.key.case is None else getattr(message, factory.key.case)
+        return _trusting_nothing(key, factory.bind(inner, self._deeper()))
+
+    def column_encoding(self, message: Any, num_column_buffers: int) -> BoundColumnEncoding:
+        key = key_of(message)
+        factory = self.binder.table.column_encoding(key)
+        inner = message if factory.key.case is None else getattr(message, factory.key.case)
+        return factory.bind(inner, num_column_buffers, self._deeper())
+
+    def buffer_scheme(self, message: Any) -> BoundBufferScheme:
+        descriptor = message.DESCRIPTOR.fields_by_name["scheme"].enum_type
+        value = descriptor.values_by_number.get(message.scheme)
+        name = f"#{message.scheme}" if value is None else value.name
+        return self.binder.table.scheme(EncodingKey(descriptor.full_name, name)).bind(message, self._deeper())
+
+    def layers(self, values: Any) -> tuple[LayerKind, ...]:
+        nodes = self.leaf.nodes
+        if len(values) != len(nodes):
+            raise CorruptFileError(f"a page has {len(values)} layers, expected {len(nodes)} from the schema")
+        return tuple(_layer(value, node) for value, node in zip(values, nodes, strict=True))
+
+    def _codec(self, message: Any, context: DecodeContext) -> Any:
+        key = key_of(message)
+        factory = self.binder.table.codec(key)
+        if context not in factory.contexts:
+            raise UnsupportedError(f"the codec {key} does not occur in the {context.value} context", detail=key)
+        case = message.WhichOneof(message.DESCRIPTOR.oneofs[0].name)
+        return _trusting_nothing(key, factory.bind(getattr(message, case), context, self._deeper()))
+
+    def _deeper(self) -> _Scope:
+        if self.depth >= self.limits.max_description_depth:
+            raise CorruptFileError(f"encodings are nested deeper than {self.limits.max_description_depth}")
+        return replace(self, depth=self.depth + 1)
+
+
+def key_of(message: Message) -> EncodingKey:
+    """Name what a description message is: its own name and the case that is set.
+
+    Raises
+    ------
+    CorruptFileError
+        The message has cases, and none is set.
+    """
+    name = message.DESCRIPTOR.full_name
+    if not message.DESCRIPTOR.oneofs:
+        return EncodingKey(name)
+    case = set_case(message)
+    if case is None:
+        raise CorruptFileError(f"an encoding description ({name}) is empty, expected one case to be set")
+    if case == _PRIVATE_CASE:
+        return EncodingKey(PRIVATE_CODEC, message.private_codec.id)  # type: ignore[attr-defined]
+    return EncodingKey(name, case)
+
+
+def _layer(value: int, node: NodeKind) -> LayerKind:
+    try:
+        layer = LayerKind(value)
+    except ValueError:
+        raise CorruptFileError(f"a page has a layer of unknown meaning {value}") from None
+    if layer.is_list != (node is NodeKind.LIST):
+        raise CorruptFileError(f"a page has a layer {layer.name} where the schema has a {node.value}")
+    return layer
+
+
+def _trusting_nothing(key: EncodingKey, bound: Any) -> Any:
+    if bound is None or isinstance(bound, LanceError):
+        raise PluginContractError(f"the plugin of {key} returned {bound!r} from bind")
+    return bound

@@ -1,0 +1,97 @@
+"""Row arithmetic: sorted disjoint ranges, their parts per page, and the way back to the caller's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.spi import RowRanges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeOrder:
+    """Wanted row offsets as ranges to read, and how to lay the read rows out again.
+
+    Parameters
+    ----------
+    rows
+        Distinct rows, ascending.
+    positions
+        ``(num_wanted,) int64``: for each wanted row, its place among the read ones; None when nothing moves.
+    """
+
+    rows: RowRanges
+    positions: NDArray[np.int64] | None
+
+
+def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
+    """Sort, drop duplicates and join neighbours of the wanted row offsets.
+
+    Parameters
+    ----------
+    indices
+        ``(n,) int64`` row offsets in any order, duplicates allowed.
+    num_rows
+        Rows there are.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An offset is negative or not below `num_rows`; it is named.
+    """
+    if len(indices) == 0:
+        return TakeOrder(RowRanges.one(0, 0), None)
+    outside = (indices < 0) | (indices >= num_rows)
+    if outside.any():
+        wrong = int(indices[np.argmax(outside)])
+        raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
+    steps = np.diff(indices)
+    if (steps > 0).all():
+        return TakeOrder(_joined(indices), None)
+    distinct, positions = np.unique(indices, return_inverse=True)
+    return TakeOrder(_joined(distinct), positions.astype(np.int64, copy=False))
+
+
+def _joined(ascending: NDArray[np.int64]) -> RowRanges:
+    breaks = np.flatnonzero(np.diff(ascending) != 1) + 1
+    starts = ascending[np.concatenate(([0], breaks))]
+    stops = ascending[np.concatenate((breaks - 1, [len(ascending) - 1]))] + 1
+    return RowRanges(starts, stops)
+
+
+def scaled(rows: RowRanges, factor: int) -> RowRanges:
+    """Count the same rows in units of which each row has `factor` (items of fixed-size lists of structs)."""
+    return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)
+
+
+def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[int, RowRanges]]:
+    """Cut `rows` at page borders.
+
+    Parameters
+    ----------
+    rows
+        Rows of the column.
+    page_starts
+        ``(num_pages + 1,) int64``, first row of each page and the number of rows at the end; empty pages allowed.
+
+    Yields
+    ------
+    tuple
+        Page number and the rows wanted of it, counted from the page's first row; pages without any are left out.
+    """
+    if len(rows) == 0:
+        return
+    first = int(np.searchsorted(page_starts, rows.starts[0], side="right")) - 1
+    last = int(np.searchsorted(page_starts, rows.stops[-1], side="left"))
+    for page in range(first, last):
+        page_start, page_stop = int(page_starts[page]), int(page_starts[page + 1])
+        low = int(np.searchsorted(rows.stops, page_start, side="right"))
+        high = int(np.searchsorted(rows.starts, page_stop, side="left"))
+        if low < high and page_start < page_stop:
+            starts = np.maximum(rows.starts[low:high], page_start) - page_start
+            stops = np.minimum(rows.stops[low:high], page_stop) - page_start
+            yield page, RowRanges(starts, stops)
