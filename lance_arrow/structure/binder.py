@@ -17,7 +17,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from lance_arrow.errors import CorruptFileError, LanceError, PluginContractError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
@@ -121,7 +121,7 @@ class _Scope:
         key = key_of(message)
         factory = self.binder.table.layout(key)
         inner = message if factory.key.case is None else getattr(message, factory.key.case)
-        return _trusting_nothing(key, factory.bind(inner, self._deeper()))
+        return _returned(key, factory.bind(inner, self._deeper()))
 
     def column_encoding(self, message: Any, num_column_buffers: int) -> BoundColumnEncoding:
         key = key_of(message)
@@ -147,7 +147,7 @@ class _Scope:
         if context not in factory.contexts:
             raise UnsupportedError(f"the codec {key} does not occur in the {context.value} context", detail=key)
         case = message.WhichOneof(message.DESCRIPTOR.oneofs[0].name)
-        return _trusting_nothing(key, factory.bind(getattr(message, case), context, self._deeper()))
+        return _returned(key, factory.bind(getattr(message, case), context, self._deeper()))
 
     def _deeper(self) -> _Scope:
         if self.depth >= self.limits.max_description_depth:
@@ -184,7 +184,7 @@ def _layer(value: int, node: NodeKind) -> LayerKind:
     return layer
 
 
-def _trusting_nothing(key: EncodingKey, bound: Any) -> Any:
-    if bound is None or isinstance(bound, LanceError):
-        raise PluginContractError(f"the plugin of {key} returned {bound!r} from bind")
+def _returned(key: EncodingKey, bound: Any) -> Any:
+    if bound is None:
+        raise PluginContractError(f"the plugin of {key} returned nothing from bind")
     return bound

@@ -1,0 +1,214 @@
+"""`ColumnNode`: the Arrow schema as a tree whose leaves know their physical column; projection prunes it.
+
+The pre-order walk over physical columns is the container's (`container.schema.column_mapping`); here its leaves are
+hung into the Arrow types, and each leaf gets the `LeafType` that the binder wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from lance_arrow.container.schema import LeafColumn
+from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, VariableWidth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnNode:
+    """One node of the schema tree.
+
+    Parameters
+    ----------
+    field
+        Arrow field, extension types as they are.
+    path
+        Dotted path from the root.
+    children
+        Struct fields, or the one item of a list, map (its entries) or fixed-size list of structs.
+    column
+        Physical column of a leaf; None for inner nodes.
+    leaf
+        What the binder is told of a leaf.
+    refusal
+        Why this column cannot be read, or None; raised only when the column is wanted.
+    """
+
+    field: pa.Field
+    path: str
+    children: tuple[ColumnNode, ...] = ()
+    column: int | None = None
+    leaf: LeafType | None = None
+    refusal: str | None = None
+
+    @property
+    def storage(self) -> pa.DataType:
+        """The type without its extension."""
+        return storage_type(self.field.type)
+
+    @property
+    def kind(self) -> NodeKind:
+        return _kind(self.storage)
+
+    def leaves(self) -> Iterator[ColumnNode]:
+        """Yield the leaves below (or this one), in physical order."""
+        if self.column is not None:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+
+def storage_type(type_: pa.DataType) -> pa.DataType:
+    """Strip extension types."""
+    while isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    return type_
+
+
+def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[ColumnNode, ...]:
+    """Hang physical columns into an Arrow schema.
+
+    Parameters
+    ----------
+    schema
+        The file's schema.
+    columns
+        Leaf columns in physical order, as the container numbers them.
+    """
+    remaining = iter(columns)
+    roots = tuple(_node(field, field.name, (), remaining) for field in schema)
+    left = next(remaining, None)
+    if left is not None:
+        raise InternalError(f"physical column {left.path!r} has no place in the schema")
+    return roots
+
+
+def _node(field: pa.Field, path: str, above: tuple[NodeKind, ...], columns: Iterator[LeafColumn]) -> ColumnNode:
+    storage = storage_type(field.type)
+    nodes = (_kind(storage), *above)
+    metadata = field.metadata or {}
+    inner = () if _is_packed(metadata) or b"lance-encoding:blob" in metadata else _inner_fields(storage)
+    if inner:
+        children = tuple(
+            _node(child, f"{path}.{child.name}" if isinstance(storage, pa.StructType) else path, nodes, columns)
+            for child in inner
+        )
+        return ColumnNode(field, path, children)
+    column = next(columns, None)
+    if column is None:
+        raise InternalError(f"the schema node {path!r} has no physical column")
+    refusal = None
+    shape = items = None
+    if isinstance(storage, pa.StructType) and storage.num_fields:
+        refusal = "packed structs and blob descriptors"
+    elif b"lance-encoding:blob" in metadata:
+        refusal = "blob columns"
+    elif isinstance(storage, pa.DictionaryType):
+        shape, items = _shape(storage.index_type), _shape(storage.value_type)
+    elif not pa.types.is_null(storage) and not isinstance(storage, pa.StructType):
+        shape = _shape(storage)
+        if shape is None:
+            refusal = f"the type {storage}"
+    return ColumnNode(field, path, (), column.column, LeafType(shape, nodes, items), refusal)
+
+
+def _is_packed(metadata: dict[bytes, bytes]) -> bool:
+    value = metadata.get(b"lance-encoding:packed", metadata.get(b"packed", b""))
+    return value.lower() in (b"true", b"1", b"on", b"yes", b"y")
+
+
+def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+    if isinstance(storage, pa.StructType):
+        return tuple(storage.field(i) for i in range(storage.num_fields))
+    if isinstance(storage, pa.MapType):
+        return (pa.field("entries", pa.struct([storage.key_field, storage.item_field]), nullable=False),)
+    if isinstance(storage, (pa.ListType, pa.LargeListType)):
+        return (storage.value_field,)
+    if isinstance(storage, pa.FixedSizeListType) and isinstance(storage_type(storage.value_type), pa.StructType):
+        return (storage.value_field,)
+    return ()
+
+
+def _kind(storage: pa.DataType) -> NodeKind:
+    if isinstance(storage, (pa.ListType, pa.LargeListType, pa.MapType)):
+        return NodeKind.LIST
+    if isinstance(storage, pa.FixedSizeListType) and isinstance(storage_type(storage.value_type), pa.StructType):
+        return NodeKind.FIXED_SIZE_LIST
+    return NodeKind.ITEM
+
+
+def _shape(storage: pa.DataType) -> BlockShape | None:
+    storage = storage_type(storage)
+    types = pa.types
+    if types.is_string(storage) or types.is_binary(storage):
+        return VariableWidth(32)
+    if types.is_large_string(storage) or types.is_large_binary(storage):
+        return VariableWidth(64)
+    if isinstance(storage, pa.FixedSizeListType):
+        items = _shape(storage.value_type)
+        return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
+    if types.is_fixed_size_binary(storage):
+        return FixedWidth(8 * storage.byte_width)
+    if types.is_primitive(storage) or types.is_decimal(storage):
+        return FixedWidth(storage.bit_width)
+    return None
+
+
+def project(roots: Sequence[ColumnNode], paths: Sequence[str], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
+    """Keep the wanted paths: each root once, in the order first named, its structs pruned to the wanted children.
+
+    Parameters
+    ----------
+    roots
+        The whole tree.
+    paths
+        Dotted paths. A name that itself holds dots is found when it is a column's whole name.
+    missing_ok
+        Skip paths the file has not (a scan asks for columns of other files and of the partitioning).
+
+    Raises
+    ------
+    InvalidArgumentError
+        A path names no column; the columns there are, are listed.
+    """
+    wanted: dict[str, list[tuple[str, ...]]] = {}
+    by_name = {root.field.name: root for root in roots}
+    for path in paths:
+        name, rest = (path, ()) if path in by_name else (path.split(".")[0], tuple(path.split(".")[1:]))
+        if name not in by_name or not _exists(by_name[name], rest):
+            if missing_ok:
+                continue
+            raise InvalidArgumentError(
+                f"there is no column {path!r}, expected one of {', '.join(sorted(by_name))}", detail=path
+            )
+        wanted.setdefault(name, []).append(rest)
+    return tuple(_pruned(by_name[name], rests) for name, rests in wanted.items())
+
+
+def _exists(node: ColumnNode, rest: tuple[str, ...]) -> bool:
+    if not rest:
+        return True
+    if not isinstance(node.storage, pa.StructType):
+        return False
+    return any(child.field.name == rest[0] and _exists(child, rest[1:]) for child in node.children)
+
+
+def _pruned(node: ColumnNode, rests: list[tuple[str, ...]]) -> ColumnNode:
+    if any(not rest for rest in rests):
+        return node
+    names = {rest[0] for rest in rests}
+    children = tuple(
+        _pruned(child, [rest[1:] for rest in rests if rest[0] == child.field.name])
+        for child in node.children
+        if child.field.name in names
+    )
+    type_ = pa.struct([child.field for child in children])
+    return replace(node, field=node.field.with_type(type_), children=children)
+
+
+def refuse_unreadable(leaf: ColumnNode) -> None:
+    """Raise `UnsupportedError` for a leaf that cannot be read yet, naming it."""
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be read yet", column=leaf.path)

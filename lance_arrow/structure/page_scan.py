@@ -1,0 +1,162 @@
+"""Running many pages in two rounds: index buffers of all of them, then data of all of them; one fetch per round.
+
+    wanted rows ─► index_slices (all pages) ─► one coalesced fetch ─► load_index
+                ─► plan (all pages)         ─► one coalesced fetch ─► load ─► LoadedPage
+
+A page that is wanted whole asks for everything in round one, so a full scan is one fetch; a page whose index is cached
+has no round one, so a second take is one fetch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from lance_arrow.container.pages import PageMeta
+from lance_arrow.errors import CorruptPageError, located
+from lance_arrow.io.source import RangeSource, fetch
+from lance_arrow.spi import (
+    BoundLayout,
+    BufferSlices,
+    FetchedSlices,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+)
+from lance_arrow.structure.index_cache import IndexCache
+
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True, eq=False)
+class PageTask:
+    """One page to read: which rows, how, and under which name its index is cached (None: not at all)."""
+
+    column: str
+    meta: PageMeta
+    layout: BoundLayout
+    rows: RowRanges
+    cache_key: Hashable | None = None
+    index: PageIndex | None = None
+
+    @property
+    def facts(self) -> PageFacts:
+        return self.meta.facts
+
+    @property
+    def is_whole(self) -> bool:
+        return self.rows.covers(0, self.meta.num_rows)
+
+
+def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache) -> list[LoadedPage]:
+    """Fetch and open the wanted rows of many pages, in order.
+
+    Raises
+    ------
+    CorruptPageError
+        A page contradicts its description; column, page and byte range are named.
+    TruncatedReadError
+        The source ended early.
+    """
+    held = _load_indices(source, tasks, cache)
+    plans = [_at(task, "planning", lambda t=task: t.layout.plan(t.facts, t.index, t.rows)) for task in tasks]
+    wanted = [(n, slices) for n, plan in enumerate(plans) if held[n] is None for slices in plan.slices]
+    fetched = _fetch(source, tasks, wanted)
+    loaded = []
+    for n, (task, plan) in enumerate(zip(tasks, plans, strict=True)):
+        whole = held[n]
+        bytes_of_page = fetched.get(n, ()) if whole is None else _cut(whole, plan)
+        loaded.append(
+            _at(
+                task,
+                "opening",
+                lambda t=task, p=plan, b=bytes_of_page: t.layout.load(t.facts, t.index, p, b),
+            )
+        )
+    return loaded
+
+
+def _load_indices(
+    source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
+) -> list[tuple[FetchedSlices, ...] | None]:
+    """Round one; returns, for pages wanted whole, all of their buffers."""
+    whole: list[bool] = []
+    wanted: list[tuple[int, BufferSlices]] = []
+    index_slices: dict[int, tuple[BufferSlices, ...]] = {}
+    for n, task in enumerate(tasks):
+        if task.cache_key is not None:
+            task.index = cache.get(task.cache_key)
+        whole.append(task.is_whole)
+        if task.index is None:
+            index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+        if whole[n]:
+            wanted += [(n, BufferSlices.whole(task.facts, b)) for b in range(len(task.facts.buffer_sizes))]
+        else:
+            wanted += [(n, slices) for slices in index_slices.get(n, ())]
+    fetched = _fetch(source, tasks, wanted)
+    for n, slices in index_slices.items():
+        task = tasks[n]
+        got = fetched.get(n, ())
+        mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
+        task.index = _at(task, "opening the index of", lambda t=task, b=mine: t.layout.load_index(t.facts, b))
+        if task.cache_key is not None and task.index is not None:
+            cache.put(task.cache_key, task.index)
+    return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
+
+
+def _fetch(
+    source: RangeSource, tasks: Sequence[PageTask], wanted: Sequence[tuple[int, BufferSlices]]
+) -> dict[int, tuple[FetchedSlices, ...]]:
+    """Fetch slices of many pages as one plan; returns them by task number, in the order they were named."""
+    if not wanted:
+        return {}
+    starts, stops = [], []
+    for n, slices in wanted:
+        offset = _file_offset(tasks[n], slices)
+        starts.append(slices.starts + offset)
+        stops.append(slices.stops + offset)
+    data, positions = fetch(source, np.concatenate(starts), np.concatenate(stops))
+    result: dict[int, list[FetchedSlices]] = {}
+    position = 0
+    for n, slices in wanted:
+        count = len(slices.starts)
+        places = positions[position : position + count]
+        result.setdefault(n, []).append(FetchedSlices(data, places, slices.stops - slices.starts))
+        position += count
+    return {n: tuple(parts) for n, parts in result.items()}
+
+
+def _file_offset(task: PageTask, slices: BufferSlices) -> int:
+    """Where the buffer begins in the file; slices beyond its end would read a neighbour's bytes."""
+    size = task.facts.buffer_sizes[slices.buffer]
+    if len(slices.starts) and (int(slices.starts[0]) < 0 or int(slices.stops[-1]) > size):
+        offset = int(task.meta.buffer_offsets[slices.buffer])
+        raise CorruptPageError(
+            f"bytes {int(slices.starts[0])}..{int(slices.stops[-1])} of buffer {slices.buffer} are wanted, "
+            f"which has {size}",
+            column=task.column,
+            page=task.meta.number,
+            byte_range=(offset, offset + size),
+        )
+    return int(task.meta.buffer_offsets[slices.buffer])
+
+
+def _cut(whole: tuple[FetchedSlices, ...], plan: PageReadPlan) -> tuple[FetchedSlices, ...]:
+    """Find a plan's slices inside whole buffers that are already here."""
+    return tuple(_slice_of(whole, slices) for slices in plan.slices)
+
+
+def _slice_of(whole: tuple[FetchedSlices, ...], slices: BufferSlices) -> FetchedSlices:
+    buffer = whole[slices.buffer]
+    return FetchedSlices(buffer.data, slices.starts + buffer.starts[0], slices.stops - slices.starts)
+
+
+def _at(task: PageTask, stage: str, call: Callable[[], R]) -> R:
+    with located(column=task.column, page=task.meta.number, byte_range=task.meta.byte_range, stage=f"{stage} a page"):
+        return call()
