@@ -1,0 +1,181 @@
+"""Parses bytes into messages and converts every parser failure into `CorruptFileError` with its place."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import TypeVar, cast
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from lance_arrow.errors import CorruptFileError, InternalError, ResourceLimitError
+from lance_arrow.proto.faults import PARSER_ERRORS, fault_offset
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+DEFAULT_MAX_DEPTH = 64
+DEFAULT_MAX_BYTES = 256 << 20
+
+
+def parse(
+    message_type: type[MessageT],
+    data: bytes | bytearray | memoryview,
+    *,
+    what: str,
+    byte_range: tuple[int, int] | None = None,
+    max_depth: int = DEFAULT_MAX_DEPTH,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    error: type[CorruptFileError] = CorruptFileError,
+) -> MessageT:
+    """Parse `data` as one message.
+
+    Parameters
+    ----------
+    message_type
+        Generated message class.
+    data
+        The message, nothing before or after it.
+    what
+        What the bytes are, for people: "the file descriptor", "page 3's layout".
+    byte_range
+        Half-open bytes of the file that `data` came from, if they have a place of their own.
+    max_depth
+        Messages that may be nested in each other, the outermost counted. The parser itself stops at 100.
+    max_bytes
+        Largest `data` that is parsed at all; a message takes several times its bytes in memory.
+    error
+        Error raised for bad bytes, for callers with a narrower kind.
+
+    Raises
+    ------
+    CorruptFileError
+        The bytes are not such a message: cut short, malformed, not UTF-8 in a string, or nested too deeply.
+        ``detail`` is the offset of the fault in `data`, None where it is unknown; the parser's error is the cause.
+    ResourceLimitError
+        `data` is longer than `max_bytes`.
+    """
+    size = memoryview(data).nbytes
+    if size > max_bytes:
+        raise ResourceLimitError(
+            f"{what} has {size} bytes, the limit max_bytes is {max_bytes}; pass a larger one if the file is trusted",
+            byte_range=byte_range,
+            detail="max_bytes",
+        )
+    held = bytes(data)
+    descriptor = cast(Descriptor, message_type.DESCRIPTOR)
+    name = descriptor.full_name
+    try:
+        message = message_type.FromString(held)
+    except PARSER_ERRORS as cause:
+        offset = fault_offset(descriptor, held)
+        place = "nested too deeply or malformed" if offset is None else f"malformed at its byte {offset}"
+        raise error(f"{what} is not a valid {name}: {place}", byte_range=byte_range, detail=offset) from cause
+    if _static_depth(descriptor) > max_depth and _is_deeper_than(message, max_depth):
+        raise error(f"{what} is not a valid {name}: nested deeper than {max_depth} messages", byte_range=byte_range)
+    return message
+
+
+def unpack_any(
+    data: bytes | bytearray | memoryview,
+    *,
+    what: str = "a typed description",
+    byte_range: tuple[int, int] | None = None,
+) -> tuple[str, bytes]:
+    """Split a serialized google.protobuf.Any into the full name of its message and the message's bytes.
+
+    Whatever precedes the last slash of the type URL (nothing, or a host) is dropped; the bytes are not parsed.
+
+    Raises
+    ------
+    CorruptFileError
+        `data` is not an Any, or names no type.
+    """
+    wrapper = parse(AnyMessage, data, what=what, byte_range=byte_range)
+    name = wrapper.type_url.rpartition("/")[2]
+    if not name:
+        raise CorruptFileError(f"{what} names no type (type URL {wrapper.type_url!r})", byte_range=byte_range)
+    return name, wrapper.value
+
+
+def set_case(message: Message) -> str | None:
+    """Return which case of the message's one oneof is set.
+
+    Returns
+    -------
+    str or None
+        The field's name; ``"#<number>"`` where no known case is set but the message holds a field unknown to us (the
+        last one, as the last case of a oneof wins); None for neither.
+
+    Raises
+    ------
+    InternalError
+        The message type has no oneof, or several.
+    """
+    oneof = _only_oneof(message.DESCRIPTOR)
+    known: str | None = message.WhichOneof(oneof)
+    if known is not None:
+        return known
+    numbers = unknown_numbers(message)
+    return f"#{numbers[-1]}" if numbers else None
+
+
+def unknown_numbers(message: Message) -> tuple[int, ...]:
+    """Return the numbers of fields that the message holds but its type does not know, as they were stored."""
+    unknown = UnknownFieldSet(message)
+    return tuple(unknown[index].field_number for index in range(len(unknown)))
+
+
+def iter_unknown(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
+    """Yield (dotted path of the holder, number) of every unknown field in the message and the messages below it.
+
+    The holder's path starts at `message`, which is the empty path; items of repeated fields and maps have an index or
+    a key in brackets.
+    """
+    for number in unknown_numbers(message):
+        yield path, number
+    for name, child in _children(message):
+        yield from iter_unknown(child, f"{path}.{name}" if path else name)
+
+
+def _children(message: Message) -> Iterator[tuple[str, Message]]:
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        if isinstance(value, Message):
+            yield field.name, value
+        elif field.message_type.GetOptions().map_entry:
+            if field.message_type.fields_by_name["value"].message_type is not None:
+                yield from ((f"{field.name}[{key!r}]", value[key]) for key in value)
+        else:
+            yield from ((f"{field.name}[{index}]", item) for index, item in enumerate(value))
+
+
+@functools.cache
+def _only_oneof(descriptor: Descriptor) -> str:
+    # Presence of an optional field is a oneof of one, named "_<field>".
+    names = [oneof.name for oneof in descriptor.oneofs if not oneof.name.startswith("_")]
+    if len(names) != 1:
+        raise InternalError(f"{descriptor.full_name} has {len(names)} oneofs, expected one")
+    return names[0]
+
+
+@functools.cache
+def _static_depth(descriptor: Descriptor) -> float:
+    """Return how deep the type can nest: most types cannot recurse, so their messages need no walk."""
+    return _longest_path(descriptor, frozenset())
+
+
+def _longest_path(descriptor: Descriptor, above: frozenset[str]) -> float:
+    if descriptor.full_name in above:
+        return math.inf
+    above |= {descriptor.full_name}
+    below = {field.message_type.full_name: field.message_type for field in descriptor.fields if field.message_type}
+    return 1 + max((_longest_path(child, above) for child in below.values()), default=0)
+
+
+def _is_deeper_than(message: Message, levels: int) -> bool:
+    return levels == 0 or any(_is_deeper_than(child, levels - 1) for _, child in _children(message))
