@@ -60,9 +60,7 @@ def _build(node: ColumnNode, leaves: Mapping[int, DecodedLeaf], depth: int) -> p
     return array if node.field.type == storage else _with_extensions(array, node.field.type)
 
 
-def _inner_array(
-    node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, DecodedLeaf], depth: int
-) -> pa.Array:
+def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
     first = next(node.leaves())
     own = leaves[first.column].structure[-1 - depth]
     children = [_build(child, leaves, depth + 1) for child in node.children]
@@ -77,15 +75,7 @@ def _inner_array(
             raise CorruptPageError(
                 f"{len(array)} items, expected {expected} as in column {first.path!r} beside it", column=child.path
             )
-    type_ = _retyped(storage, children)
-    return pa.Array.from_buffers(type_, own.num_slots, buffers, own.null_count, children=children)
-
-
-def _retyped(storage: pa.DataType, children: list[pa.Array]) -> pa.DataType:
-    """The storage type with its children's extension types stripped; `from_buffers` wants them plain or equal."""
-    if isinstance(storage, pa.StructType):
-        return pa.struct([storage.field(i).with_type(child.type) for i, child in enumerate(children)])
-    return storage
+    return pa.Array.from_buffers(storage, own.num_slots, buffers, own.null_count, children=children)
 
 
 def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure) -> pa.Array:
@@ -101,13 +91,9 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
         return _list_array(type_, values, own.num_slots, own.validity, own.null_count, 0)
     if values.offsets is None:
         return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.values], own.null_count)
-    array = pa.Array.from_buffers(
-        type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count
-    )
+    array = pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
     if pa.types.is_string(type_) or pa.types.is_large_string(type_):
-        kernels.check_utf8(
-            kernels.as_bytes(values.offsets), values.shape.offset_bits, kernels.as_bytes(values.values)
-        )
+        kernels.check_utf8(kernels.as_bytes(values.offsets), values.shape.offset_bits, kernels.as_bytes(values.values))
     return array
 
 

@@ -107,9 +107,7 @@ def _check_shape(got: BlockShape | None, wanted: BlockShape) -> None:
         raise CorruptPageError(f"a page decodes to {got}, expected {wanted} from the schema")
 
 
-def _decode_fixed(
-    pages: Sequence[LoadedPage], shape: FixedWidth, num_values: int, allocator: Allocator
-) -> LeafBuffers:
+def _decode_fixed(pages: Sequence[LoadedPage], shape: FixedWidth, num_values: int, allocator: Allocator) -> LeafBuffers:
     buffer, view = allocator.bitmap(num_values) if shape.bits == 1 else allocator.allocate(shape.num_bytes(num_values))
     whole = BlockSlice(shape, num_values, view)
     start = 0

@@ -1,0 +1,104 @@
+"""Dictionary columns: indices and items of each page to one Arrow dictionary array per batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.unravel import NodeStructure
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
+
+
+class _ItemsAsPage:
+    """A page's dictionary seen as a page of values, so that one decoder serves both."""
+
+    dictionary = None
+
+    def __init__(self, items: DictionaryItems) -> None:
+        self._items = items
+        self.levels = Levels((), items.num_items)
+
+    @property
+    def shape(self) -> BlockShape:
+        return self._items.shape
+
+    @property
+    def num_values(self) -> int:
+        return self._items.num_items
+
+    @property
+    def num_bytes(self) -> int:
+        return self._items.num_bytes
+
+    def decode(self, out: BlockSlice) -> None:
+        self._items.decode(out)
+
+
+def decode_dictionary(
+    pages: Sequence[LoadedPage], leaf: ColumnNode, own: NodeStructure, allocator: Allocator
+) -> pa.Array:
+    """Decode pages that keep their dictionary, and unify the dictionaries when pages differ.
+
+    Parameters
+    ----------
+    pages
+        Opened pages, in row order.
+    leaf
+        The column: index type and item type come from its Arrow type.
+    own
+        Slots and validity of the whole selection.
+    allocator
+        Where the memory comes from.
+
+    Raises
+    ------
+    CorruptPageError
+        A valid slot's index has no item.
+    """
+    type_ = leaf.storage
+    validity = own.validity
+    chunks = []
+    start = 0
+    for page in pages:
+        indices = _array(type_.index_type, decode_values([page], leaf.leaf.shape, allocator), validity, start)
+        items = _items(page, type_.value_type, leaf.leaf.items, allocator)
+        chunks.append(_checked(pa.DictionaryArray.from_arrays(indices, items, safe=False), type_))
+        start += page.num_values
+    if len(chunks) == 1:
+        return chunks[0]
+    if not chunks:
+        return pa.array([], type_)
+    return pa.chunked_array(chunks, type_).unify_dictionaries().combine_chunks()
+
+
+def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape, allocator: Allocator) -> pa.Array:
+    if page.dictionary is None:
+        # Every row of the page is null: no item was ever written.
+        return pa.array([], type_)
+    values = decode_values([_ItemsAsPage(page.dictionary)], shape, allocator)
+    return _array(type_, values, None, 0)
+
+
+def _array(type_: pa.DataType, values: LeafBuffers, validity: pa.Buffer | None, start: int) -> pa.Array:
+    """Build a plain array; the validity of the whole selection is cut at bit `start`."""
+    buffers = [None, values.values] if values.offsets is None else [None, values.offsets, values.values]
+    array = pa.Array.from_buffers(type_, values.num_values, buffers)
+    if validity is None:
+        return array
+    bits = pa.Array.from_buffers(pa.bool_(), values.num_values, [None, validity], offset=start)
+    return pc.if_else(bits, array, pa.scalar(None, type_))
+
+
+def _checked(array: pa.DictionaryArray, type_: pa.DictionaryType) -> pa.DictionaryArray:
+    valid = array.indices.drop_null()
+    if len(valid):
+        largest, smallest = pc.max(valid).as_py(), pc.min(valid).as_py()
+        if largest >= len(array.dictionary) or smallest < 0:
+            wrong = largest if largest >= len(array.dictionary) else smallest
+            raise CorruptPageError(f"index {wrong} into a dictionary of {len(array.dictionary)} items", detail=wrong)
+    return array if array.type == type_ else array.cast(type_)

@@ -1,0 +1,185 @@
+"""`RowReader`: selected rows of selected columns of one open file, as Arrow record batches.
+
+One call plans all pages of all leaves, fetches them in at most two rounds, then decodes each leaf into one
+destination and builds the arrays. A file is decoded by as many threads as call this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.column_destination import Allocator, decode_values
+from lance_arrow.assembly.column_tree import ColumnNode, column_tree, refuse_unreadable
+from lance_arrow.assembly.dictionaries import decode_dictionary
+from lance_arrow.assembly.unravel import unravel
+from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.errors import CorruptPageError, UnsupportedError, located
+from lance_arrow.runtime import Runtime
+from lance_arrow.spi import LoadedPage, RowRanges, VariableWidth
+from lance_arrow.structure.page_scan import PageTask, load_pages
+from lance_arrow.structure.row_selection import by_page
+
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadCounts:
+    """What one call decoded: pages touched, and the dotted paths of the leaves."""
+
+    pages: int
+    columns: tuple[str, ...]
+
+
+class RowReader:
+    """Rows of one file.
+
+    Parameters
+    ----------
+    file
+        The open container.
+    runtime
+        Plugins, caches and limits.
+    """
+
+    def __init__(self, file: LanceFileReader, runtime: Runtime) -> None:
+        self.file = file
+        self.runtime = runtime
+        self._token = object()
+        self._columns: dict[int, ColumnMeta] = {}
+        self._lock = Lock()
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.file.schema
+
+    @property
+    def num_rows(self) -> int:
+        return self.file.num_rows
+
+    @cached_property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """The whole column tree."""
+        return column_tree(self.file.schema, self.file.leaves)
+
+    def read(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read rows of (pruned) columns.
+
+        Parameters
+        ----------
+        nodes
+            Columns to read, as `project` returns them.
+        rows
+            Which rows of the file.
+        pool
+            Arrow memory pool of the result; the default one when None.
+
+        Returns
+        -------
+        batches
+            In row order; more than one only where 32-bit offsets would overflow.
+        counts
+            Pages and leaves touched.
+
+        Raises
+        ------
+        UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
+            With file, column and page.
+        """
+        with located(path=self.file.name):
+            leaves = [leaf for node in nodes for leaf in node.leaves()]
+            for leaf in leaves:
+                refuse_unreadable(leaf)
+            tasks, spans = self._tasks(leaves, rows)
+            pages = load_pages(self.file.source, tasks, self.runtime.indices)
+            counts = ReadCounts(len(tasks), tuple(leaf.path for leaf in leaves))
+            of_leaf = [pages[start:stop] for start, stop in spans]
+            if _overflows(leaves, of_leaf) and rows.num_rows > 1:
+                return self._read_halves(nodes, rows, pool), counts
+            decoded = {}
+            for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
+                with located(column=leaf.path):
+                    decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
+            return [_batch(nodes, decoded, rows.num_rows)], counts
+
+    def _tasks(self, leaves: Sequence[ColumnNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
+        tasks: list[PageTask] = []
+        spans = []
+        for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
+            start = len(tasks)
+            with located(column=leaf.path):
+                for number, part in by_page(rows, meta.page_starts):
+                    page = meta.pages[number]
+                    layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                    tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
+            spans.append((start, len(tasks)))
+        return tasks, spans
+
+    def _metas(self, leaves: Sequence[ColumnNode]) -> list[ColumnMeta]:
+        """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
+        missing = [leaf for leaf in leaves if leaf.column not in self._columns]
+        if missing:
+            with self._lock:
+                for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
+                    with located(column=leaf.path):
+                        self._check_wrapper(meta)
+                    self._columns[leaf.column] = meta
+        return [self._columns[leaf.column] for leaf in leaves]
+
+    def _check_wrapper(self, meta: ColumnMeta) -> None:
+        bound = self.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
+        if bound.holds_descriptors:
+            raise UnsupportedError("columns whose pages hold blob descriptors cannot be read yet")
+
+    def _decode(self, leaf: ColumnNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
+        allocator = Allocator(self.runtime.settings.limits, pool)
+        structure = unravel([page.levels for page in pages], leaf.leaf.nodes, allocator)
+        if leaf.leaf.items is not None:
+            return DecodedLeaf(decode_dictionary(pages, leaf, structure[0], allocator), structure)
+        return DecodedLeaf(decode_values(pages, leaf.leaf.shape, allocator), structure)
+
+    def _read_halves(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None
+    ) -> list[pa.RecordBatch]:
+        first, second = _halves(rows)
+        return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _overflows(leaves: Sequence[ColumnNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
+    return any(
+        leaf.leaf.shape == VariableWidth(32) and sum(page.num_bytes for page in leaf_pages) > _INT32_MAX
+        for leaf, leaf_pages in zip(leaves, pages, strict=True)
+    )
+
+
+def _halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
+    lengths = np.cumsum(rows.stops - rows.starts)
+    middle = int(lengths[-1]) // 2
+    at = int(np.searchsorted(lengths, middle, side="left"))
+    cut = int(rows.stops[at]) - (int(lengths[at]) - middle)
+    first = RowRanges(rows.starts[: at + 1], np.append(rows.stops[:at], cut))
+    keep = at if cut < rows.stops[at] else at + 1
+    starts = rows.starts[keep:].copy()
+    if keep == at:
+        starts[0] = cut
+    return first, RowRanges(starts, rows.stops[keep:])
+
+
+def _batch(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
+    arrays = [build_array(node, decoded) for node in nodes]
+    for node, array in zip(nodes, arrays, strict=True):
+        if len(array) != num_rows:
+            raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
+    if not arrays:
+        empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
+        return pa.RecordBatch.from_struct_array(empty)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([node.field for node in nodes]))
