@@ -1,1 +1,46 @@
-"""Empty room."""
+"""Bytes: from any filesystem into read-only arrays.
+
+In flows what a caller names (path, URL, filesystem object, buffer); out flow `Bytes`, by range. Nothing here knows
+what the bytes mean.
+
+| Module | Open it for |
+|---|---|
+| `source` | the `RangeSource` protocol: start here |
+| `ranges` | the pure planner: wanted ranges into few requests |
+| `fetch` | `read_coalesced`: plan, read, cut |
+| `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
+| `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
+| `metered` | counting requests and bytes |
+
+Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
+`arrow_source`, `location` and `open_source` only, as the owner of filesystems.
+"""
+
+from lance_arrow.io.buffer_source import BufferSource
+from lance_arrow.io.fetch import read_coalesced
+from lance_arrow.io.local_source import LocalSource
+from lance_arrow.io.location import AnyFileSystem, Location, resolve
+from lance_arrow.io.metered import MeteredSource, ReadStats
+from lance_arrow.io.open_source import open_source
+from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
+from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, redact
+
+__all__ = [
+    "AnyFileSystem",
+    "BufferSource",
+    "ByteRange",
+    "Bytes",
+    "Coalescing",
+    "FetchPlan",
+    "LocalSource",
+    "Location",
+    "MeteredSource",
+    "Positions",
+    "RangeSource",
+    "ReadStats",
+    "coalesce",
+    "open_source",
+    "read_coalesced",
+    "redact",
+    "resolve",
+]

@@ -1,0 +1,55 @@
+"""A source over bytes that are in memory already."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positions, check_ranges
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class BufferSource:
+    """Slices of one buffer, without a copy.
+
+    Parameters
+    ----------
+    data
+        Anything with the buffer protocol: `bytes`, `memoryview`, `pyarrow.Buffer`. Must not change while it is read.
+    name
+        What to print.
+    """
+
+    def __init__(self, data: Buffer, *, name: str = "<buffer>") -> None:
+        self.name = name
+        self.coalescing: Coalescing = LOCAL_COALESCING
+        flat = memoryview(data)
+        view = np.frombuffer(flat.cast("B"), np.uint8) if flat.nbytes else np.empty(0, np.uint8)
+        view.setflags(write=False)
+        self._data: Bytes | None = view
+        self._size = len(view)
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self._size
+
+    def identity(self) -> Hashable | None:
+        """Return None: memory may be reused for other content."""
+        return None
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Cut the ranges; see `RangeSource.read`."""
+        data = self._data
+        if data is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        check_ranges(starts, stops, size_bytes=self._size, name=self.name)
+        return [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+    def close(self) -> None:
+        """Let go of the buffer."""
+        self._data = None

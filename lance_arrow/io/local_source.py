@@ -1,0 +1,114 @@
+"""A source over one local file, by positional reads.
+
+Not a memory map: a file that is cut while it is mapped kills the process (SIGBUS), a positional read merely comes back
+short. One file descriptor serves all threads, since positional reads share no file offset; it survives a fork likewise.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Hashable
+
+import numpy as np
+
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positions, check_ranges, truncated
+from lance_arrow.kernels.positional import read_ranges
+
+_ALIGNMENT_BYTES = 64
+
+
+class _Descriptor:
+    """An open file descriptor that lives as long as the last read that uses it."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, path: str) -> None:
+        self.number = -1
+        # Without O_NONBLOCK, opening a named pipe waits for a writer.
+        self.number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+
+
+class LocalSource:
+    """Positional reads from a local file.
+
+    Parameters
+    ----------
+    path
+        File to open.
+    name
+        What to print in its place; the path itself when None.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, IsADirectoryError
+        As the operating system says.
+    UnsupportedError
+        Neither a file nor a directory.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+        text = os.fspath(path)
+        self.name = text if name is None else name
+        self.coalescing: Coalescing = LOCAL_COALESCING
+        self._descriptor: _Descriptor | None = _Descriptor(text)
+        status = os.fstat(self._descriptor.number)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), text)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsupportedError("not a regular file: its bytes cannot be read by position", path=self.name)
+        self._size = status.st_size
+        self._identity = (
+            "file", os.path.abspath(text), status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+        )  # fmt: skip
+
+    def size(self) -> int:
+        """Return the file's size in bytes when it was opened."""
+        return self._size
+
+    def identity(self) -> Hashable | None:
+        """Return absolute path, size, modification time and inode, as they were when the file was opened."""
+        return self._identity
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read all ranges in one call of the kernel, into one allocation.
+
+        Each slice has in memory the alignment, modulo 64, that it has in the file: what a writer aligned stays aligned.
+        """
+        descriptor = self._descriptor
+        if descriptor is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        sizes = check_ranges(starts, stops, size_bytes=self._size, name=self.name)
+        arena, out_starts = _arena(starts, sizes)
+        try:
+            short = read_ranges(descriptor.number, np.ascontiguousarray(starts), sizes, out_starts, arena)
+        except OSError as error:
+            error.filename = self.name
+            raise
+        if short >= 0:
+            received = max(os.fstat(descriptor.number).st_size - int(starts[short]), 0)
+            raise truncated(self.name, int(starts[short]), int(stops[short]), min(received, int(sizes[short])))
+        arena.setflags(write=False)
+        places = zip(out_starts.tolist(), (out_starts + sizes).tolist(), strict=True)
+        return [arena[start:stop] for start, stop in places]
+
+    def close(self) -> None:
+        """Let go of the file descriptor; it closes when no read uses it any more."""
+        self._descriptor = None
+
+
+def _arena(starts: Positions, sizes: Positions) -> tuple[Bytes, Positions]:
+    """Allocate once for all ranges and place them so that alignment modulo 64 is kept."""
+    lead = starts % _ALIGNMENT_BYTES
+    padded = -(-(lead + sizes) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
+    ends = np.cumsum(padded)
+    total = int(ends[-1]) if len(ends) else 0
+    arena = np.empty(total + _ALIGNMENT_BYTES, np.uint8)
+    base = -arena.ctypes.data % _ALIGNMENT_BYTES
+    return arena, np.asarray(ends - padded + lead + base, np.int64)

@@ -1,0 +1,115 @@
+"""A source that counts what passes through another: tests, the read receipt and the inspector rely on it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadStats:
+    """Counts between two moments.
+
+    Parameters
+    ----------
+    waves
+        Calls of `read`: requests of one wave may run side by side.
+    requests
+        Non-empty ranges asked of the filesystem, after joining.
+    ranges_wanted, bytes_wanted
+        What the readers asked for, before joining; a byte wanted twice counts twice.
+    bytes_fetched
+        What the requests brought.
+    seconds
+        Time spent in reads, summed over threads.
+    """
+
+    waves: int = 0
+    requests: int = 0
+    ranges_wanted: int = 0
+    bytes_wanted: int = 0
+    bytes_fetched: int = 0
+    seconds: float = 0.0
+
+    def __sub__(self, earlier: ReadStats) -> ReadStats:
+        return self._combine(earlier, -1)
+
+    def __add__(self, other: ReadStats) -> ReadStats:
+        return self._combine(other, 1)
+
+    def _combine(self, other: ReadStats, sign: int) -> ReadStats:
+        return ReadStats(
+            waves=self.waves + sign * other.waves,
+            requests=self.requests + sign * other.requests,
+            ranges_wanted=self.ranges_wanted + sign * other.ranges_wanted,
+            bytes_wanted=self.bytes_wanted + sign * other.bytes_wanted,
+            bytes_fetched=self.bytes_fetched + sign * other.bytes_fetched,
+            seconds=self.seconds + sign * other.seconds,
+        )
+
+
+class MeteredSource:
+    """Passes everything on to another source, and counts.
+
+    Parameters
+    ----------
+    inner
+        The source that reads.
+    """
+
+    def __init__(self, inner: RangeSource) -> None:
+        self._inner = inner
+        self._lock = threading.Lock()
+        self._stats = ReadStats()
+
+    @property
+    def name(self) -> str:
+        """Name of the inner source."""
+        return self._inner.name
+
+    @property
+    def coalescing(self) -> Coalescing:
+        """Limits of the inner source."""
+        return self._inner.coalescing
+
+    def size(self) -> int:
+        """Return the size of the inner source."""
+        return self._inner.size()
+
+    def identity(self) -> Hashable | None:
+        """Return the identity of the inner source."""
+        return self._inner.identity()
+
+    def close(self) -> None:
+        """Close the inner source."""
+        self._inner.close()
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read ranges that nobody joined: each is wanted as it is fetched."""
+        return self.read_joined(starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum()))
+
+    def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
+        """Read requests that stand for other ranges, and count both."""
+        begun = time.perf_counter()
+        answers = self._inner.read(starts, stops)
+        seconds = time.perf_counter() - begun
+        passed = ReadStats(
+            waves=1,
+            requests=sum(len(answer) > 0 for answer in answers),
+            ranges_wanted=ranges_wanted,
+            bytes_wanted=bytes_wanted,
+            bytes_fetched=sum(len(answer) for answer in answers),
+            seconds=seconds,
+        )
+        with self._lock:
+            self._stats += passed
+        return answers
+
+    def snapshot(self) -> ReadStats:
+        """Return the counts so far; subtract two snapshots for what happened between them."""
+        with self._lock:
+            return self._stats

@@ -1,0 +1,67 @@
+"""One door for everything a caller may name as a file: paths, URLs, filesystems, buffers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.io.arrow_source import open_arrow
+from lance_arrow.io.buffer_source import BufferSource
+from lance_arrow.io.fsspec_source import open_fsspec
+from lance_arrow.io.location import AnyFileSystem, Location, resolve
+from lance_arrow.io.source import RangeSource
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def open_source(
+    source: str | os.PathLike[str] | Location | RangeSource | Buffer,
+    *,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    size_bytes: int | None = None,
+) -> RangeSource:
+    """Open a file for reading by ranges.
+
+    Parameters
+    ----------
+    source
+        What `resolve` takes, a `Location`, bytes in memory (anything with the buffer protocol), or a source already
+        open, which is returned as it is.
+    filesystem, storage_options
+        As for `resolve`.
+    size_bytes
+        Size of a remote file, when known from a listing; saves one request. Ignored for local files.
+
+    Returns
+    -------
+    RangeSource
+        The caller closes it.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As the filesystem says.
+    InvalidArgumentError
+        `source` is none of these.
+    """
+    if isinstance(source, RangeSource):
+        return source
+    if _is_buffer(source):
+        return BufferSource(source)
+    place = source if isinstance(source, Location) else resolve(source, filesystem, storage_options)  # type: ignore[arg-type]
+    if isinstance(place.filesystem, arrow_fs.FileSystem):
+        return open_arrow(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
+    return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
+
+
+def _is_buffer(source: object) -> TypeGuard[Buffer]:
+    try:
+        memoryview(source)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True

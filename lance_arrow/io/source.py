@@ -1,0 +1,169 @@
+"""What every byte source promises: its size, its name, and the bytes of the ranges it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
+
+Bytes: TypeAlias = NDArray[np.uint8]
+"""``(num_bytes,) uint8``, contiguous and read-only."""
+
+Positions: TypeAlias = NDArray[np.int64]
+"""``(n,) int64``, bytes from the start of the object."""
+
+_CREDENTIALS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^/@?#:]*:[^@]*@|[^/@?#]*@)")
+# In these the part before @ is a container, not a user.
+_CONTAINER_SCHEMES = ("abfs://", "abfss://", "wasb://", "wasbs://")
+_QUERYLESS_SCHEMES = ("file://", "local://", "memory://")
+
+
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """How far apart wanted ranges may lie to share a request.
+
+    Parameters
+    ----------
+    max_gap_bytes
+        Largest hole worth reading through.
+    max_span_bytes
+        A request does not grow beyond this by joining ranges.
+    """
+
+    max_gap_bytes: int
+    max_span_bytes: int
+
+
+# A positional read costs about what copying a few KiB costs; a remote request costs about what a MiB costs to carry.
+LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
+REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20)
+
+
+@runtime_checkable
+class RangeSource(Protocol):
+    """Immutable bytes that can be read by range, from any thread."""
+
+    @property
+    def name(self) -> str:
+        """Printable place, free of credentials."""
+
+    @property
+    def coalescing(self) -> Coalescing:
+        """What is worth joining here."""
+
+    def size(self) -> int:
+        """Return the number of bytes, as it was when the source was opened."""
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read each range with a request of its own.
+
+        Parameters
+        ----------
+        starts, stops
+            ``(n,) int64`` each, half-open, any order. Join neighbours before (`read_coalesced`).
+
+        Returns
+        -------
+        list of Bytes
+            ``n`` arrays, the i-th of ``stops[i] - starts[i]`` bytes.
+
+        Raises
+        ------
+        TruncatedReadError
+            Fewer bytes exist than asked for.
+        InvalidArgumentError
+            A negative start, a stop before its start, or a closed source.
+        OSError
+            Whatever the filesystem raises, unchanged.
+        """
+
+    def identity(self) -> Hashable | None:
+        """Return a key that changes when the content does; None when nothing is known, then nothing may be cached."""
+
+    def close(self) -> None:
+        """Release what is held; reads that run finish, later ones fail."""
+
+
+def redact(uri: str) -> str:
+    """Remove what may be secret from a URL or chain of URLs: ``user:password@`` and everything after ``?``."""
+    return "::".join(_redact_one(part) for part in uri.split("::"))
+
+
+def _redact_one(uri: str) -> str:
+    lowered = uri.lower()
+    if "://" not in lowered:
+        return uri
+    if not lowered.startswith(_CONTAINER_SCHEMES):
+        uri = _strip_user(uri)
+    if not lowered.startswith(_QUERYLESS_SCHEMES):
+        uri = uri.split("?", 1)[0]
+    return uri
+
+
+def _strip_user(uri: str) -> str:
+    matched = _CREDENTIALS.match(uri)
+    if matched is None:
+        return uri
+    user = matched.group(2)
+    # host:port/path@version is no user: a colon followed by digits up to the first slash is a port.
+    if "/" in user and re.fullmatch(r"[^/]*:\d+", user.split("/", 1)[0]):
+        return uri
+    return matched.group(1) + uri[matched.end() :]
+
+
+def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: str) -> Positions:
+    """Return the sizes of ranges that lie inside the object, or raise before anything is allocated for them.
+
+    Parameters
+    ----------
+    starts, stops
+        ``(n,) int64`` each.
+    size_bytes
+        Size of the object.
+    name
+        For messages.
+
+    Returns
+    -------
+    Positions
+        ``(n,) int64`` sizes in bytes.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Unequal lengths, a negative start or a stop before its start.
+    TruncatedReadError
+        A range ends behind the object.
+    """
+    if starts.shape != stops.shape or starts.ndim != 1:
+        raise InvalidArgumentError(
+            f"starts {starts.shape} and stops {stops.shape} must be one-dimensional and equal", path=name
+        )
+    if len(starts) == 0:
+        return np.empty(0, np.int64)
+    if starts.min() < 0 or (stops < starts).any():
+        bad = int(np.argmax((starts < 0) | (stops < starts)))
+        raise InvalidArgumentError(f"no range of bytes: {starts[bad]}..{stops[bad]}", path=name)
+    if stops.max() > size_bytes:
+        bad = int(np.argmax(stops))
+        raise TruncatedReadError(
+            f"wanted bytes up to {stops[bad]}, but there are {size_bytes}",
+            path=name,
+            byte_range=(int(starts[bad]), int(stops[bad])),
+        )
+    return stops - starts
+
+
+def truncated(name: str, start: int, stop: int, received: int) -> TruncatedReadError:
+    """Build the error for a range that came back short."""
+    return TruncatedReadError(
+        f"wanted {stop - start} bytes, received {received}: the file became shorter or the source cut the answer",
+        path=name,
+        byte_range=(start, stop),
+    )
