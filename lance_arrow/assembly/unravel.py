@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
-from lance_arrow.spi import NO_BYTES, LayerKind, Levels, NodeKind
+from lance_arrow.spi import LayerKind, Levels, NodeKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,16 @@ from pyarrow import fs as arrow_fs
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.fsspec_source import open_fsspec
 from lance_arrow.io.local_source import LocalSource
-from lance_arrow.io.source import REMOTE_COALESCING, Bytes, Coalescing, Positions, RangeSource, check_ranges, truncated
+from lance_arrow.io.source import (
+    REMOTE_COALESCING,
+    Bytes,
+    Coalescing,
+    Positions,
+    RangeSource,
+    check_ranges,
+    joined,
+    truncated,
+)
 
 _MAX_THREADS = 8
 
@@ -111,6 +120,10 @@ class ArrowSource:
         # Threads of this call only: a pool kept for longer would not survive a fork.
         with ThreadPoolExecutor(min(_MAX_THREADS, len(places))) as pool:
             return list(pool.map(self._read_at, places))
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read the ranges and lay the answers side by side; see `RangeSource.read_arena`."""
+        return joined(self.read(starts, stops))
 
     def close(self) -> None:
         """Close the file."""

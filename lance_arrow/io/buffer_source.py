@@ -44,11 +44,16 @@ class BufferSource:
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Cut the ranges; see `RangeSource.read`."""
+        data, _ = self.read_arena(starts, stops)
+        return [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Return the whole buffer: every range already has its place in it."""
         data = self._data
         if data is None:
             raise InvalidArgumentError("the source is closed", path=self.name)
         check_ranges(starts, stops, size_bytes=self._size, name=self.name)
-        return [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        return data, starts
 
     def close(self) -> None:
         """Let go of the buffer."""

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from lance_arrow.io.metered import MeteredSource
 from lance_arrow.io.ranges import coalesce
 from lance_arrow.io.source import Bytes, Positions, RangeSource
+
+
+def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+    """Read ranges, joining neighbours, into one array.
+
+    Parameters
+    ----------
+    source
+        Where to read; its `coalescing` decides what is joined.
+    starts, stops
+        ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
+
+    Returns
+    -------
+    data, positions
+        Range i lies at ``data[positions[i] : positions[i] + stops[i] - starts[i]]``.
+
+    Raises
+    ------
+    TruncatedReadError, InvalidArgumentError, OSError
+        As `RangeSource.read`.
+    """
+    limits = source.coalescing
+    plan = coalesce(starts, stops, max_gap_bytes=limits.max_gap_bytes, max_span_bytes=limits.max_span_bytes)
+    if not len(plan.starts):
+        return np.empty(0, np.uint8), plan.positions
+    if isinstance(source, MeteredSource):
+        data, places = source.read_arena_joined(
+            plan.starts, plan.stops, ranges_wanted=len(plan.sizes), bytes_wanted=int(plan.sizes.sum())
+        )
+    else:
+        data, places = source.read_arena(plan.starts, plan.stops)
+    # An empty range belongs to no request (-1): any position will do for it.
+    return data, np.where(plan.request_of < 0, 0, plan.positions + places[plan.request_of])
 
 
 def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> list[Bytes]:

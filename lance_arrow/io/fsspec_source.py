@@ -39,6 +39,7 @@ from lance_arrow.io.source import (
     Positions,
     RangeSource,
     check_ranges,
+    joined,
     truncated,
 )
 
@@ -180,6 +181,10 @@ class FsspecSource:
         for index, (start, stop), answer in zip(wanted.tolist(), places, answers, strict=True):
             out[index] = self._checked(answer, start, stop)
         return out
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read the ranges and lay the answers side by side; see `RangeSource.read_arena`."""
+        return joined(self.read(starts, stops))
 
     def close(self) -> None:
         """Refuse further reads; nothing is held open between them."""

@@ -77,9 +77,15 @@ class LocalSource:
         return self._identity
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read all ranges; see `read_arena`."""
+        arena, positions = self.read_arena(starts, stops)
+        places = zip(positions.tolist(), (positions + (stops - starts)).tolist(), strict=True)
+        return [arena[start:stop] for start, stop in places]
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
         """Read all ranges in one call of the kernel, into one allocation.
 
-        Each slice has in memory the alignment, modulo 64, that it has in the file: what a writer aligned stays aligned.
+        Each range has in memory the alignment, modulo 64, that it has in the file: what a writer aligned stays aligned.
         """
         descriptor = self._descriptor
         if descriptor is None:
@@ -95,8 +101,7 @@ class LocalSource:
             received = max(os.fstat(descriptor.number).st_size - int(starts[short]), 0)
             raise truncated(self.name, int(starts[short]), int(stops[short]), min(received, int(sizes[short])))
         arena.setflags(write=False)
-        places = zip(out_starts.tolist(), (out_starts + sizes).tolist(), strict=True)
-        return [arena[start:stop] for start, stop in places]
+        return arena, out_starts
 
     def close(self) -> None:
         """Let go of the file descriptor; it closes when no read uses it any more."""

@@ -7,6 +7,8 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+
 from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource
 
 
@@ -92,22 +94,41 @@ class MeteredSource:
         """Read ranges that nobody joined: each is wanted as it is fetched."""
         return self.read_joined(starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum()))
 
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read ranges that nobody joined into one array, and count them."""
+        return self.read_arena_joined(
+            starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum())
+        )
+
+    def read_arena_joined(
+        self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int
+    ) -> tuple[Bytes, Positions]:
+        """Read requests that stand for other ranges into one array, and count both."""
+        begun = time.perf_counter()
+        answer = self._inner.read_arena(starts, stops)
+        sizes = stops - starts
+        self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
+        return answer
+
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
         """Read requests that stand for other ranges, and count both."""
         begun = time.perf_counter()
         answers = self._inner.read(starts, stops)
-        seconds = time.perf_counter() - begun
+        requests = sum(len(answer) > 0 for answer in answers)
+        self._count(begun, requests, ranges_wanted, bytes_wanted, sum(len(answer) for answer in answers))
+        return answers
+
+    def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:
         passed = ReadStats(
             waves=1,
-            requests=sum(len(answer) > 0 for answer in answers),
+            requests=requests,
             ranges_wanted=ranges_wanted,
             bytes_wanted=bytes_wanted,
-            bytes_fetched=sum(len(answer) for answer in answers),
-            seconds=seconds,
+            bytes_fetched=bytes_fetched,
+            seconds=time.perf_counter() - begun,
         )
         with self._lock:
             self._stats += passed
-        return answers
 
     def snapshot(self) -> ReadStats:
         """Return the counts so far; subtract two snapshots for what happened between them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -83,11 +83,26 @@ class RangeSource(Protocol):
             Whatever the filesystem raises, unchanged.
         """
 
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read as `read` does, into one array: range i lies at its position ``positions[i]``.
+
+        A take asks for thousands of small ranges: one array and one of positions cost less than an object for each.
+        """
+
     def identity(self) -> Hashable | None:
         """Return a key that changes when the content does; None when nothing is known, then nothing may be cached."""
 
     def close(self) -> None:
         """Release what is held; reads that run finish, later ones fail."""
+
+
+def joined(answers: Sequence[Bytes]) -> tuple[Bytes, Positions]:
+    """Lay separate answers into one array: `read_arena` of sources that get an object for each range."""
+    if len(answers) == 1:
+        return answers[0], np.zeros(1, np.int64)
+    sizes = np.fromiter(map(len, answers), np.int64, len(answers))
+    data = np.concatenate(answers) if answers else np.empty(0, np.uint8)
+    return data, np.cumsum(sizes) - sizes
 
 
 def redact(uri: str) -> str:

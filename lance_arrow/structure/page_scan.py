@@ -17,7 +17,7 @@ import numpy as np
 
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.errors import CorruptPageError, located
-from lance_arrow.io.source import RangeSource, fetch
+from lance_arrow.io import RangeSource, fetch
 from lance_arrow.spi import (
     BoundLayout,
     BufferSlices,
@@ -29,7 +29,6 @@ from lance_arrow.spi import (
     RowRanges,
 )
 from lance_arrow.structure.index_cache import IndexCache
-
 
 R = TypeVar("R")
 
