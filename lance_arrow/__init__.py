@@ -1,1 +1,60 @@
-"""Lance for Arrow."""
+"""Lance files and tables as first-class citizens of Arrow.
+
+Names are imported when they are first used: `import lance_arrow` alone loads no pyarrow.
+
+| Name | What it is |
+|---|---|
+| `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
+| `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
+| `dataset` | a `LanceDataset` over files |
+| `read_table`, `read_schema`, `read_metadata` | one call for one file |
+| `errors` | the error tree |
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lance_arrow import errors as errors
+    from lance_arrow.datasets.format import LanceFormat as LanceFormat
+    from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
+    from lance_arrow.datasets.lance_dataset import open_dataset as dataset
+    from lance_arrow.datasets.lance_file import LanceFile as LanceFile
+    from lance_arrow.datasets.whole_files import read_metadata as read_metadata
+    from lance_arrow.datasets.whole_files import read_schema as read_schema
+    from lance_arrow.datasets.whole_files import read_table as read_table
+    from lance_arrow.runtime import Runtime as Runtime
+    from lance_arrow.settings import Limits as Limits
+    from lance_arrow.settings import Settings as Settings
+
+_HOMES = {
+    "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
+    "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
+    "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
+    "Limits": ("lance_arrow.settings", "Limits"),
+    "Runtime": ("lance_arrow.runtime", "Runtime"),
+    "Settings": ("lance_arrow.settings", "Settings"),
+    "dataset": ("lance_arrow.datasets.lance_dataset", "open_dataset"),
+    "errors": ("lance_arrow.errors", None),
+    "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
+    "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
+    "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - computed from the one map of homes
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(home[0])
+    value = module if home[1] is None else getattr(module, home[1])
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
@@ -52,6 +53,27 @@ class Runtime:
         if self.settings.num_threads == 1 or len(items) < 2:
             return [function(item) for item in items]
         return self._executor().map(function, items)
+
+    def ahead(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Apply `function` to items in order, at most `num_threads` of them ahead of the consumer.
+
+        A consumer that stops early leaves no more than those running.
+        """
+        if self.settings.num_threads == 1:
+            yield from map(function, items)
+            return
+        executor = self._executor()
+        pending: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                pending.append(executor.submit(function, item))
+                if len(pending) > self.settings.num_threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
 
     def finished(self, report: ReadReport) -> None:
         """Hand a receipt to the plugins that look at it."""

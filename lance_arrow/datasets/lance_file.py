@@ -1,0 +1,250 @@
+"""`LanceFile`: one Lance file, opened once, read by columns and rows; works without the native bridge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.assembly.row_reader import ReadCounts, RowReader
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.projection import Projection
+from lance_arrow.datasets.windows import WINDOW_ROWS, windows
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import AnyFileSystem, MeteredSource, open_source
+from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.structure.row_selection import take_order
+
+
+class LanceFile:
+    """One Lance data file.
+
+    Parameters
+    ----------
+    source
+        Local path, URL (chains too), path-like object, `pyarrow.Buffer`, bytes.
+    filesystem
+        fsspec or pyarrow filesystem that `source` is a path of.
+    storage_options
+        Options for the filesystem of a URL.
+    runtime
+        Plugins and limits; the default ones when None.
+
+    Raises
+    ------
+    CorruptFileError
+        Not a Lance file, or a damaged one.
+    UnsupportedError
+        A version that cannot be read.
+    FileNotFoundError
+        There is nothing at this path.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        opened = open_source(source, filesystem=filesystem, storage_options=storage_options)
+        self._source = MeteredSource(opened)
+        self._runtime = runtime if runtime is not None else default_runtime()
+        try:
+            self._file = LanceFileReader(self._source, self._runtime.settings.limits)
+            self._rows = RowReader(self._file, self._runtime)
+        except BaseException:
+            opened.close()
+            raise
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema of all columns, with field and schema metadata."""
+        return self._file.schema
+
+    @property
+    def num_rows(self) -> int:
+        """Rows in the file."""
+        return self._file.num_rows
+
+    @property
+    def version(self) -> str:
+        """File version: ``2.1`` or ``2.2``."""
+        return str(self._file.version)
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]:
+        """Schema metadata."""
+        return dict(self._file.schema.metadata or {})
+
+    @property
+    def name(self) -> str:
+        """Printable place, free of credentials."""
+        return self._source.name
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read all rows.
+
+        Parameters
+        ----------
+        columns
+            Dotted paths in the wanted order; all columns when None.
+
+        Raises
+        ------
+        UnknownEncodingError, UnsupportedError
+            A wanted column cannot be read; the message names it.
+        CorruptFileError
+            The file is damaged.
+        """
+        started = time.perf_counter()
+        before = self._source.snapshot()
+        projection = Projection.of(self._rows.roots, self.schema, columns)
+        spans = list(windows(self.num_rows, WINDOW_ROWS))
+        parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
+        batches = [batch for part, _ in parts for batch in part]
+        self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)
+        return _table(batches, projection.schema)
+
+    def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read rows by offset, in the caller's order, duplicates kept.
+
+        Parameters
+        ----------
+        indices
+            Row offsets: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            Dotted paths; all columns when None.
+
+        Raises
+        ------
+        InvalidArgumentError
+            An offset is negative or not below `num_rows`; the message names it.
+        """
+        started = time.perf_counter()
+        before = self._source.snapshot()
+        projection = Projection.of(self._rows.roots, self.schema, columns)
+        order = take_order(as_offsets(indices), self.num_rows)
+        read, counts = self._rows.read(projection.nodes, order.rows)
+        batches = [projection.apply(batch) for batch in read]
+        table = _table(batches, projection.schema)
+        self._report(projection, [counts], table.num_rows, before, started)
+        return table if order.positions is None else table.take(pa.array(order.positions))
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield all rows in order, at most `batch_size` per batch.
+
+        A few windows of rows are decoded ahead on the runtime's threads; memory stays bounded by them.
+        """
+        if batch_size < 1:
+            raise InvalidArgumentError(f"batch_size is {batch_size}, expected at least 1", detail=batch_size)
+        projection = Projection.of(self._rows.roots, self.schema, columns)
+        return self._iterate(projection, batch_size)
+
+    def count_rows(self, filter: Predicate | None = None) -> int:  # noqa: A002 - pyarrow's own word
+        """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
+        if filter is None:
+            return self.num_rows
+        expression = as_expression(filter)
+        return sum(batch.filter(expression).num_rows for batch in self.to_batches())
+
+    def close(self) -> None:
+        """Release the file; reads after it fail."""
+        self._source.close()
+
+    def __enter__(self) -> LanceFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __repr__(self) -> str:
+        return (
+            f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={len(self.schema.names)})"
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export all rows as an Arrow C stream, a fresh one at each call."""
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _window(
+        self, projection: Projection, span: tuple[int, int]
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
+        return [projection.apply(batch) for batch in batches], counts
+
+    def _iterate(self, projection: Projection, batch_size: int) -> Iterator[pa.RecordBatch]:
+        started = time.perf_counter()
+        before = self._source.snapshot()
+        counts: list[ReadCounts] = []
+        rows = 0
+        for part, part_counts in self._runtime.ahead(
+            lambda span: self._window(projection, span), windows(self.num_rows, batch_size)
+        ):
+            counts.append(part_counts)
+            for batch in part:
+                for start in range(0, batch.num_rows, batch_size):
+                    rows += min(batch_size, batch.num_rows - start)
+                    yield batch.slice(start, batch_size)
+        self._report(projection, counts, rows, before, started)
+
+    def _report(
+        self, projection: Projection, counts: Sequence[ReadCounts], rows: int, before: Any, started: float
+    ) -> None:
+        stats = self._source.snapshot() - before
+        self._runtime.finished(
+            ReadReport(
+                files=1,
+                pages=sum(one.pages for one in counts),
+                rows=rows,
+                requests=stats.requests,
+                requested_bytes=stats.bytes_wanted,
+                fetched_bytes=stats.bytes_fetched,
+                columns=tuple(leaf.path for node in projection.nodes for leaf in node.leaves()),
+                seconds=time.perf_counter() - started,
+            )
+        )
+
+
+def as_offsets(indices: Any) -> np.ndarray:
+    """Turn row offsets of any usual kind into ``(n,) int64``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Not one-dimensional integers, a null among them, or a value beyond 63 bits.
+    """
+    if isinstance(indices, (pa.Array, pa.ChunkedArray)):
+        if indices.null_count or not (pa.types.is_integer(indices.type) or len(indices) == 0):
+            raise InvalidArgumentError(f"row offsets are {indices.type} with {indices.null_count} nulls")
+        indices = indices.to_numpy(zero_copy_only=False) if isinstance(indices, pa.Array) else indices.to_numpy()
+    array = np.asarray(indices)
+    if array.size == 0 and array.ndim == 1:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"row offsets are {array.dtype} of shape {array.shape}, expected (n,) integers")
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+        raise InvalidArgumentError(f"row {array.max()} does not exist", detail=int(array.max()))
+    return array.astype(np.int64, copy=False)
+
+
+def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    if not len(schema):
+        # A table of no columns has no row count in pyarrow unless a batch carries it.
+        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
+    return pa.Table.from_batches(batches, schema)

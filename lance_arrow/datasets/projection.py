@@ -1,0 +1,74 @@
+"""`Projection`: what the caller named, as pruned columns to read and how to cut the named ones out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.assembly.column_tree import ColumnNode, project
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Output:
+    name: str
+    column: int
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """Columns to read, each once, and the outputs in the caller's order.
+
+    A dotted path is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
+    """
+
+    nodes: tuple[ColumnNode, ...]
+    outputs: tuple[_Output, ...]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, roots: Sequence[ColumnNode], schema: pa.Schema, columns: Sequence[str] | None) -> Projection:
+        """Resolve column paths against a file.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A path names no column.
+        """
+        if columns is None:
+            outputs = tuple(_Output(root.field.name, i, ()) for i, root in enumerate(roots))
+            return cls(tuple(roots), outputs, schema)
+        nodes = project(roots, columns)
+        places = {node.field.name: i for i, node in enumerate(nodes)}
+        outputs = tuple(_output(path, places) for path in columns)
+        fields = [_field(nodes[output.column].field, output) for output in outputs]
+        return cls(nodes, outputs, pa.schema(fields, schema.metadata))
+
+    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Cut the outputs out of a batch of `nodes`."""
+        arrays = [_extract(batch.column(output.column), output.fields) for output in self.outputs]
+        if not arrays:
+            return batch
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _output(path: str, places: dict[str, int]) -> _Output:
+    if path in places:
+        return _Output(path, places[path], ())
+    name, *fields = path.split(".")
+    return _Output(fields[-1], places[name], tuple(fields))
+
+
+def _field(field: pa.Field, output: _Output) -> pa.Field:
+    nullable = field.nullable
+    for name in output.fields:
+        field = field.type.field(name)
+        nullable = nullable or field.nullable
+    return field.with_nullable(nullable)
+
+
+def _extract(array: pa.Array, fields: tuple[str, ...]) -> pa.Array:
+    return pc.struct_field(array, list(fields)) if fields else array

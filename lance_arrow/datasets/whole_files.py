@@ -1,0 +1,67 @@
+"""One call for one file, named as in `pyarrow.parquet`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.datasets.lance_file import LanceFile
+from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.io import AnyFileSystem
+
+
+def read_table(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    filters: Predicate | None = None,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """Read one Lance file into a table.
+
+    Parameters
+    ----------
+    source
+        As for `LanceFile`.
+    columns
+        Dotted paths in the wanted order; all when None.
+    filters
+        Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
+    filesystem, storage_options
+        As for `LanceFile`.
+
+    Raises
+    ------
+    LanceError
+        As `LanceFile.read`.
+    """
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+        if filters is None:
+            return file.read(columns)
+        kept = file.read().filter(as_expression(filters))
+        return kept if columns is None else _select(kept, columns)
+
+
+def read_schema(
+    source: Any,
+    *,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> pa.Schema:
+    """Read the Arrow schema of one Lance file; reads no column."""
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+        return file.schema
+
+
+def read_metadata(
+    source: Any,
+    *,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> dict[bytes, bytes]:
+    """Read the schema metadata of one Lance file; reads no column."""
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+        return file.metadata
