@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.datasets.predicates import Predicate, as_expression
@@ -42,7 +43,7 @@ def read_table(
         if filters is None:
             return file.read(columns)
         kept = file.read().filter(as_expression(filters))
-        return kept if columns is None else _select(kept, columns)
+        return kept if columns is None else pads.dataset(kept).to_table(columns=list(columns))
 
 
 def read_schema(
