@@ -6,14 +6,18 @@ hung into the Arrow types, and each leaf gets the `LeafType` that the binder wan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, VariableWidth
+
+Path: TypeAlias = tuple[str, ...]
+"""Names from a column down to a struct field; never empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +160,12 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
     return None
 
 
-def project(roots: Sequence[ColumnNode], paths: Sequence[str], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
+def parse_path(path: str, names: Collection[str]) -> Path:
+    """Split a dotted path; a whole column name wins over its parts, so names may hold dots."""
+    return (path,) if path in names else tuple(path.split("."))
+
+
+def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
     """Keep the wanted paths: each root once, in the order first named, its structs pruned to the wanted children.
 
     Parameters
@@ -164,7 +173,7 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[str], *, missing_ok: bo
     roots
         The whole tree.
     paths
-        Dotted paths. A name that itself holds dots is found when it is a column's whole name.
+        Names from the root downwards.
     missing_ok
         Skip paths the file has not (a scan asks for columns of other files and of the partitioning).
 
@@ -173,21 +182,21 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[str], *, missing_ok: bo
     InvalidArgumentError
         A path names no column; the columns there are, are listed.
     """
-    wanted: dict[str, list[tuple[str, ...]]] = {}
+    wanted: dict[str, list[Path]] = {}
     by_name = {root.field.name: root for root in roots}
     for path in paths:
-        name, rest = (path, ()) if path in by_name else (path.split(".")[0], tuple(path.split(".")[1:]))
-        if name not in by_name or not _exists(by_name[name], rest):
+        name, *rest = path
+        if name not in by_name or not _exists(by_name[name], tuple(rest)):
             if missing_ok:
                 continue
             raise InvalidArgumentError(
-                f"there is no column {path!r}, expected one of {', '.join(sorted(by_name))}", detail=path
+                f"there is no column {'.'.join(path)!r}, expected one of {', '.join(sorted(by_name))}", detail=path
             )
-        wanted.setdefault(name, []).append(rest)
+        wanted.setdefault(name, []).append(tuple(rest))
     return tuple(_pruned(by_name[name], rests) for name, rests in wanted.items())
 
 
-def _exists(node: ColumnNode, rest: tuple[str, ...]) -> bool:
+def _exists(node: ColumnNode, rest: Path) -> bool:
     if not rest:
         return True
     if not isinstance(node.storage, pa.StructType):
@@ -195,7 +204,7 @@ def _exists(node: ColumnNode, rest: tuple[str, ...]) -> bool:
     return any(child.field.name == rest[0] and _exists(child, rest[1:]) for child in node.children)
 
 
-def _pruned(node: ColumnNode, rests: list[tuple[str, ...]]) -> ColumnNode:
+def _pruned(node: ColumnNode, rests: list[Path]) -> ColumnNode:
     if any(not rest for rest in rests):
         return node
     names = {rest[0] for rest in rests}

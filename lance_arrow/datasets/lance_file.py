@@ -150,7 +150,7 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         return self._iterate(projection, batch_size)
 
-    def count_rows(self, filter: Predicate | None = None) -> int:  # noqa: A002 - pyarrow's own word
+    def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
         if filter is None:
             return self.num_rows
@@ -173,18 +173,14 @@ class LanceFile:
         return self.num_rows
 
     def __repr__(self) -> str:
-        return (
-            f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={len(self.schema.names)})"
-        )
+        return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={len(self.schema.names)})"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _window(
-        self, projection: Projection, span: tuple[int, int]
-    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+    def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
         return [projection.apply(batch) for batch in batches], counts
 

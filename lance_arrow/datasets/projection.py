@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import ColumnNode, project
+from lance_arrow.assembly.column_tree import ColumnNode, parse_path, project
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +41,11 @@ class Projection:
         if columns is None:
             outputs = tuple(_Output(root.field.name, i, ()) for i, root in enumerate(roots))
             return cls(tuple(roots), outputs, schema)
-        nodes = project(roots, columns)
+        names = {root.field.name for root in roots}
+        paths = [parse_path(column, names) for column in columns]
+        nodes = project(roots, paths)
         places = {node.field.name: i for i, node in enumerate(nodes)}
-        outputs = tuple(_output(path, places) for path in columns)
+        outputs = tuple(_Output(path[-1], places[path[0]], path[1:]) for path in paths)
         fields = [_field(nodes[output.column].field, output) for output in outputs]
         return cls(nodes, outputs, pa.schema(fields, schema.metadata))
 
@@ -53,13 +55,6 @@ class Projection:
         if not arrays:
             return batch
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def _output(path: str, places: dict[str, int]) -> _Output:
-    if path in places:
-        return _Output(path, places[path], ())
-    name, *fields = path.split(".")
-    return _Output(fields[-1], places[name], tuple(fields))
 
 
 def _field(field: pa.Field, output: _Output) -> pa.Field:

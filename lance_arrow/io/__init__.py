@@ -18,6 +18,7 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 
 from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.io.fetch import fetch, read_coalesced
+from lance_arrow.io.folders import list_names
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
@@ -40,6 +41,7 @@ __all__ = [
     "ReadStats",
     "coalesce",
     "fetch",
+    "list_names",
     "open_source",
     "read_coalesced",
     "redact",

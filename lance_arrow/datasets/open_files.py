@@ -1,0 +1,60 @@
+"""`OpenFiles`: files that were opened, kept by what identifies their content, least recently used out first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from threading import Lock
+
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.io import MeteredSource, open_source
+from lance_arrow.runtime import default_runtime
+
+_MAX_FILES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFile:
+    """One open file: its metered bytes and its rows."""
+
+    source: MeteredSource
+    rows: RowReader
+
+
+class OpenFiles:
+    """A small cache: reopening a file costs its footer and every index that was learnt."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, place: FilePlace) -> OpenFile:
+        """Return the file at `place`, opened now unless the same content is open already.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError, OSError
+            As `LanceFileReader`.
+        """
+        what = place.path if place.buffer is None else place.buffer
+        source = open_source(what, filesystem=place.filesystem, size_bytes=place.size)
+        identity = source.identity()
+        with self._lock:
+            held = self._held.get(identity) if identity is not None else None
+            if held is not None:
+                self._held.move_to_end(identity)
+                source.close()
+                return held
+        runtime = default_runtime()
+        metered = MeteredSource(source)
+        opened = OpenFile(metered, RowReader(LanceFileReader(metered, runtime.settings.limits), runtime))
+        if identity is not None:
+            with self._lock:
+                self._held[identity] = opened
+                # Dropped files close when the last scan lets go of them.
+                while len(self._held) > _MAX_FILES:
+                    self._held.popitem(last=False)
+        return opened
