@@ -8,7 +8,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-VARINT, FIXED64, DELIMITED, GROUP_START, GROUP_END, FIXED32 = range(6)
+VARINT, DELIMITED = 0, 2
+FIXED_BYTES = {1: 8, 5: 4}
 PARSER_ERRORS = (DecodeError, RecursionError, UnicodeDecodeError)
 # A search on damaged bytes must end soon, found or not.
 MAX_FIELDS = 100_000
@@ -61,27 +62,25 @@ def _first_bad_field(descriptor: Descriptor, data: bytes) -> tuple[FieldDescript
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (number, wire type, start, stop) of each field's value."""
+    """Yield (number, wire type, start, stop) of each field's value; a broken field is blamed at its tag."""
     position = 0
     for _ in range(MAX_FIELDS):
         if position >= len(data):
             return
         begin = position
-        tag, position = _varint(data, position)
-        number, wire_type = tag >> 3, tag & 7
-        start = position
-        if wire_type == VARINT:
-            position = _varint(data, position)[1]
-        elif wire_type == FIXED64:
-            position += 8
-        elif wire_type == FIXED32:
-            position += 4
-        elif wire_type == DELIMITED:
-            size, start = _varint(data, position)
-            position = start + size
-        else:
-            # The format has no groups: one is either damage or not worth a look inside.
-            raise _BrokenWireError(begin)
+        try:
+            tag, start = _varint(data, position)
+            number, wire_type = tag >> 3, tag & 7
+            if wire_type == DELIMITED:
+                size, start = _varint(data, start)
+                position = start + size
+            elif wire_type == VARINT:
+                position = _varint(data, start)[1]
+            else:
+                # The format has no groups: one is either damage or not worth a look inside.
+                position = start + FIXED_BYTES[wire_type]
+        except (IndexError, KeyError):
+            raise _BrokenWireError(begin) from None
         if number == 0 or position > len(data):
             raise _BrokenWireError(begin)
         yield number, wire_type, start, position
@@ -90,10 +89,8 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = 0
     for index in range(10):
-        if position + index >= len(data):
-            break
         byte = data[position + index]
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             return value, position + index + 1
-    raise _BrokenWireError(position)
+    raise IndexError(position)
