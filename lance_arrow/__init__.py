@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lance_arrow import errors as errors
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
     from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
-    from lance_arrow.datasets.lance_dataset import open_dataset as dataset
+    from lance_arrow.datasets.lance_dataset import open_dataset as dataset  # noqa: F401 - renamed for the user
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema

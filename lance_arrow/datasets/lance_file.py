@@ -173,7 +173,8 @@ class LanceFile:
         return self.num_rows
 
     def __repr__(self) -> str:
-        return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={len(self.schema.names)})"
+        columns = len(self.schema.names)
+        return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
