@@ -6,6 +6,7 @@ hung into the Arrow types, and each leaf gets the `LeafType` that the binder wan
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -81,46 +82,36 @@ def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[Colum
     columns
         Leaf columns in physical order, as the container numbers them.
     """
-    remaining = iter(columns)
+    remaining = deque(columns)
     roots = tuple(_node(field, field.name, (), remaining) for field in schema)
-    left = next(remaining, None)
-    if left is not None:
-        raise InternalError(f"physical column {left.path!r} has no place in the schema")
+    if remaining:
+        raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
     return roots
 
 
-def _node(field: pa.Field, path: str, above: tuple[NodeKind, ...], columns: Iterator[LeafColumn]) -> ColumnNode:
+def _node(field: pa.Field, path: str, above: tuple[NodeKind, ...], columns: deque[LeafColumn]) -> ColumnNode:
     storage = storage_type(field.type)
-    nodes = (_kind(storage), *above)
-    metadata = field.metadata or {}
-    inner = () if _is_packed(metadata) or b"lance-encoding:blob" in metadata else _inner_fields(storage)
-    if inner:
-        children = tuple(
-            _node(child, f"{path}.{child.name}" if isinstance(storage, pa.StructType) else path, nodes, columns)
-            for child in inner
-        )
-        return ColumnNode(field, path, children)
-    column = next(columns, None)
-    if column is None:
+    if not columns:
         raise InternalError(f"the schema node {path!r} has no physical column")
+    if columns[0].path == path:
+        return _leaf(field, storage, columns.popleft(), above)
+    nodes = (_kind(storage), *above)
+    children = tuple(_node(child, f"{path}.{child.name}", nodes, columns) for child in _inner_fields(storage))
+    return ColumnNode(field, path, children)
+
+
+def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[NodeKind, ...]) -> ColumnNode:
     refusal = None
     shape = items = None
-    if isinstance(storage, pa.StructType) and storage.num_fields:
-        refusal = "packed structs and blob descriptors"
-    elif b"lance-encoding:blob" in metadata:
-        refusal = "blob columns"
+    if column.is_packed or column.is_blob:
+        refusal = "blob columns" if column.is_blob else "packed structs"
     elif isinstance(storage, pa.DictionaryType):
         shape, items = _shape(storage.index_type), _shape(storage.value_type)
     elif not pa.types.is_null(storage) and not isinstance(storage, pa.StructType):
         shape = _shape(storage)
         if shape is None:
-            refusal = f"the type {storage}"
-    return ColumnNode(field, path, (), column.column, LeafType(shape, nodes, items), refusal)
-
-
-def _is_packed(metadata: dict[bytes, bytes]) -> bool:
-    value = metadata.get(b"lance-encoding:packed", metadata.get(b"packed", b""))
-    return value.lower() in (b"true", b"1", b"on", b"yes", b"y")
+            refusal = f"columns of type {storage}"
+    return ColumnNode(field, column.path, (), column.column, LeafType(shape, (NodeKind.ITEM, *above), items), refusal)
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
