@@ -88,3 +88,10 @@ def protos(session: nox.Session) -> None:
     """Regenerate lance_arrow/proto from protos/; with --check, fail when the result differs."""
     session.install(*PROTO_REQUIREMENTS)
     session.run("python", "protos/generate.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Time scans and takes beside the reference package; prints medians and ratios, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/scalars.py", *session.posargs)
