@@ -1,0 +1,13 @@
+"""Turns what a native kernel reports into the exception its caller sees."""
+
+from __future__ import annotations
+
+from lance_arrow.errors import CorruptPageError, InternalError, LanceError
+
+_BYTES = 1
+
+
+def refusal(message: bytes, index: int, blame: int) -> LanceError:
+    """Build the error for a kernel's outcome; ``detail`` is the chunk or value index, None when there is none."""
+    error = CorruptPageError if blame == _BYTES else InternalError
+    return error(message.decode("ascii"), detail=None if index < 0 else index)

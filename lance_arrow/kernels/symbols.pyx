@@ -1,0 +1,48 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
+"""FSST symbol tables applied to many values per call; meaning in ``reference/symbols.py``."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from lance_arrow.kernels.outcome cimport Outcome
+from lance_arrow.kernels.variable cimport VariableOut, variable_out
+
+from lance_arrow.kernels.refusals import refusal
+
+
+cdef extern from "symbols.hpp" namespace "lance_arrow::kernels" nogil:
+    Outcome _measure_symbols "lance_arrow::kernels::measure_symbols"(
+        const uint8_t*, int64_t, const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
+    Outcome _expand_symbols "lance_arrow::kernels::expand_symbols"(
+        const uint8_t*, int64_t, const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, VariableOut)
+
+
+def measure_symbols(
+    const uint8_t[::1] table not None, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
+    const int64_t[::1] sizes not None,
+):
+    cdef Outcome outcome
+    cdef int64_t total = 0
+    if starts.shape[0] != sizes.shape[0]:
+        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    with nogil:
+        outcome = _measure_symbols(&table[0], table.shape[0], &data[0], data.shape[0], &starts[0], &sizes[0],
+                                   starts.shape[0], &total)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+    return total
+
+
+def expand_symbols(
+    const uint8_t[::1] table not None, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
+    const int64_t[::1] sizes not None, uint8_t[::1] out_offsets not None, int out_offset_bits,
+    uint8_t[::1] out_data not None,
+):
+    cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
+    cdef Outcome outcome
+    if starts.shape[0] != sizes.shape[0]:
+        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    with nogil:
+        outcome = _expand_symbols(&table[0], table.shape[0], &data[0], data.shape[0], &starts[0], &sizes[0],
+                                  starts.shape[0], out)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
