@@ -111,12 +111,13 @@ bool ascending(const uint8_t* offsets, int64_t num_values) {
   return !descends;
 }
 
-// Copies a value; short ones as one 16-byte move where neither side's array ends too early.
+// Copies a value; short ones as one move of fixed size where neither side's array ends too early.
 inline void copy_value(uint8_t* to, int64_t to_room, const uint8_t* from, int64_t from_room, int64_t size) {
-  if (size <= 16 && to_room >= 16 && from_room >= 16) {
-    uint8_t move[16];
-    std::memcpy(move, from, 16);
-    std::memcpy(to, move, 16);
+  constexpr int64_t move_bytes = 32;
+  if (size <= move_bytes && to_room >= move_bytes && from_room >= move_bytes) {
+    uint8_t move[move_bytes];
+    std::memcpy(move, from, move_bytes);
+    std::memcpy(to, move, move_bytes);
   } else {
     copy_bytes(to, from, size);
   }

@@ -1,1 +1,1 @@
-"""The native kernels again, in plain numpy and one module each: their meaning and their test oracle, never production."""
+"""The native kernels again in plain numpy, module by module: their meaning and test oracle, never production."""
