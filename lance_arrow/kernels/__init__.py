@@ -1,1 +1,80 @@
-"""Empty room."""
+"""Native loops: buffers in, buffers out, many chunks or values per call; public to plugin authors.
+
+Every kernel takes contiguous numpy arrays, checks them against each other before or while it runs (no byte outside the
+given memory is touched whatever the bytes say), releases the GIL, and never allocates what it returns. Contradicting
+bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a caller's mistake raises `InternalError`.
+
+| Module | What it does |
+|---|---|
+| `bits` | unpacks bit-packed integers; copies, selects, fills and counts single bits |
+| `gather` | copies, selects and expands fixed- and variable-width values |
+| `offsets` | decodes offset-delimited values; checks UTF-8 |
+| `runs` | expands runs |
+| `symbols` | expands FSST codes |
+| `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
+| `levels` | turns repetition and definition levels into rows, offsets and validity |
+| `interleave` | splits zipped rows |
+| `positional` | reads many ranges of a file |
+
+`reference/` holds a numpy twin of each: its meaning and the oracle of its test, never the way production runs.
+"""
+
+from lance_arrow.kernels.bits import (
+    copy_bits,
+    count_bits,
+    fill_bits,
+    take_bit_runs,
+    unpack_inline,
+    unpack_out_of_line,
+)
+from lance_arrow.kernels.gather import (
+    clear_null_indices,
+    copy_fixed,
+    copy_values,
+    measure_take_runs_variable,
+    measure_take_variable,
+    take_fixed,
+    take_runs_fixed,
+    take_runs_variable,
+    take_variable,
+)
+from lance_arrow.kernels.offsets import (
+    check_utf8,
+    decode_variable_blocks,
+    decode_variable_chunks,
+    decode_variable_values,
+    measure_variable_blocks,
+    measure_variable_chunks,
+    measure_variable_values,
+)
+from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
+
+__all__ = [
+    "check_utf8",
+    "clear_null_indices",
+    "copy_bits",
+    "copy_fixed",
+    "copy_values",
+    "count_bits",
+    "decode_variable_blocks",
+    "decode_variable_chunks",
+    "decode_variable_values",
+    "expand_run_blocks",
+    "expand_runs",
+    "expand_symbols",
+    "fill_bits",
+    "measure_symbols",
+    "measure_take_runs_variable",
+    "measure_take_variable",
+    "measure_variable_blocks",
+    "measure_variable_chunks",
+    "measure_variable_values",
+    "take_bit_runs",
+    "take_fixed",
+    "take_runs_fixed",
+    "take_runs_variable",
+    "take_variable",
+    "unpack_inline",
+    "unpack_out_of_line",
+]
