@@ -1,1 +1,21 @@
-"""Empty room."""
+"""The file, its encodings unopened: footer, schema, columns, pages and shared buffers of one data file.
+
+In flow bytes by range (`lance_arrow.io`); out flow parsed facts: an Arrow schema, leaf columns, and pages as buffer
+ranges with opaque descriptions. Every number of the file is checked here before anything is allocated for it.
+
+| Module | Open it for |
+|---|---|
+| `file_reader` | `LanceFileReader`, which opens a source once: start here |
+| `footer` | the last 40 bytes, versions |
+| `metadata_bytes` | the bytes of the file's end, kept since the first read |
+| `global_buffers` | buffers shared by all columns |
+| `columns`, `pages`, `descriptions` | column metadata on demand, pages as ranges, what describes them |
+| `buffer_places` | the check every (position, size) passes |
+| `fields` | the field tree on the wire |
+| `logical_types`, `extension_types` | the format's type strings ↔ Arrow types |
+| `schema` | the Arrow schema, and which physical columns its leaves have |
+| `first_generation` | what is said of 0.1 files |
+
+Forbidden here: opening an encoding's description (the binder does), plugins, and protobuf messages in a return value.
+pyarrow is known to `logical_types`, `extension_types` and `schema` only.
+"""

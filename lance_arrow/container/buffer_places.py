@@ -1,0 +1,73 @@
+"""Checking where buffers lie: every (position, size) of a file passes here before it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.io import Bytes, Positions
+
+ALIGNMENT_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferPlaces:
+    """Validated places of ``n`` buffers, ``(n,) int64`` each: bytes from the start of the file, and bytes."""
+
+    offsets: Positions
+    sizes: Positions
+
+
+def parse_table(table: Bytes) -> NDArray[np.uint64]:
+    """View a table's bytes as ``(n, 2) uint64``: position and size of each entry."""
+    return np.frombuffer(table.tobytes(), "<u8").reshape(-1, 2)
+
+
+def check_places(
+    offsets: NDArray[np.uint64], sizes: NDArray[np.uint64], *, file_size: int, what: str, alignment_bytes: int = 1
+) -> BufferPlaces:
+    """Check that buffers lie inside the file, and return their places as signed numbers.
+
+    Parameters
+    ----------
+    offsets, sizes
+        ``(n,) uint64`` as they were stored.
+    file_size
+        Bytes of the file.
+    what
+        What the buffers are, for messages; the number of the bad one is appended.
+    alignment_bytes
+        What every offset must be a multiple of.
+
+    Raises
+    ------
+    CorruptFileError
+        A buffer begins or ends behind the file, or is not aligned; ``detail`` is its number.
+    """
+    # Unsigned and without a sum: nothing here can wrap.
+    size = np.uint64(file_size)
+    outside = offsets > size
+    outside |= sizes > size - np.minimum(offsets, size)
+    if outside.any():
+        bad = int(np.argmax(outside))
+        raise CorruptFileError(
+            f"{what} {bad} has {sizes[bad]} bytes at {offsets[bad]}, but the file has {file_size}", detail=bad
+        )
+    misaligned = offsets % np.uint64(alignment_bytes) != 0
+    if misaligned.any():
+        bad = int(np.argmax(misaligned))
+        raise CorruptFileError(
+            f"{what} {bad} begins at {offsets[bad]}, which is no multiple of {alignment_bytes}",
+            byte_range=(int(offsets[bad]), int(offsets[bad]) + int(sizes[bad])),
+            detail=bad,
+        )
+    return BufferPlaces(offsets.astype(np.int64), sizes.astype(np.int64))
+
+
+def required_alignment(version: FileVersion) -> int:
+    """Return what page and global buffers must be aligned to, in bytes: mandatory since 2.1."""
+    return 1 if version is FileVersion.V2_0 else ALIGNMENT_BYTES

@@ -1,0 +1,155 @@
+"""Column metadata on demand: only the blocks asked for are read and parsed.
+
+Source: lance.file.v2.ColumnMetadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lance_arrow.container.buffer_places import check_places, parse_table
+from lance_arrow.container.descriptions import DescriptionReader
+from lance_arrow.container.footer import FileFooter
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.container.pages import PageMeta, parse_pages
+from lance_arrow.errors import CorruptFileError, located
+from lance_arrow.io import Bytes, Positions
+from lance_arrow.proto import file_v2_pb2
+from lance_arrow.proto.reading import parse
+from lance_arrow.settings import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnMeta:
+    """One physical column.
+
+    Parameters
+    ----------
+    column
+        Its number.
+    message, description
+        Full name and bytes of what describes the column as a whole (plain values, a zone index, blobs).
+    pages
+        In row order.
+    page_starts
+        ``(num_pages + 1,) int64``: first row of each page, and the number of rows; rows as `PageMeta.num_rows` counts.
+    buffer_offsets, buffer_sizes
+        ``(num_buffers,) int64``: buffers of the column as a whole; inside the file.
+    byte_range
+        Half-open bytes of its metadata.
+    """
+
+    column: int
+    message: str
+    description: bytes = field(repr=False)
+    pages: tuple[PageMeta, ...] = field(repr=False)
+    page_starts: Positions = field(repr=False)
+    buffer_offsets: Positions
+    buffer_sizes: Positions
+    byte_range: tuple[int, int]
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all pages, as the column counts them."""
+        return int(self.page_starts[-1])
+
+
+class ColumnTable:
+    """Where the metadata of each column is, and how it is parsed.
+
+    Parameters
+    ----------
+    metadata
+        Bytes of the file.
+    footer
+        Its footer.
+    limits
+        Ceilings for sizes.
+
+    Raises
+    ------
+    CorruptFileError
+        A block lies outside the file.
+    """
+
+    def __init__(self, metadata: MetadataBytes, footer: FileFooter, limits: Limits) -> None:
+        self._metadata = metadata
+        self._footer = footer
+        self._limits = limits
+        (table,) = metadata.read([footer.column_table])
+        entries = parse_table(table)
+        with located(byte_range=footer.column_table):
+            places = check_places(
+                entries[:, 0], entries[:, 1], file_size=footer.file_size, what="the metadata of column"
+            )
+        self._starts = places.offsets
+        self._stops = places.offsets + places.sizes
+
+    def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
+        """Read and parse the metadata of some columns, at most one wave of requests for all.
+
+        Parameters
+        ----------
+        columns
+            Their numbers, which exist.
+        names
+            Their names, for messages.
+
+        Raises
+        ------
+        CorruptFileError
+            A block contradicts the format; column, page and byte range are named.
+        TruncatedReadError, ResourceLimitError
+            As reading goes.
+        """
+        places = [(int(self._starts[column]), int(self._stops[column])) for column in columns]
+        blocks = self._metadata.read(places)
+        metas = []
+        for column, name, place, block in zip(columns, names, places, blocks, strict=True):
+            with located(column=name, byte_range=place, stage="reading the metadata of a column"):
+                metas.append(self._parse(column, place, block))
+        return metas
+
+    def _parse(self, column: int, place: tuple[int, int], block: Bytes) -> ColumnMeta:
+        message = parse(
+            file_v2_pb2.ColumnMetadata,
+            block.data,
+            what=f"the metadata of column {column}",
+            byte_range=place,
+            max_bytes=self._limits.max_metadata_bytes,
+        )
+        if len(message.buffer_offsets) != len(message.buffer_sizes):
+            raise CorruptFileError(
+                f"{len(message.buffer_offsets)} column buffer offsets but {len(message.buffer_sizes)} sizes"
+            )
+        buffers = check_places(
+            np.array(message.buffer_offsets, np.uint64),
+            np.array(message.buffer_sizes, np.uint64),
+            file_size=self._footer.file_size,
+            what="column buffer",
+        )
+        descriptions = DescriptionReader(self._metadata, self._limits)
+        (own,) = descriptions.read([message.encoding], first_page=None)
+        pages = parse_pages(
+            message.pages,
+            descriptions.read([page.encoding for page in message.pages], first_page=0),
+            version=self._footer.version,
+            file_size=self._footer.file_size,
+        )
+        page_starts = np.zeros(len(pages) + 1, np.int64)
+        np.cumsum([page.num_rows for page in pages], out=page_starts[1:])
+        for array in (page_starts, buffers.offsets, buffers.sizes):
+            array.setflags(write=False)
+        return ColumnMeta(
+            column=column,
+            message=own.message,
+            description=own.value,
+            pages=pages,
+            page_starts=page_starts,
+            buffer_offsets=buffers.offsets,
+            buffer_sizes=buffers.sizes,
+            byte_range=place,
+        )

@@ -1,0 +1,215 @@
+"""The field tree of a schema: from the flat list on the wire, and back.
+
+Source: lance.file.Field, a pre-order list in which parents are named by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lance_arrow.container.extension_types import EXTENSION_NAME
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.proto import file_schema_pb2
+
+MAX_DEPTH = 64
+NO_ID = -1
+_BLOB_KEY = "lance-encoding:blob"
+_PACKED_KEYS = ("lance-encoding:packed", "packed")
+_TRUE_WORDS = (b"true", b"1", b"on", b"yes", b"y")
+_PRIMARY_KEY = "lance-schema:unenforced-primary-key"
+_CLUSTERING_KEY = "lance-schema:unenforced-clustering-key"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """One node of a file's or table's schema.
+
+    Parameters
+    ----------
+    name
+        Own name, unique among siblings.
+    id
+        Number in the schema, -1 for the descriptor fields of a blob column.
+    parent_id
+        -1 at the top.
+    logical_type
+        The Arrow type in the format's spelling.
+    nullable
+        Arrow nullability.
+    metadata
+        Arrow field metadata; values are bytes.
+    extension_name
+        Name of the Arrow extension type, empty for none.
+    children
+        Struct fields, list items, map entries.
+    """
+
+    name: str
+    id: int
+    parent_id: int
+    logical_type: str
+    nullable: bool = True
+    metadata: Mapping[str, bytes] = field(default_factory=dict)
+    extension_name: str = ""
+    children: tuple[SchemaField, ...] = ()
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether this is a struct kept in one column. Source: field metadata ``lance-encoding:packed``."""
+        if self.logical_type != "struct" or not self.children:
+            return False
+        value = next((self.metadata[key] for key in _PACKED_KEYS if key in self.metadata), b"")
+        return value.lower() in _TRUE_WORDS
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether values lie outside the pages; the key's mere presence counts. Source: ``lance-encoding:blob``."""
+        return _BLOB_KEY in self.metadata and self.logical_type in ("binary", "large_binary", "struct")
+
+    def walk(self) -> Iterator[SchemaField]:
+        """Yield this field and all below it, in pre-order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def fields_from_messages(messages: Iterable[file_schema_pb2.Field]) -> tuple[SchemaField, ...]:
+    """Build the field tree from the list on the wire.
+
+    Parameters
+    ----------
+    messages
+        Fields in pre-order.
+
+    Returns
+    -------
+    tuple of SchemaField
+        The top-level fields, in order.
+
+    Raises
+    ------
+    CorruptFileError
+        Ids repeat, a parent is missing or comes later, siblings share a name, or the tree is deeper than 64.
+    """
+    nodes = _Nodes()
+    for message in messages:
+        nodes.add(message)
+    return nodes.top()
+
+
+class _Nodes:
+    """The tree while it grows: nodes by position in the list, children by position of their parent."""
+
+    def __init__(self) -> None:
+        self.messages: list[file_schema_pb2.Field] = []
+        self.children: list[list[int]] = []
+        self.depths: list[int] = []
+        self.roots: list[int] = []
+        self.by_id: dict[int, int] = {}
+        self.open_blob: int | None = None
+
+    def add(self, message: file_schema_pb2.Field) -> None:
+        number = len(self.messages)
+        if message.id < NO_ID or message.parent_id < NO_ID:
+            raise CorruptFileError(f"field {message.name!r} has the id {message.id} and the parent {message.parent_id}")
+        parent = self._parent(message)
+        depth = 1 if parent is None else self.depths[parent] + 1
+        if depth > MAX_DEPTH:
+            raise CorruptFileError(f"field {message.name!r} lies deeper than {MAX_DEPTH} levels")
+        if message.id != NO_ID:
+            if message.id in self.by_id:
+                raise CorruptFileError(f"field id {message.id} is used twice, the second time by {message.name!r}")
+            self.by_id[message.id] = number
+            self.open_blob = number if _is_blob_struct(message) else None
+        self.messages.append(message)
+        self.children.append([])
+        self.depths.append(depth)
+        (self.roots if parent is None else self.children[parent]).append(number)
+
+    def _parent(self, message: file_schema_pb2.Field) -> int | None:
+        if message.parent_id == NO_ID:
+            # Descriptor fields of a blob column name neither themselves nor their parent; they follow it at once.
+            return self.open_blob if message.id == NO_ID else None
+        if message.parent_id not in self.by_id:
+            raise CorruptFileError(
+                f"field {message.name!r} names the parent {message.parent_id}, which does not precede it"
+            )
+        return self.by_id[message.parent_id]
+
+    def top(self) -> tuple[SchemaField, ...]:
+        # Children follow their parents in the list, so going backwards meets each field after all below it.
+        built: dict[int, SchemaField] = {}
+        for number in range(len(self.messages) - 1, -1, -1):
+            children = tuple(built.pop(child) for child in self.children[number])
+            _check_names(children, self.messages[number].name)
+            built[number] = _field(self.messages[number], children)
+        top = tuple(built[number] for number in self.roots)
+        _check_names(top, None)
+        return top
+
+
+def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) -> SchemaField:
+    metadata = dict(message.metadata)
+    extension_name = message.extension_name
+    if extension_name:
+        metadata.setdefault(EXTENSION_NAME, extension_name.encode())
+    return SchemaField(
+        name=message.name,
+        id=message.id,
+        parent_id=message.parent_id,
+        logical_type=message.logical_type,
+        nullable=message.nullable,
+        metadata=metadata,
+        extension_name=extension_name,
+        children=children,
+    )
+
+
+def _is_blob_struct(message: file_schema_pb2.Field) -> bool:
+    return message.logical_type == "struct" and _BLOB_KEY in message.metadata
+
+
+def _check_names(siblings: Sequence[SchemaField], parent: str | None) -> None:
+    names = [sibling.name for sibling in siblings]
+    if len(set(names)) != len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        where = "the schema" if parent is None else f"field {parent!r}"
+        raise CorruptFileError(f"{where} has two fields of the name {twice!r}", column=twice)
+
+
+def fields_to_messages(fields: Iterable[SchemaField]) -> list[file_schema_pb2.Field]:
+    """Flatten a field tree into the list on the wire, in pre-order."""
+    return [_message(node) for top in fields for node in top.walk()]
+
+
+def _message(node: SchemaField) -> file_schema_pb2.Field:
+    return file_schema_pb2.Field(
+        name=node.name,
+        id=node.id,
+        parent_id=node.parent_id,
+        logical_type=node.logical_type,
+        nullable=node.nullable,
+        encoding=_encoding_hint(node.logical_type),
+        extension_name=node.extension_name,
+        metadata=dict(node.metadata),
+        unenforced_primary_key=node.metadata.get(_PRIMARY_KEY, b"").lower() == b"true",
+        unenforced_primary_key_position=_position(node.metadata.get(f"{_PRIMARY_KEY}:position", b"")),
+        unenforced_clustering_key_position=_position(node.metadata.get(f"{_CLUSTERING_KEY}:position", b"")),
+    )
+
+
+def _position(text: bytes) -> int:
+    return int(text) if text.isdigit() and len(text) < 10 else 0
+
+
+def _encoding_hint(logical_type: str) -> file_schema_pb2.Encoding:
+    """Return what writers still put into the legacy hint. Source: lance.file.Field.encoding."""
+    kind = logical_type.split(":", 1)[0]
+    if kind in ("struct", "null"):
+        return file_schema_pb2.NONE
+    if kind == "dict":
+        return file_schema_pb2.DICTIONARY
+    if kind in ("string", "large_string", "binary", "large_binary", "json"):
+        return file_schema_pb2.VAR_BINARY
+    return file_schema_pb2.PLAIN

@@ -1,0 +1,69 @@
+"""Buffers that belong to the whole file, by index; number 0 is the file descriptor."""
+
+from __future__ import annotations
+
+from lance_arrow.container.buffer_places import check_places, parse_table, required_alignment
+from lance_arrow.container.footer import FileFooter
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.errors import InvalidArgumentError, located
+from lance_arrow.io import ByteRange, Bytes
+
+
+class GlobalBuffers:
+    """Access to the global buffers of one file.
+
+    Parameters
+    ----------
+    metadata
+        Bytes of the file.
+    footer
+        Its footer.
+
+    Raises
+    ------
+    CorruptFileError
+        A buffer lies outside the file, or, since 2.1, is not aligned.
+    """
+
+    def __init__(self, metadata: MetadataBytes, footer: FileFooter) -> None:
+        self._metadata = metadata
+        (table,) = metadata.read([footer.buffer_table])
+        entries = parse_table(table)
+        with located(byte_range=footer.buffer_table):
+            places = check_places(
+                entries[:, 0],
+                entries[:, 1],
+                file_size=footer.file_size,
+                what="global buffer",
+                alignment_bytes=required_alignment(footer.version),
+            )
+        self._starts = places.offsets.tolist()
+        self._stops = (places.offsets + places.sizes).tolist()
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def place(self, index: int) -> ByteRange:
+        """Return where a buffer lies in the file.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such buffer.
+        """
+        if not 0 <= index < len(self):
+            raise InvalidArgumentError(f"there is no global buffer {index}, the file has {len(self)}", detail=index)
+        return ByteRange(self._starts[index], self._stops[index])
+
+    def read(self, index: int) -> Bytes:
+        """Return the bytes of a buffer.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such buffer.
+        ResourceLimitError
+            It is larger than `Limits.max_metadata_bytes`.
+        """
+        place = self.place(index)
+        return self._metadata.read([(place.start, place.stop)])[0]

@@ -1,0 +1,65 @@
+"""The bytes that describe a file: its end, kept since the first read, and whatever lies before, read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lance_arrow.io import Bytes, RangeSource, read_coalesced
+from lance_arrow.settings import Limits
+
+TAIL_BYTES = 64 << 10
+
+
+class MetadataBytes:
+    """Ranges of one file's metadata.
+
+    Parameters
+    ----------
+    source
+        The file.
+    limits
+        `max_metadata_bytes` holds for what one call reads.
+    tail_bytes
+        How much of the file's end is read at once, and kept.
+    """
+
+    def __init__(self, source: RangeSource, limits: Limits, *, tail_bytes: int = TAIL_BYTES) -> None:
+        self._source = source
+        self._limits = limits
+        self.file_size = source.size()
+        self._tail_start = max(self.file_size - tail_bytes, 0)
+        place = np.array([self._tail_start], np.int64), np.array([self.file_size], np.int64)
+        self.tail: Bytes = read_coalesced(source, *place)[0]
+        self._kept: dict[tuple[int, int], Bytes] = {}
+
+    def keep(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Read ranges that are wanted again soon, in one wave, and hold on to them."""
+        absent = [place for place in ranges if place[0] < self._tail_start]
+        self._kept.update(zip(absent, self.read(absent), strict=True))
+
+    def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """Return the bytes of half-open ranges inside the file; at most one wave of requests for all of them.
+
+        Raises
+        ------
+        ResourceLimitError
+            The ranges outside the tail are larger, in all, than `Limits.max_metadata_bytes`.
+        TruncatedReadError
+            The file has become shorter.
+        """
+        fetched = dict(self._kept)
+        absent = [
+            place for place in ranges if place[0] < self._tail_start and place[0] < place[1] and place not in fetched
+        ]
+        if absent:
+            self._limits.check("max_metadata_bytes", sum(stop - start for start, stop in absent))
+            places = np.array(absent, np.int64)
+            fetched.update(zip(absent, read_coalesced(self._source, places[:, 0], places[:, 1]), strict=True))
+        return [fetched[place] if place in fetched else self._of_tail(*place) for place in ranges]
+
+    def _of_tail(self, start: int, stop: int) -> Bytes:
+        if start >= stop:
+            return self.tail[:0]
+        return self.tail[start - self._tail_start : stop - self._tail_start]

@@ -1,0 +1,274 @@
+"""The Arrow schema of a file, and which physical column holds which of its leaves.
+
+Since 2.1 only leaves have columns: each repeats the structure above it. In 2.0 structs and lists have a column of their
+own in front of their children's.
+
+    schema   a: struct<x, y: list<int>>      2.1   0: a.x   1: a.y          2.0   0: (a)  1: a.x  2: (a.y)  3: a.y
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from lance_arrow.container.extension_types import (
+    EXTENSION_METADATA,
+    EXTENSION_NAME,
+    extension_metadata,
+    with_extension_types,
+)
+from lance_arrow.container.fields import NO_ID, SchemaField
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
+
+_WITHOUT_NEW_TYPES = (FileVersion.V2_0, FileVersion.V2_1)
+
+
+class AncestorKind(enum.Enum):
+    """What a node above a leaf is."""
+
+    STRUCT = "struct"
+    LIST = "list"
+    LARGE_LIST = "large_list"
+    MAP = "map"
+    FIXED_SIZE_LIST = "fixed_size_list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestor:
+    """A node above a leaf.
+
+    Parameters
+    ----------
+    kind
+        What it is; a map's entries are a struct below it.
+    path
+        Its dotted path.
+    nullable
+        Whether the schema lets it be null.
+    header_column
+        Its own physical column, in 2.0 files; None since.
+    list_size
+        Items per list of a fixed-size list, 1 for every other kind.
+    """
+
+    kind: AncestorKind
+    path: str
+    nullable: bool
+    header_column: int | None = None
+    list_size: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafColumn:
+    """A leaf of the schema and its physical column.
+
+    Parameters
+    ----------
+    column
+        Number of the physical column.
+    path
+        Names of the fields from the top, joined by dots; items of lists and entries of maps add no name.
+    type
+        Arrow storage type; a struct where it is packed, a blob descriptor, or empty.
+    nullable
+        Whether the schema lets it be null.
+    ancestors
+        Inner-most first.
+    is_packed, is_blob
+        The struct lies in one column; values lie outside the pages.
+    field_id
+        Id of its field.
+    """
+
+    column: int
+    path: str
+    type: pa.DataType
+    nullable: bool
+    ancestors: tuple[Ancestor, ...] = ()
+    is_packed: bool = False
+    is_blob: bool = False
+    field_id: int = NO_ID
+
+    @property
+    def lengths_per_row(self) -> int:
+        """What page lengths count for one row of the file: the product of the fixed-size lists of structs above."""
+        product = 1
+        for ancestor in self.ancestors:
+            product *= ancestor.list_size
+        return product
+
+
+def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | None = None) -> pa.Schema:
+    """Build the Arrow schema of a field tree.
+
+    Parameters
+    ----------
+    fields
+        Top-level fields.
+    metadata
+        Metadata of the schema.
+
+    Returns
+    -------
+    pyarrow.Schema
+        Extension types that are registered with pyarrow come out as such, others as storage with metadata.
+
+    Raises
+    ------
+    CorruptFileError
+        A type string or its children are wrong, or an extension type does not fit its storage.
+    UnsupportedError
+        A type is not known here.
+    """
+    schema = pa.schema(
+        [_arrow_field(node, node.name) for node in fields], metadata=dict(metadata) if metadata else None
+    )
+    if not any(EXTENSION_NAME in node.metadata for top in fields for node in top.walk()):
+        return schema
+    return with_extension_types(schema)
+
+
+def _arrow_field(node: SchemaField, path: str) -> pa.Field:
+    children = [_arrow_field(child, _child_path(node.logical_type, path, child.name)) for child in node.children]
+    with located(column=path):
+        type_ = parse_logical_type(node.logical_type, children)
+    return pa.field(node.name, type_, nullable=node.nullable, metadata=dict(node.metadata) or None)
+
+
+def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
+    """Build the field tree of an Arrow schema, numbered in pre-order from 0.
+
+    Raises
+    ------
+    UnsupportedError
+        The format has no such type; the column is named.
+    """
+    ids = iter(range(1 << 31))
+    return tuple(_schema_field(node, node.name, NO_ID, ids) for node in schema)
+
+
+def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int]) -> SchemaField:
+    own = next(ids)
+    with located(column=path):
+        metadata = _text_keys(node.metadata)
+        type_ = node.type
+        if isinstance(type_, pa.JsonType):
+            # Stored as binary JSON under a name of the format's own.
+            metadata |= {EXTENSION_NAME: b"lance.json", EXTENSION_METADATA: b""}
+            type_, logical_type = pa.large_binary(), "json"
+        else:
+            if isinstance(type_, pa.BaseExtensionType):
+                metadata |= extension_metadata(type_)
+                type_ = type_.storage_type
+            logical_type = format_logical_type(type_)
+    children = tuple(
+        _schema_field(child, _child_path(logical_type, path, child.name), own, ids) for child in child_fields(type_)
+    )
+    return SchemaField(
+        name=node.name,
+        id=own,
+        parent_id=parent_id,
+        logical_type=logical_type,
+        nullable=node.nullable,
+        metadata=metadata,
+        extension_name=metadata.get(EXTENSION_NAME, b"").decode(),
+        children=children,
+    )
+
+
+def _text_keys(metadata: Mapping[bytes, bytes] | None) -> dict[str, bytes]:
+    try:
+        return {key.decode(): value for key, value in (metadata or {}).items()}
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(f"a metadata key is not UTF-8: {error.object!r}") from error
+
+
+def column_mapping(fields: Sequence[SchemaField], version: FileVersion) -> tuple[LeafColumn, ...]:
+    """Number the physical columns of a file by a pre-order walk, and return those of the leaves, in order.
+
+    Parameters
+    ----------
+    fields
+        Top-level fields.
+    version
+        Version of the file.
+
+    Raises
+    ------
+    CorruptFileError, UnsupportedError
+        As `arrow_schema`; also a type that this version of the file has not.
+    """
+    return tuple(_Walk(version).leaves(fields))
+
+
+def count_columns(fields: Sequence[SchemaField], version: FileVersion) -> int:
+    """Return the number of physical columns, header columns of 2.0 files included."""
+    walk = _Walk(version)
+    for _ in walk.leaves(fields):
+        pass
+    return walk.next_column
+
+
+@dataclass(slots=True)
+class _Walk:
+    version: FileVersion
+    next_column: int = field(default=0)
+
+    def leaves(self, fields: Sequence[SchemaField]) -> Iterator[LeafColumn]:
+        for top in fields:
+            yield from self._below(top, top.name, ())
+
+    def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
+        if not node.children or node.is_packed or node.is_blob:
+            with located(column=path):
+                type_ = _arrow_field(node, path).type
+            yield LeafColumn(
+                column=self._number(),
+                path=path,
+                type=type_,
+                nullable=node.nullable,
+                ancestors=above,
+                is_packed=node.is_packed,
+                is_blob=node.is_blob,
+                field_id=node.id,
+            )
+            return
+        ancestor = _ancestor(node, path)
+        self._check_version(ancestor)
+        if self.version is FileVersion.V2_0:
+            ancestor = replace(ancestor, header_column=self._number())
+        for child in node.children:
+            yield from self._below(child, _child_path(node.logical_type, path, child.name), (ancestor, *above))
+
+    def _number(self) -> int:
+        self.next_column += 1
+        return self.next_column - 1
+
+    def _check_version(self, ancestor: Ancestor) -> None:
+        new = ancestor.kind in (AncestorKind.MAP, AncestorKind.FIXED_SIZE_LIST)
+        if new and self.version in _WITHOUT_NEW_TYPES:
+            raise UnsupportedError(
+                f"{ancestor.kind.value} columns of this kind exist since file version 2.2, this is {self.version}",
+                column=ancestor.path,
+            )
+
+
+def _child_path(logical_type: str, path: str, name: str) -> str:
+    return f"{path}.{name}" if logical_type == "struct" else path
+
+
+def _ancestor(node: SchemaField, path: str) -> Ancestor:
+    kind = node.logical_type.split(".", 1)[0].split(":", 1)[0]
+    try:
+        known = AncestorKind(kind)
+    except ValueError:
+        raise CorruptFileError(f"the type {node.logical_type!r} cannot have child fields", column=path) from None
+    size = node.logical_type.rpartition(":")[2] if known is AncestorKind.FIXED_SIZE_LIST else "1"
+    if not size.isdecimal() or not 0 < int(size) < 1 << 31:
+        raise CorruptFileError(f"the type {node.logical_type!r} has no dimension", column=path)
+    return Ancestor(kind=known, path=path, nullable=node.nullable, list_size=int(size))
