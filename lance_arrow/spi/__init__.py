@@ -6,6 +6,7 @@ In: descriptions (protobuf messages) and encoded bytes. Out: blocks of values an
 plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, any higher room.
 """
 
+from lance_arrow.spi.block_runs import copy_runs, measure_runs
 from lance_arrow.spi.blocks import (
     NO_BYTES,
     Bitmap,
@@ -95,8 +96,10 @@ __all__ = [
     "VariableWidth",
     "ZoneMapPlace",
     "block_over",
+    "copy_runs",
     "hookimpl",
     "hookspec",
     "max_visible_def",
+    "measure_runs",
     "new_block",
 ]

@@ -1,1 +1,1 @@
-"""Empty room."""
+"""Column encodings, one module per case of `ColumnEncoding`: what wraps the pages of a column."""

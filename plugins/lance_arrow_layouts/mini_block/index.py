@@ -1,0 +1,129 @@
+"""Which chunks hold which rows: the parsed chunk table and repetition index of a page, cached between reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.spi import BlockSlice, Bytes, RowRanges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTable:
+    """Rows per chunk, from the repetition index.
+
+    Parameters
+    ----------
+    started, finished
+        ``(num_chunks + 1,) int64``: rows that have started, or finished, before each chunk.
+    """
+
+    started: NDArray[np.int64]
+    finished: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkSelection:
+    """Chunks to read and the rows wanted of them.
+
+    Parameters
+    ----------
+    rows
+        Wanted rows of the page.
+    chunks
+        ``(n,) int64``, ascending.
+    """
+
+    rows: RowRanges
+    chunks: NDArray[np.int64]
+
+    @property
+    def run_borders(self) -> NDArray[np.int64]:
+        """``(num_runs + 1,) int64`` positions in `chunks` where runs of neighbours begin, and its length."""
+        breaks = np.flatnonzero(np.diff(self.chunks) != 1) + 1
+        return np.concatenate(([0], breaks, [len(self.chunks)]))
+
+    def byte_runs(self, index: MiniBlockIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Byte ranges of the runs of neighbouring chunks in the data buffer."""
+        borders = self.run_borders
+        first, last = self.chunks[borders[:-1]], self.chunks[borders[1:] - 1]
+        return index.chunk_starts[first], index.chunk_starts[last + 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MiniBlockIndex:
+    """What is kept of a page between reads.
+
+    Parameters
+    ----------
+    chunk_starts, value_starts
+        ``(num_chunks + 1,) int64``: first byte in the data buffer and first value of each chunk, then the ends.
+    rows
+        None without lists, where rows are values.
+    items
+        The decoded dictionary, if there is one.
+    """
+
+    chunk_starts: NDArray[np.int64]
+    value_starts: NDArray[np.int64]
+    rows: RowTable | None
+    items: BlockSlice | None
+
+    @property
+    def nbytes(self) -> int:
+        size = self.chunk_starts.nbytes + self.value_starts.nbytes
+        if self.rows is not None:
+            size += self.rows.started.nbytes + self.rows.finished.nbytes
+        if self.items is not None:
+            size += self.items.values.nbytes + self.items.offsets.nbytes
+        return size
+
+    def select(self, rows: RowRanges) -> ChunkSelection:
+        """Find the chunks that hold `rows` (never empty)."""
+        if self.rows is None:
+            first = np.searchsorted(self.value_starts, rows.starts, side="right") - 1
+            stop = np.searchsorted(self.value_starts, rows.stops, side="left")
+        else:
+            # A row lies between the chunk it starts in and the one it finishes in.
+            first = np.searchsorted(self.rows.started, rows.starts, side="right") - 1
+            stop = np.searchsorted(self.rows.finished, rows.stops, side="left")
+        if len(rows) == 1:
+            return ChunkSelection(rows, np.arange(first[0], stop[0], dtype=np.int64))
+        num_chunks = len(self.chunk_starts) - 1
+        cover = np.bincount(first, minlength=num_chunks + 1) - np.bincount(stop, minlength=num_chunks + 1)
+        return ChunkSelection(rows, np.flatnonzero(np.cumsum(cover)[:-1]))
+
+
+def chunk_table(
+    words: Bytes, large: bool, num_values: int, data_bytes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Parse the chunk table: first byte and first value of each chunk, then the ends."""
+    word_bytes = 4 if large else 2
+    if words.size == 0 or words.size % word_bytes:
+        raise CorruptPageError(f"a chunk table of {words.size} bytes has no whole words of {word_bytes}")
+    num_chunks = words.size // word_bytes
+    chunk_starts = np.empty(num_chunks + 1, np.int64)
+    value_starts = np.empty(num_chunks + 1, np.int64)
+    kernels.parse_chunk_words(words, large, num_values, data_bytes, chunk_starts, value_starts)
+    return chunk_starts, value_starts
+
+
+def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:
+    """Parse the repetition index: per chunk, rows that finish in it and level entries of a row that does not."""
+    if index.size != num_chunks * 16:
+        raise CorruptPageError(f"a repetition index of {index.size} bytes, expected {num_chunks * 16}")
+    # Slices of a fetched array may lie at any address.
+    pairs = np.frombuffer(index.tobytes(), "<u8").reshape(num_chunks, 2)
+    if (pairs[:, 0] > num_rows).any() or int(pairs[:, 0].sum()) != num_rows:
+        raise CorruptPageError(f"the repetition index counts {int(pairs[:, 0].sum())} rows, the page has {num_rows}")
+    if pairs[-1, 1] != 0:
+        raise CorruptPageError("the repetition index leaves the last row of the page open")
+    finished = np.zeros(num_chunks + 1, np.int64)
+    np.cumsum(pairs[:, 0].astype(np.int64), out=finished[1:])
+    started = finished.copy()
+    started[1:] += pairs[:, 1] > 0
+    return RowTable(started, finished)
