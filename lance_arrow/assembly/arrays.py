@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
@@ -12,7 +13,7 @@ from lance_arrow.assembly.column_destination import LeafBuffers
 from lance_arrow.assembly.column_tree import ColumnNode, storage_type
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, located
-from lance_arrow.spi import NodeKind
+from lance_arrow.spi import NO_BYTES, NodeKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +94,9 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
         return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.values], own.null_count)
     array = pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
     if pa.types.is_string(type_) or pa.types.is_large_string(type_):
-        kernels.check_utf8(kernels.as_bytes(values.offsets), values.shape.offset_bits, kernels.as_bytes(values.values))
+        offsets = np.frombuffer(values.offsets, np.uint8)
+        data = np.frombuffer(values.values, np.uint8) if values.values.size else NO_BYTES
+        kernels.check_utf8(offsets, values.shape.offset_bits, data)
     return array
 
 

@@ -37,6 +37,8 @@ class ColumnNode:
         Physical column of a leaf; None for inner nodes.
     leaf
         What the binder is told of a leaf.
+    offset_bits
+        For a leaf, inner-most node first: width of a list's offsets, 0 for what is no list.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
     """
@@ -46,6 +48,7 @@ class ColumnNode:
     children: tuple[ColumnNode, ...] = ()
     column: int | None = None
     leaf: LeafType | None = None
+    offset_bits: tuple[int, ...] = ()
     refusal: str | None = None
 
     @property
@@ -89,19 +92,21 @@ def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[Colum
     return roots
 
 
-def _node(field: pa.Field, path: str, above: tuple[NodeKind, ...], columns: deque[LeafColumn]) -> ColumnNode:
+def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: deque[LeafColumn]) -> ColumnNode:
     storage = storage_type(field.type)
     if not columns:
         raise InternalError(f"the schema node {path!r} has no physical column")
     if columns[0].path == path:
         return _leaf(field, storage, columns.popleft(), above)
-    nodes = (_kind(storage), *above)
-    children = tuple(_node(child, f"{path}.{child.name}", nodes, columns) for child in _inner_fields(storage))
+    children = tuple(
+        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
+    )
     return ColumnNode(field, path, children)
 
 
-def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[NodeKind, ...]) -> ColumnNode:
-    refusal = None
+def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> ColumnNode:
+    nodes = (NodeKind.ITEM, *map(_kind, above))
+    refusal = "fixed-size lists of structs" if NodeKind.FIXED_SIZE_LIST in nodes else None
     shape = items = None
     if column.is_packed or column.is_blob:
         refusal = "blob columns" if column.is_blob else "packed structs"
@@ -111,7 +116,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         shape = _shape(storage)
         if shape is None:
             refusal = f"columns of type {storage}"
-    return ColumnNode(field, column.path, (), column.column, LeafType(shape, (NodeKind.ITEM, *above), items), refusal)
+    leaf = LeafType(shape, nodes, items)
+    return ColumnNode(field, column.path, (), column.column, leaf, (0, *map(_offset_bits, above)), refusal)
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
@@ -132,6 +138,12 @@ def _kind(storage: pa.DataType) -> NodeKind:
     if isinstance(storage, pa.FixedSizeListType) and isinstance(storage_type(storage.value_type), pa.StructType):
         return NodeKind.FIXED_SIZE_LIST
     return NodeKind.ITEM
+
+
+def _offset_bits(storage: pa.DataType) -> int:
+    if isinstance(storage, pa.LargeListType):
+        return 64
+    return 32 if isinstance(storage, (pa.ListType, pa.MapType)) else 0
 
 
 def _shape(storage: pa.DataType) -> BlockShape | None:

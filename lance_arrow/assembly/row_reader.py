@@ -142,7 +142,7 @@ class RowReader:
 
     def _decode(self, leaf: ColumnNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
-        structure = unravel([page.levels for page in pages], leaf.leaf.nodes, allocator)
+        structure = unravel([page.levels for page in pages], leaf.offset_bits, allocator)
         if leaf.leaf.items is not None:
             return DecodedLeaf(decode_dictionary(pages, leaf, structure[0], allocator), structure)
         return DecodedLeaf(decode_values(pages, leaf.leaf.shape, allocator), structure)
@@ -156,7 +156,8 @@ class RowReader:
 
 def _overflows(leaves: Sequence[ColumnNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
     return any(
-        leaf.leaf.shape == VariableWidth(32) and sum(page.num_bytes for page in leaf_pages) > _INT32_MAX
+        (leaf.leaf.shape == VariableWidth(32) and sum(page.num_bytes for page in leaf_pages) > _INT32_MAX)
+        or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
         for leaf, leaf_pages in zip(leaves, pages, strict=True)
     )
 

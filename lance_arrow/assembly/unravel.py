@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
-from lance_arrow.spi import LayerKind, Levels, NodeKind
+from lance_arrow.spi import LayerKind, Levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class NodeStructure:
     null_count
         Nulls among the slots.
     offsets, num_items
-        Lists only: ``num_slots + 1`` offsets (32-bit), and the items they span.
+        Lists only: ``num_slots + 1`` offsets, and the items they span.
     """
 
     num_slots: int
@@ -40,15 +41,15 @@ class NodeStructure:
     num_items: int = 0
 
 
-def unravel(pages: Sequence[Levels], nodes: Sequence[NodeKind], allocator: Allocator) -> tuple[NodeStructure, ...]:
+def unravel(pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allocator) -> tuple[NodeStructure, ...]:
     """Turn the levels of consecutive pages of one leaf into the structure of every node on its path.
 
     Parameters
     ----------
     pages
         Levels of the selected rows, page by page.
-    nodes
-        Kinds of the leaf and its ancestors, inner-most first.
+    offset_bits
+        For the leaf and its ancestors, inner-most first: width of a list's offsets, 0 for what is no list.
     allocator
         Where the memory comes from.
 
@@ -57,10 +58,10 @@ def unravel(pages: Sequence[Levels], nodes: Sequence[NodeKind], allocator: Alloc
     CorruptPageError
         Levels contradict the layers.
     """
-    if NodeKind.LIST in nodes or NodeKind.FIXED_SIZE_LIST in nodes:
-        return unravel_lists(pages, nodes, allocator)
+    if any(offset_bits):
+        return _nested_nodes(pages, offset_bits, allocator)
     num_slots = sum(levels.num_entries for levels in pages)
-    return tuple(_flat_node(pages, position, num_slots, allocator) for position in range(len(nodes)))
+    return tuple(_flat_node(pages, position, num_slots, allocator) for position in range(len(offset_bits)))
 
 
 def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator: Allocator) -> NodeStructure:
@@ -77,3 +78,39 @@ def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator
             kernels.fill_bits(bits, start, levels.num_entries, True)
         start += levels.num_entries
     return NodeStructure(num_slots, buffer if null_count else None, null_count)
+
+
+def _nested_nodes(
+    pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allocator
+) -> tuple[NodeStructure, ...]:
+    layers = [np.array(levels.layers, np.uint8) for levels in pages]
+    num_nodes = len(offset_bits)
+    counts = np.zeros((len(pages), num_nodes), np.int64)
+    for levels, kinds, slots in zip(pages, layers, counts, strict=True):
+        kernels.measure_layers(levels.rep, levels.def_, levels.num_entries, kinds, None, slots)
+    totals = counts.sum(axis=0).tolist()
+    bitmaps = [allocator.bitmap(total) for total in totals]
+    offsets = [
+        allocator.allocate((total + 1) * bits // 8) if bits else None
+        for total, bits in zip(totals, offset_bits, strict=True)
+    ]
+    views = [
+        None if pair is None else pair[1].view(f"i{bits // 8}") for pair, bits in zip(offsets, offset_bits, strict=True)
+    ]
+    for view in views:
+        if view is not None:
+            view[0] = 0
+    slots, null_counts = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
+    validity = [bits for _, bits in bitmaps]
+    for levels, kinds in zip(pages, layers, strict=True):
+        kernels.unravel(levels.rep, levels.def_, levels.num_entries, kinds, None, validity, views, slots, null_counts)
+    return tuple(
+        NodeStructure(
+            num_slots=totals[node],
+            validity=bitmaps[node][0] if null_counts[node] else None,
+            null_count=int(null_counts[node]),
+            offsets=None if offsets[node] is None else offsets[node][0],
+            num_items=totals[node - 1] if offset_bits[node] else 0,
+        )
+        for node in range(num_nodes)
+    )

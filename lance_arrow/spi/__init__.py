@@ -6,6 +6,7 @@ In: descriptions (protobuf messages) and encoded bytes. Out: blocks of values an
 plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, any higher room.
 """
 
+from lance_arrow.settings import Limits
 from lance_arrow.spi.block_runs import copy_runs, measure_runs
 from lance_arrow.spi.blocks import (
     NO_BYTES,
@@ -84,6 +85,7 @@ __all__ = [
     "LayoutFactory",
     "LeafType",
     "Levels",
+    "Limits",
     "LoadedPage",
     "NodeKind",
     "PageFacts",

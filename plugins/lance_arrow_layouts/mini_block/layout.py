@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto.encodings_v21_pb2 import PageLayout
-from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -20,6 +18,7 @@ from lance_arrow.spi import (
     FetchedSlices,
     FixedWidth,
     LayerKind,
+    Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,

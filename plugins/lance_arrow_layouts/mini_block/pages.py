@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lance_arrow import kernels
-from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BlockShape,
     BlockSlice,
@@ -15,6 +14,7 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     Levels,
+    Limits,
     Scratch,
     VariableWidth,
     copy_runs,
