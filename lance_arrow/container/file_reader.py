@@ -67,7 +67,7 @@ class LanceFileReader:
         As reading goes.
     """
 
-    def __init__(self, source: RangeSource, *, limits: Limits | None = None) -> None:
+    def __init__(self, source: RangeSource, limits: Limits | None = None) -> None:
         self.source = source
         self.name = source.name
         self._limits = Limits() if limits is None else limits

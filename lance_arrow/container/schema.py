@@ -72,7 +72,7 @@ class LeafColumn:
     column
         Number of the physical column.
     path
-        Names of the fields from the top, joined by dots; items of lists and entries of maps add no name.
+        Names of the fields from the top, joined by dots; items of lists and entries of maps are named too.
     type
         Arrow storage type; a struct where it is packed, a blob descriptor, or empty.
     nullable
@@ -259,7 +259,8 @@ class _Walk:
 
 
 def _child_path(logical_type: str, path: str, name: str) -> str:
-    return f"{path}.{name}" if logical_type == "struct" else path
+    # Arrow does not keep the name of a map's entries.
+    return f"{path}.entries" if logical_type == "map" else f"{path}.{name}"
 
 
 def _ancestor(node: SchemaField, path: str) -> Ancestor:
