@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lance_arrow.container.extension_types import EXTENSION_NAME
+from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import file_schema_pb2
 
 MAX_DEPTH = 64
 NO_ID = -1
 _BLOB_KEY = "lance-encoding:blob"
-_PACKED_KEYS = ("lance-encoding:packed", "packed")
+_PACKED_KEY = "lance-encoding:packed"
+_OLD_PACKED_KEY = "packed"
 _TRUE_WORDS = (b"true", b"1", b"on", b"yes", b"y")
 _PRIMARY_KEY = "lance-schema:unenforced-primary-key"
 _CLUSTERING_KEY = "lance-schema:unenforced-clustering-key"
@@ -54,13 +56,18 @@ class SchemaField:
     extension_name: str = ""
     children: tuple[SchemaField, ...] = ()
 
-    @property
-    def is_packed(self) -> bool:
-        """Whether this is a struct kept in one column. Source: field metadata ``lance-encoding:packed``."""
+    def is_packed(self, version: FileVersion) -> bool:
+        """Tell whether this is a struct kept in one column of a file of this version.
+
+        Source: field metadata ``lance-encoding:packed`` and, older, ``packed``; either may say yes. 2.0 writers looked
+        at the older one and, without it, took the mere presence of the newer one for a yes, whatever it says.
+        """
         if self.logical_type != "struct" or not self.children:
             return False
-        value = next((self.metadata[key] for key in _PACKED_KEYS if key in self.metadata), b"")
-        return value.lower() in _TRUE_WORDS
+        if version is FileVersion.V2_0 and _OLD_PACKED_KEY not in self.metadata:
+            return _PACKED_KEY in self.metadata
+        keys = (_OLD_PACKED_KEY,) if version is FileVersion.V2_0 else (_PACKED_KEY, _OLD_PACKED_KEY)
+        return any(self.metadata.get(key, b"").lower() in _TRUE_WORDS for key in keys)
 
     @property
     def is_blob(self) -> bool:

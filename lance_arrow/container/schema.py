@@ -137,7 +137,9 @@ def _arrow_field(node: SchemaField, path: str) -> pa.Field:
     children = [_arrow_field(child, _child_path(node.logical_type, path, child.name)) for child in node.children]
     with located(column=path):
         type_ = parse_logical_type(node.logical_type, children)
-    return pa.field(node.name, type_, nullable=node.nullable, metadata=dict(node.metadata) or None)
+    # A column of nulls that may not be null can be written, but pyarrow has no such field.
+    nullable = node.nullable or pa.types.is_null(type_)
+    return pa.field(node.name, type_, nullable=nullable, metadata=dict(node.metadata) or None)
 
 
 def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
@@ -224,7 +226,8 @@ class _Walk:
             yield from self._below(top, top.name, ())
 
     def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
-        if not node.children or node.is_packed or node.is_blob:
+        is_packed = node.is_packed(self.version)
+        if not node.children or is_packed or node.is_blob:
             with located(column=path):
                 type_ = _arrow_field(node, path).type
             yield LeafColumn(
@@ -233,7 +236,7 @@ class _Walk:
                 type=type_,
                 nullable=node.nullable,
                 ancestors=above,
-                is_packed=node.is_packed,
+                is_packed=is_packed,
                 is_blob=node.is_blob,
                 field_id=node.id,
             )
