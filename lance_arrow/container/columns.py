@@ -79,6 +79,7 @@ class ColumnTable:
         self._metadata = metadata
         self._footer = footer
         self._limits = limits
+        self._descriptions = DescriptionReader(metadata, limits)
         (table,) = metadata.read([footer.column_table])
         entries = parse_table(table)
         with located(byte_range=footer.column_table):
@@ -131,11 +132,10 @@ class ColumnTable:
             file_size=self._footer.file_size,
             what="column buffer",
         )
-        descriptions = DescriptionReader(self._metadata, self._limits)
-        (own,) = descriptions.read([message.encoding], first_page=None)
+        (own,) = self._descriptions.read([message.encoding], first_page=None)
         pages = parse_pages(
             message.pages,
-            descriptions.read([page.encoding for page in message.pages], first_page=0),
+            self._descriptions.read([page.encoding for page in message.pages], first_page=0),
             version=self._footer.version,
             file_size=self._footer.file_size,
         )

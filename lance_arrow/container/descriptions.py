@@ -73,7 +73,7 @@ class DescriptionReader:
             elif case != "direct":
                 what = "a column" if page is None else "a page"
                 raise CorruptFileError(f"{what} has no description (its case is {case})", page=page)
-        fetched = iter(self._metadata.read(apart))
+        fetched = iter(self._metadata.read(apart) if apart else ())
         found = []
         for number, (encoding, case) in enumerate(zip(encodings, cases, strict=True)):
             data = encoding.direct.encoding if case == "direct" else next(fetched).tobytes()

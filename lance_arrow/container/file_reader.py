@@ -104,7 +104,7 @@ class LanceFileReader:
             self.fields: tuple[SchemaField, ...] = fields_from_messages(descriptor.schema.fields)
             self.schema: pa.Schema = arrow_schema(self.fields, descriptor.schema.metadata)
             self.leaves: tuple[LeafColumn, ...] = column_mapping(self.fields, self.version)
-            expected = count_columns(self.fields, self.version)
+            expected = count_columns(self.leaves)
             if expected != self.footer.num_columns:
                 raise CorruptFileError(f"the schema wants {expected} columns, the file has {self.footer.num_columns}")
 

@@ -23,7 +23,7 @@ from lance_arrow.container.extension_types import (
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
 _WITHOUT_NEW_TYPES = (FileVersion.V2_0, FileVersion.V2_1)
 
@@ -135,11 +135,18 @@ def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | 
 
 def _arrow_field(node: SchemaField, path: str) -> pa.Field:
     children = [_arrow_field(child, _child_path(node.logical_type, path, child.name)) for child in node.children]
-    with located(column=path):
-        type_ = parse_logical_type(node.logical_type, children)
+    type_ = _arrow_type(node, path, children)
     # A column of nulls that may not be null can be written, but pyarrow has no such field.
     nullable = node.nullable or pa.types.is_null(type_)
     return pa.field(node.name, type_, nullable=nullable, metadata=dict(node.metadata) or None)
+
+
+def _arrow_type(node: SchemaField, path: str, children: Sequence[pa.Field]) -> pa.DataType:
+    try:
+        return parse_logical_type(node.logical_type, children)
+    except LanceError as error:
+        error.column = path
+        raise
 
 
 def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
@@ -208,12 +215,9 @@ def column_mapping(fields: Sequence[SchemaField], version: FileVersion) -> tuple
     return tuple(_Walk(version).leaves(fields))
 
 
-def count_columns(fields: Sequence[SchemaField], version: FileVersion) -> int:
-    """Return the number of physical columns, header columns of 2.0 files included."""
-    walk = _Walk(version)
-    for _ in walk.leaves(fields):
-        pass
-    return walk.next_column
+def count_columns(leaves: Sequence[LeafColumn]) -> int:
+    """Return the number of physical columns of all leaves of a file, header columns of 2.0 files included."""
+    return 1 + max((leaf.column for leaf in leaves), default=-1)
 
 
 @dataclass(slots=True)
@@ -228,12 +232,11 @@ class _Walk:
     def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
         is_packed = node.is_packed(self.version)
         if not node.children or is_packed or node.is_blob:
-            with located(column=path):
-                type_ = _arrow_field(node, path).type
+            children = [_arrow_field(child, f"{path}.{child.name}") for child in node.children]
             yield LeafColumn(
                 column=self._number(),
                 path=path,
-                type=type_,
+                type=_arrow_type(node, path, children),
                 nullable=node.nullable,
                 ancestors=above,
                 is_packed=is_packed,

@@ -191,7 +191,7 @@ def test_numbers_since_2_1():
     paths = ["a", "s.x", "s.e", "s.l.item.x", "s.l.item.y", "l.el", "f", "p", "q.x", "q.y", "r.item.x", "r.item.y"]
     for version in (FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3):
         assert _numbers(NESTED, version) == [(path, number) for number, path in enumerate(paths)]
-        assert count_columns(fields_from_arrow(NESTED), version) == len(paths)
+        assert count_columns(column_mapping(fields_from_arrow(NESTED), version)) == len(paths)
 
 
 def test_numbers_of_2_0():
@@ -200,7 +200,7 @@ def test_numbers_of_2_0():
         ("q.x", 13), ("q.y", 14), ("r.item.x", 17), ("r.item.y", 18),
     ]  # fmt: skip
     assert _numbers(NESTED, FileVersion.V2_0) == expected
-    assert count_columns(fields_from_arrow(NESTED), FileVersion.V2_0) == 19
+    assert count_columns(column_mapping(fields_from_arrow(NESTED), FileVersion.V2_0)) == 19
     leaf = column_mapping(fields_from_arrow(NESTED), FileVersion.V2_0)[3]
     assert [(above.kind.value, above.header_column) for above in leaf.ancestors] == [
         ("struct", 5), ("list", 4), ("struct", 1)
