@@ -58,7 +58,7 @@ class LanceFile:
         self._source = MeteredSource(opened)
         self._runtime = runtime if runtime is not None else default_runtime()
         try:
-            self._file = LanceFileReader(self._source, self._runtime.settings.limits)
+            self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
             self._rows = RowReader(self._file, self._runtime)
         except BaseException:
             opened.close()

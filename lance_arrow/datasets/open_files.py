@@ -50,7 +50,7 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         metered = MeteredSource(source)
-        opened = OpenFile(metered, RowReader(LanceFileReader(metered, runtime.settings.limits), runtime))
+        opened = OpenFile(metered, RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

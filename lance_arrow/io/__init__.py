@@ -7,7 +7,7 @@ what the bytes mean.
 |---|---|
 | `source` | the `RangeSource` protocol: start here |
 | `ranges` | the pure planner: wanted ranges into few requests |
-| `fetch` | `read_coalesced`: plan, read, cut |
+| `fetching` | `fetch`, `read_coalesced`: plan, read, cut |
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `metered` | counting requests and bytes |
@@ -17,7 +17,7 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 """
 
 from lance_arrow.io.buffer_source import BufferSource
-from lance_arrow.io.fetch import fetch, read_coalesced
+from lance_arrow.io.fetching import fetch, read_coalesced
 from lance_arrow.io.folders import list_names
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve

@@ -1,0 +1,39 @@
+"""Columns with a zone map: bounds of every run of rows lie in a column buffer, the pages are those of the inner encoding.
+
+Source: ColumnEncoding.ZoneIndex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import Buffer, ColumnEncoding
+from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, ZoneMapPlace, hookimpl
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneIndex:
+    """Reads `ColumnEncoding.zone_index`."""
+
+    key = EncodingKey("lance.encodings.ColumnEncoding", "zone_index")
+    message_type = ColumnEncoding
+
+    def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
+        inner = scope.column_encoding(message.inner, num_column_buffers)
+        if message.rows_per_zone == 0:
+            raise CorruptFileError("a zone index has zones of no rows")
+        place = message.zone_map_buffer
+        if place.buffer_type != Buffer.BufferType.column:
+            raise UnsupportedError("a zone index keeps its map outside the column's buffers")
+        if place.buffer_index >= num_column_buffers:
+            raise CorruptFileError(
+                f"a zone index names column buffer {place.buffer_index}, there are {num_column_buffers}"
+            )
+        return replace(inner, zone_map=ZoneMapPlace(message.rows_per_zone, place.buffer_index))
+
+
+@hookimpl
+def lance_provide_column_encodings():
+    return [ZoneIndex()]
