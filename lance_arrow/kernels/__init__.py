@@ -27,6 +27,7 @@ from lance_arrow.kernels.bits import (
     unpack_inline,
     unpack_out_of_line,
 )
+from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,
@@ -37,6 +38,15 @@ from lance_arrow.kernels.gather import (
     take_runs_fixed,
     take_runs_variable,
     take_variable,
+)
+from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_variable
+from lance_arrow.kernels.levels import (
+    check_levels,
+    count_rows_and_values,
+    measure_layers,
+    select_rows,
+    unravel,
+    validity_from_levels,
 )
 from lance_arrow.kernels.offsets import (
     check_utf8,
@@ -51,12 +61,15 @@ from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
+    "check_levels",
     "check_utf8",
     "clear_null_indices",
     "copy_bits",
     "copy_fixed",
     "copy_values",
     "count_bits",
+    "count_entries",
+    "count_rows_and_values",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
@@ -64,12 +77,17 @@ __all__ = [
     "expand_runs",
     "expand_symbols",
     "fill_bits",
+    "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
     "measure_take_variable",
     "measure_variable_blocks",
     "measure_variable_chunks",
     "measure_variable_values",
+    "parse_chunk_headers",
+    "parse_chunk_words",
+    "read_row_index",
+    "select_rows",
     "take_bit_runs",
     "take_fixed",
     "take_runs_fixed",
@@ -77,4 +95,8 @@ __all__ = [
     "take_variable",
     "unpack_inline",
     "unpack_out_of_line",
+    "unravel",
+    "unzip_fixed",
+    "unzip_variable",
+    "validity_from_levels",
 ]

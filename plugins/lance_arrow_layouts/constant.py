@@ -1,0 +1,284 @@
+"""Constant pages: one scalar for every valid value, or no valid value at all; levels tell the rest.
+
+    buffers 0          every row equal to the inline scalar, or every row null
+            1          the same, scalar in a value buffer
+            2          repetition levels, definition levels (a size of 0 means the stream is absent)
+            3          value buffer, repetition levels, definition levels
+
+Many rows may come from no bytes at all, so nothing here allocates for rows that were not selected.
+
+Source: lance.encodings21.ConstantLayout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.proto.encodings_v21_pb2 import PageLayout
+from lance_arrow.spi import (
+    BindScope,
+    BlockShape,
+    BlockSlice,
+    BoundChunkCodec,
+    BufferRole,
+    BufferSlices,
+    Bytes,
+    ChunkBatch,
+    DecodeContext,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    LayerKind,
+    Levels,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    VariableWidth,
+    hookimpl,
+    max_visible_def,
+    new_block,
+)
+
+_LEVEL = FixedWidth(16)
+_ROLES = {
+    0: (),
+    1: (BufferRole.SCALAR,),
+    2: (BufferRole.REPETITION, BufferRole.DEFINITION),
+    3: (BufferRole.SCALAR, BufferRole.REPETITION, BufferRole.DEFINITION),
+}
+_MAX_INLINE_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Reads `PageLayout.constant_layout`."""
+
+    key = EncodingKey("lance.encodings21.PageLayout", "constant_layout")
+    message_type = PageLayout
+
+    def bind(self, message: Any, scope: BindScope) -> BoundConstant:
+        layers = scope.layers(message.layers)
+        scalar = message.inline_value if message.HasField("inline_value") else None
+        shape = scope.leaf.shape
+        if scalar is not None:
+            if not isinstance(shape, FixedWidth) or len(scalar) > _MAX_INLINE_BYTES:
+                raise CorruptFileError(f"an inline scalar of {len(scalar)} bytes for values of {shape}")
+            if len(scalar) != max(1, shape.bytes_per_value):
+                raise CorruptFileError(f"an inline scalar has {len(scalar)} bytes, its type {shape.bits} bits")
+        return BoundConstant(
+            layers=layers,
+            shape=shape,
+            scalar=scalar,
+            rep=_level_codec(message, "rep_compression", scope),
+            def_=_level_codec(message, "def_compression", scope),
+            num_rep=message.num_rep_values,
+            num_def=message.num_def_values,
+        )
+
+
+def _level_codec(message: Any, name: str, scope: BindScope) -> BoundChunkCodec | None:
+    if not message.HasField(name):
+        return None
+    codec = scope.chunk_codec(getattr(message, name), DecodeContext.BLOCK)
+    if codec.shape != _LEVEL:
+        raise CorruptFileError(f"levels are {codec.shape}, expected 16 bits")
+    return codec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantIndex:
+    """Levels and scalar of a page, kept between reads.
+
+    `row_starts` is ``(num_rows + 1,) int64`` entries where rows start, None without lists; `scalar` the value's bytes, None
+    when there is none.
+    """
+
+    rep: NDArray[np.uint16] | None
+    def_: NDArray[np.uint16] | None
+    row_starts: NDArray[np.int64] | None
+    scalar: bytes | None
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.rep, self.def_, self.row_starts)
+        return sum(array.nbytes for array in arrays if array is not None) + len(self.scalar or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundConstant:
+    """A validated constant description."""
+
+    layers: tuple[LayerKind, ...]
+    shape: BlockShape | None
+    scalar: bytes | None
+    rep: BoundChunkCodec | None
+    def_: BoundChunkCodec | None
+    num_rep: int
+    num_def: int
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        roles = _ROLES.get(len(page.buffer_sizes))
+        if roles is None:
+            raise CorruptFileError(f"a constant page has {len(page.buffer_sizes)} buffers, expected at most 3")
+        if BufferRole.SCALAR in roles and self.scalar is not None:
+            raise CorruptFileError("a constant page has a scalar inline and another in a buffer")
+        return roles
+
+    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
+        return tuple(BufferSlices.whole(page, n) for n in range(len(self.roles(page))))
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ConstantIndex:
+        buffers = dict(zip(self.roles(page), (slices.one() for slices in fetched), strict=True))
+        rep = _levels(buffers.get(BufferRole.REPETITION), self.rep, self.num_rep)
+        def_ = _levels(buffers.get(BufferRole.DEFINITION), self.def_, self.num_def)
+        max_rep = sum(layer.is_list for layer in self.layers)
+        if (rep is not None) != (max_rep > 0):
+            raise CorruptPageError("a constant page has repetition levels exactly when it has lists, this one differs")
+        if rep is not None and def_ is not None and len(rep) != len(def_):
+            raise CorruptPageError(f"{len(rep)} repetition levels, but {len(def_)} definition levels")
+        kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in self.layers))
+        scalar = self.scalar
+        if BufferRole.SCALAR in buffers:
+            scalar = _scalar(buffers[BufferRole.SCALAR], self.shape)
+        return ConstantIndex(rep, def_, self._row_starts(page, rep, def_, max_rep), scalar)
+
+    def _row_starts(
+        self,
+        page: PageFacts,
+        rep: NDArray[np.uint16] | None,
+        def_: NDArray[np.uint16] | None,
+        max_rep: int,
+    ) -> NDArray[np.int64] | None:
+        if rep is None:
+            if def_ is not None and len(def_) != page.num_rows:
+                raise CorruptPageError(f"{len(def_)} definition levels for {page.num_rows} rows")
+            return None
+        starts = np.flatnonzero(rep == max_rep)
+        if len(starts) != page.num_rows or (len(starts) and starts[0] != 0):
+            raise CorruptPageError(f"repetition levels start {len(starts)} rows, the page has {page.num_rows}")
+        return np.append(starts, len(rep)).astype(np.int64, copy=False)
+
+    def plan(self, page: PageFacts, index: ConstantIndex, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows)
+
+    def load(
+        self, page: PageFacts, index: ConstantIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> LoadedPage:
+        rows: RowRanges = plan.notes
+        starts, stops = rows.starts, rows.stops
+        if index.row_starts is not None:
+            starts, stops = index.row_starts[starts], index.row_starts[stops]
+        num_entries = int((stops - starts).sum())
+        levels = Levels(self.layers, num_entries, _kept(index.rep, starts, stops), _kept(index.def_, starts, stops))
+        num_values = num_entries
+        if levels.rep is not None and levels.def_ is not None:
+            num_values = int(np.count_nonzero(levels.def_ <= max_visible_def(self.layers)))
+        if index.scalar is None and self._may_be_valid(levels, num_values):
+            raise CorruptPageError("a constant page without a scalar has valid values")
+        return ConstantPage(levels, self.shape, num_values, index.scalar)
+
+    def _may_be_valid(self, levels: Levels, num_values: int) -> bool:
+        """Whether a value slot is valid by its levels; one without levels is null by the layout's rule."""
+        if self.shape is None or num_values == 0 or levels.def_ is None:
+            return False
+        return bool((levels.def_ == 0).any())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantPage:
+    """Selected rows of a constant page: the scalar again and again, or empty slots."""
+
+    levels: Levels
+    shape: BlockShape | None
+    num_values: int
+    scalar: bytes | None
+    dictionary = None
+
+    @property
+    def num_bytes(self) -> int:
+        if not isinstance(self.shape, VariableWidth) or self.scalar is None:
+            return 0
+        return self.num_values * len(self.scalar)
+
+    def decode(self, out: BlockSlice) -> None:
+        if isinstance(out.shape, VariableWidth):
+            offsets = out.offsets.view(f"i{out.shape.offset_bits // 8}")
+            length = len(self.scalar or b"")
+            offsets[1:] = offsets[0] + length * np.arange(1, self.num_values + 1, dtype=offsets.dtype)
+            if length:
+                out.values.reshape(self.num_values, length)[:] = np.frombuffer(self.scalar, np.uint8)
+        elif isinstance(out.shape, FixedWidth) and out.shape.bits == 1:
+            kernels.fill_bits(out.values, out.bit_offset, self.num_values, self.scalar not in (None, b"\0"))
+        elif self.scalar is None:
+            _clear(out, self.num_values)
+        elif self.num_values:
+            out.values.reshape(self.num_values, len(self.scalar))[:] = np.frombuffer(self.scalar, np.uint8)
+
+
+def _clear(out: BlockSlice, num_values: int) -> None:
+    if isinstance(out.shape, FixedWidth) or out.shape.leaf.bits != 1:
+        out.values[:] = 0
+    else:
+        kernels.fill_bits(out.values, out.bit_offset, num_values * out.shape.items_per_value, False)
+    for bitmap in out.validity:
+        kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
+
+
+def _levels(buffer: Bytes | None, codec: BoundChunkCodec | None, num_levels: int) -> NDArray[np.uint16] | None:
+    """Decode one level stream: raw 16-bit words without a codec; None where the stream is absent."""
+    if buffer is None or (buffer.size == 0 and codec is None):
+        return None
+    if codec is None:
+        if buffer.size % 2:
+            raise CorruptPageError(f"raw levels have {buffer.size} bytes, no whole words")
+        return np.frombuffer(buffer.tobytes(), "<u2")
+    places = np.zeros((1, 1), np.int64), np.array([[buffer.size]], np.int64)
+    if buffer.size == 0 and num_levels:
+        raise CorruptPageError(f"{num_levels} levels are declared, none are stored")
+    block = new_block(_LEVEL, num_levels)
+    codec.decode(ChunkBatch(buffer, *places, np.array([0, num_levels], np.int64)), block)
+    return block.values.view(np.uint16)
+
+
+def _scalar(buffer: Bytes, shape: BlockShape | None) -> bytes:
+    """Read a value buffer: u32 number of Arrow buffers, u32 size of each, then their bytes."""
+    data = buffer.tobytes()
+    count = int.from_bytes(data[:4], "little") if len(data) >= 4 else 0
+    header = 4 + 4 * count
+    if count not in (1, 2) or len(data) < header:
+        raise CorruptPageError(f"a scalar has {count} buffers in {len(data)} bytes, expected 1 or 2")
+    sizes = [int.from_bytes(data[4 + 4 * n : 8 + 4 * n], "little") for n in range(count)]
+    if header + sum(sizes) != len(data):
+        raise CorruptPageError(f"a scalar's buffers of {sizes} bytes do not fill {len(data) - header}")
+    if isinstance(shape, FixedWidth):
+        if count != 1 or sizes[0] != max(1, shape.bytes_per_value):
+            raise CorruptPageError(f"a scalar of {sizes} bytes for values of {shape.bits} bits")
+        return data[header:]
+    if not isinstance(shape, VariableWidth) or count != 2 or sizes[0] != shape.offset_bits // 4:
+        raise CorruptPageError(f"a scalar of {sizes} bytes for values of {shape}")
+    first, last = np.frombuffer(data[header : header + sizes[0]], f"<i{shape.offset_bits // 8}").tolist()
+    if first != 0 or last != sizes[1]:
+        raise CorruptPageError(f"a scalar's offsets {first} and {last} do not span its {sizes[1]} bytes")
+    return data[header + sizes[0] :]
+
+
+def _kept(
+    levels: NDArray[np.uint16] | None, starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.uint16] | None:
+    if levels is None:
+        return None
+    kept = np.empty(int((stops - starts).sum()), np.uint16)
+    kernels.take_runs_fixed(levels.view(np.uint8), 2, starts, stops, kept.view(np.uint8))
+    return kept
+
+
+@hookimpl
+def lance_provide_layouts():
+    return [Constant()]
