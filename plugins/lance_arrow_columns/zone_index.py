@@ -1,4 +1,4 @@
-"""Columns with a zone map: bounds of every run of rows lie in a column buffer, the pages are those of the inner encoding.
+"""Columns with a zone map: bounds of runs of rows lie in a column buffer, the pages are those of the inner encoding.
 
 Source: ColumnEncoding.ZoneIndex.
 """

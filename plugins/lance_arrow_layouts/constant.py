@@ -96,8 +96,8 @@ def _level_codec(message: Any, name: str, scope: BindScope) -> BoundChunkCodec |
 class ConstantIndex:
     """Levels and scalar of a page, kept between reads.
 
-    `row_starts` is ``(num_rows + 1,) int64`` entries where rows start, None without lists; `scalar` the value's bytes, None
-    when there is none.
+    `row_starts` is ``(num_rows + 1,) int64`` entries where rows start, None without lists; `scalar` the value's bytes,
+    None when there is none.
     """
 
     rep: NDArray[np.uint16] | None
@@ -176,19 +176,25 @@ class BoundConstant:
         if index.row_starts is not None:
             starts, stops = index.row_starts[starts], index.row_starts[stops]
         num_entries = int((stops - starts).sum())
-        levels = Levels(self.layers, num_entries, _kept(index.rep, starts, stops), _kept(index.def_, starts, stops))
+        rep, def_ = _kept(index.rep, starts, stops), _kept(index.def_, starts, stops)
+        if self._is_all_null(index):
+            # Without levels and without a scalar every row is null; the level says so to whoever unravels.
+            def_ = np.ones(num_entries, np.uint16)
+        levels = Levels(self.layers, num_entries, rep, def_)
         num_values = num_entries
-        if levels.rep is not None and levels.def_ is not None:
-            num_values = int(np.count_nonzero(levels.def_ <= max_visible_def(self.layers)))
-        if index.scalar is None and self._may_be_valid(levels, num_values):
-            raise CorruptPageError("a constant page without a scalar has valid values")
+        if rep is not None and def_ is not None:
+            num_values = int(np.count_nonzero(def_ <= max_visible_def(self.layers)))
+        if index.scalar is None and self.shape is not None and num_values:
+            self._check_no_valid(def_)
         return ConstantPage(levels, self.shape, num_values, index.scalar)
 
-    def _may_be_valid(self, levels: Levels, num_values: int) -> bool:
-        """Whether a value slot is valid by its levels; one without levels is null by the layout's rule."""
-        if self.shape is None or num_values == 0 or levels.def_ is None:
-            return False
-        return bool((levels.def_ == 0).any())
+    def _is_all_null(self, index: ConstantIndex) -> bool:
+        has_levels = index.rep is not None or index.def_ is not None
+        return not has_levels and index.scalar is None and self.layers[0] is LayerKind.NULLABLE_ITEM
+
+    def _check_no_valid(self, def_: NDArray[np.uint16] | None) -> None:
+        if def_ is None or not def_.all():
+            raise CorruptPageError("a constant page without a scalar has valid values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
