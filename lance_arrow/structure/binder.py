@@ -22,6 +22,7 @@ from lance_arrow.proto.reading import parse, set_case
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
+    BindScope,
     BoundBufferScheme,
     BoundChunkCodec,
     BoundColumnEncoding,
@@ -75,7 +76,7 @@ class Binder:
             if found is not None:
                 self._memo.move_to_end(key)
                 return found
-        bound = self._scope(leaf).layout(self._parse(message, description, "page description"))
+        bound = self.scope(leaf).layout(self._parse(message, description, "page description"))
         with self._lock:
             self._memo[key] = bound
             if len(self._memo) > _MEMO_ENTRIES:
@@ -85,13 +86,14 @@ class Binder:
     def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
         """Bind a column description; see `page` for the errors."""
         parsed = self._parse(message, description, "column description")
-        return self._scope(LeafType(None)).column_encoding(parsed, num_column_buffers)
+        return self.scope(LeafType(None)).column_encoding(parsed, num_column_buffers)
 
     def _parse(self, message: str, description: bytes, what: str) -> Message:
         self.limits.check("max_description_bytes", len(description))
         return parse(self.table.message_type(message), description, what=what)
 
-    def _scope(self, leaf: LeafType) -> _Scope:
+    def scope(self, leaf: LeafType) -> BindScope:
+        """Return the scope in which a description of `leaf` is bound; tests of single plugins start here."""
         return _Scope(self, leaf, 0)
 
 

@@ -1,0 +1,164 @@
+"""Fixed-size lists of primitives: item bitmaps, then the items of all lists without any offsets.
+
+Nested lists are one description inside the other, outermost first, with one leaf. In a mini-block chunk each item
+bitmap and the leaf's buffers are separate; a zipped row holds each layer's bitmap in whole bytes, then the leaf items:
+it is decoded as a chunk of one value whose buffers are the parts of the row.
+Source: CompressiveEncoding.FixedSizeList; spec 5.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BindScope,
+    BlockSlice,
+    BoundChunkCodec,
+    ChunkBatch,
+    DecodeContext,
+    EncodingKey,
+    FixedSizeList,
+    FixedWidth,
+    ValueBatch,
+    hookimpl,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeLists:
+    """Binds ``fixed_size_list`` with all lists nested in it."""
+
+    key = EncodingKey(COMPRESSIVE, "fixed_size_list")
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+
+    def bind(
+        self, message: Any, context: DecodeContext, scope: BindScope
+    ) -> BoundFixedSizeList | BoundZippedFixedSizeList:
+        """Check dimensions and leaf; in zipped rows the leaf is flat, or absent when all items are null."""
+        layers = _layers(message, scope.limits.max_description_depth)
+        leaf_message = layers[-1].values
+        zipped = context is DecodeContext.PER_VALUE
+        leaf_case = leaf_message.WhichOneof("compression")
+        leaf: BoundChunkCodec | None = None
+        if zipped and leaf_case == "constant" and not leaf_message.constant.HasField("value"):
+            shape = _all_null_shape(layers, scope.leaf.shape)
+        elif zipped and leaf_case != "flat":
+            raise UnsupportedError(f"zipped fixed-size lists with items encoded as {leaf_case} are not readable")
+        else:
+            # The items of one zipped row are a block by themselves.
+            leaf = scope.chunk_codec(leaf_message, DecodeContext.BLOCK if zipped else context)
+            shape = _nest(layers, leaf.shape)
+        scope.limits.check("max_value_bytes", shape.items_per_value * shape.leaf.bits // 8)
+        bound = BoundFixedSizeList(shape, leaf)
+        return BoundZippedFixedSizeList.over(bound) if zipped else bound
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFixedSizeList:
+    """Copies item bitmaps and lets the leaf decode the items of all lists; without a leaf all items are null."""
+
+    shape: FixedSizeList
+    leaf: BoundChunkCodec | None
+
+    @property
+    def num_buffers(self) -> int:
+        return len(self.shape.validity_dimensions) + (0 if self.leaf is None else self.leaf.num_buffers)
+
+    def measure(self, chunks: ChunkBatch) -> int:
+        return 0
+
+    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
+        dimensions = self.shape.validity_dimensions
+        for buffer, (dimension, bitmap) in enumerate(zip(dimensions, out.validity, strict=True)):
+            places = (chunks.data, chunks.starts[buffer], chunks.sizes[buffer], chunks.value_starts * dimension)
+            kernels.copy_bits(*places, bitmap.values, bitmap.bit_offset)
+        num_items = out.num_values * self.shape.items_per_value
+        if self.leaf is None:
+            kernels.fill_bits(out.values, out.bit_offset, num_items * self.shape.leaf.bits, False)
+            return
+        items = BlockSlice(self.shape.leaf, num_items, out.values, out.bit_offset)
+        leaf_chunks = chunks.buffers(len(dimensions), self.num_buffers).scaled(self.shape.items_per_value)
+        self.leaf.decode(leaf_chunks, items)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundZippedFixedSizeList:
+    """Decodes zipped rows as chunks of one value; `part_bytes` are the bytes of each bitmap and of the items."""
+
+    rows: BoundFixedSizeList
+    part_bytes: tuple[int, ...]
+
+    @classmethod
+    def over(cls, rows: BoundFixedSizeList) -> BoundZippedFixedSizeList:
+        """Lay out the row of `rows`."""
+        parts = [(dimension + 7) // 8 for dimension in rows.shape.validity_dimensions]
+        if rows.leaf is not None:
+            item_bits = rows.shape.items_per_value * rows.shape.leaf.bits
+            if item_bits % 8:
+                raise UnsupportedError(f"zipped fixed-size lists of {item_bits} bits, expected whole bytes")
+            parts.append(item_bits // 8)
+        return cls(rows, tuple(parts))
+
+    @property
+    def shape(self) -> FixedSizeList:
+        return self.rows.shape
+
+    @property
+    def value_bits(self) -> int:
+        return 8 * sum(self.part_bytes)
+
+    def measure(self, values: ValueBatch) -> int:
+        return 0
+
+    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
+        if (values.sizes != sum(self.part_bytes)).any():
+            raise CorruptPageError(f"a zipped list has another size than the {sum(self.part_bytes)} bytes expected")
+        sizes = np.array(self.part_bytes, np.int64)[:, np.newaxis]
+        starts = values.starts + (np.cumsum(sizes, axis=0) - sizes)
+        rows = np.arange(values.num_values + 1)
+        self.rows.decode(ChunkBatch(values.data, starts, np.repeat(sizes, values.num_values, axis=1), rows), out)
+
+
+def _layers(message: Any, max_depth: int) -> list[Any]:
+    """The list descriptions from the outermost to the one that holds the leaf."""
+    layers = [message]
+    while layers[-1].values.WhichOneof("compression") == "fixed_size_list":
+        layers.append(layers[-1].values.fixed_size_list)
+    if len(layers) > max_depth:
+        raise CorruptFileError(f"fixed-size lists are nested deeper than {max_depth}")
+    for layer in layers:
+        if not 0 < layer.items_per_value < 1 << 32:
+            raise CorruptFileError(f"a fixed-size list has {layer.items_per_value} items, expected at least 1")
+    return layers
+
+
+def _nest(layers: list[Any], items: Any) -> FixedSizeList:
+    if not isinstance(items, FixedWidth | FixedSizeList):
+        raise CorruptFileError(f"a fixed-size list holds items of shape {items}, expected a fixed width")
+    for layer in reversed(layers):
+        items = FixedSizeList(items, layer.items_per_value, layer.has_validity)
+    assert isinstance(items, FixedSizeList)
+    return items
+
+
+def _all_null_shape(layers: list[Any], expected: Any) -> FixedSizeList:
+    """Where the items of a layer are all null the description stops; the schema knows what they would be."""
+    items = expected
+    for layer in layers:
+        if not isinstance(items, FixedSizeList) or items.dimension != layer.items_per_value:
+            raise CorruptFileError("a fixed-size list of nulls contradicts the schema", detail=expected)
+        items = items.items
+    if not layers[-1].has_validity:
+        raise CorruptFileError("a fixed-size list has neither items nor a bitmap that says they are null")
+    return _nest(layers, items.without_validity() if isinstance(items, FixedSizeList) else items)
+
+
+@hookimpl
+def lance_provide_codecs() -> list[FixedSizeLists]:
+    return [FixedSizeLists()]

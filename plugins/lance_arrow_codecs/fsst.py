@@ -1,0 +1,90 @@
+"""FSST: strings whose frequent byte sequences are replaced by one-byte codes, value by value.
+
+The codes lie in a child that yields variable-width values (always Variable so far); the table is part of the
+description. Source: CompressiveEncoding.Fsst; spec 5.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BindScope,
+    BlockSlice,
+    BoundChunkCodec,
+    BoundPerValueCodec,
+    Bytes,
+    ChunkBatch,
+    DecodeContext,
+    EncodingKey,
+    ValueBatch,
+    VariableWidth,
+    hookimpl,
+    new_block,
+)
+
+_NO_PLACES = np.empty(0, np.int64)
+_CODE_OFFSET_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fsst:
+    """Binds ``fsst`` around a variable-width child."""
+
+    key = EncodingKey(COMPRESSIVE, "fsst")
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
+        """Check the symbol table and that the child yields byte strings."""
+        child: BoundChunkCodec | BoundPerValueCodec
+        if context is DecodeContext.MINI_BLOCK:
+            child = scope.chunk_codec(message.values, context)
+            num_buffers = child.num_buffers
+        else:
+            child = scope.value_codec(message.values)
+            num_buffers = 0
+        if not isinstance(child.shape, VariableWidth):
+            raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
+        table = np.frombuffer(message.symbol_table, np.uint8)
+        kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
+        return BoundFsst(child, child.shape, table, num_buffers)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFsst:
+    """Decodes the codes, then expands them; serves chunks and zipped values alike."""
+
+    child: Any
+    shape: VariableWidth
+    table: Bytes
+    num_buffers: int
+    value_bits: None = None
+
+    def measure(self, batch: ChunkBatch | ValueBatch) -> int:
+        return kernels.measure_symbols(self.table, *self._codes(batch))
+
+    def decode(self, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
+        shape = out.shape
+        assert isinstance(shape, VariableWidth)
+        kernels.expand_symbols(self.table, *self._codes(batch), out.offsets, shape.offset_bits, out.values)
+
+    def _codes(self, batch: ChunkBatch | ValueBatch) -> tuple[Bytes, Any, Any]:
+        """Codes of all values, and where each begins and how long it is."""
+        return batch.derive(self, lambda: self._decode_codes(batch))
+
+    def _decode_codes(self, batch: ChunkBatch | ValueBatch) -> tuple[Bytes, Any, Any]:
+        codes = new_block(VariableWidth(_CODE_OFFSET_BITS), batch.num_values, self.child.measure(batch))
+        self.child.decode(batch, codes)
+        offsets = codes.offsets.view(np.int64)
+        return codes.values, offsets[:-1], np.diff(offsets)
+
+
+@hookimpl
+def lance_provide_codecs() -> list[Fsst]:
+    return [Fsst()]

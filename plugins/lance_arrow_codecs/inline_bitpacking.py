@@ -1,0 +1,60 @@
+"""Inline bit packing: chunks of at most 1024 integers, each with its own bit width in its first word.
+
+Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow import kernels
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BindScope,
+    BlockSlice,
+    ChunkBatch,
+    DecodeContext,
+    EncodingKey,
+    FixedWidth,
+    hookimpl,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InlineBitpacking:
+    """Binds ``inline_bitpacking`` of 8- to 64-bit values."""
+
+    key = EncodingKey(COMPRESSIVE, "inline_bitpacking")
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundInlineBitpacking:
+        """Check the width of unpacked values; the packed width is in each chunk."""
+        bits = message.uncompressed_bits_per_value
+        if message.HasField("values"):
+            raise UnsupportedError("bit-packed values with a buffer compression of their own are not readable")
+        if bits not in (8, 16, 32, 64):
+            raise UnsupportedError(f"bit-packed values of {bits} bits, expected 8, 16, 32 or 64", detail=bits)
+        return BoundInlineBitpacking(FixedWidth(bits))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundInlineBitpacking:
+    """Unpacks chunks."""
+
+    shape: FixedWidth
+    num_buffers: int = 1
+
+    def measure(self, chunks: ChunkBatch) -> int:
+        return 0
+
+    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
+        kernels.unpack_inline(
+            chunks.data, chunks.starts[0], chunks.sizes[0], chunks.value_starts, self.shape.bits, out.values
+        )
+
+
+@hookimpl
+def lance_provide_codecs() -> list[InlineBitpacking]:
+    return [InlineBitpacking()]

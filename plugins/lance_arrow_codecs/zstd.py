@@ -1,0 +1,129 @@
+"""Zstandard frames: the uncompressed size as a 64-bit word, then a standard frame. An empty frame is empty.
+
+Writers also leave out the size, so a buffer that begins like a standard frame is one.
+Source: BufferCompression.scheme ZSTD; spec 5.11.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
+
+_HEADER_BYTES = 8
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_RESERVED_BIT = 0x10
+"""Unused bit of the byte after the magic: clear in every frame, so a set one means a size that looks like the magic."""
+_BLOCK_BYTES = 128 * 1024
+_SMALLEST_BLOCK = 3
+_UNKNOWN = -1
+
+
+class _PerThread(threading.local):
+    """A decompressor is cheap to reuse and must not be shared."""
+
+    def __init__(self) -> None:
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_per_thread = _PerThread()
+
+
+@dataclass(frozen=True, slots=True)
+class Zstd:
+    """Binds the scheme; the level is of no use to readers."""
+
+    key = EncodingKey("lance.encodings21.CompressionScheme", "ZSTD")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundZstd:
+        return BoundZstd(scope.limits.check)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundZstd:
+    """Decompresses frames with or without a size in front."""
+
+    check: Callable[[str, int], int]
+
+    def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
+        """Return declared sizes, none larger than a frame of that many bytes can hold."""
+        plain_sizes = np.zeros(len(sizes), np.int64)
+        for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+            if start < 0 or size < 0 or start + size > len(data):
+                raise CorruptPageError("a frame lies outside its page", detail=frame)
+            if size:
+                plain_sizes[frame] = self._declared(data[start : start + size], frame)
+        return plain_sizes
+
+    def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
+        """Decode each frame, whose own size (if it has one) must agree."""
+        places = zip(starts.tolist(), sizes.tolist(), out_starts.tolist(), out_starts[1:].tolist(), strict=False)
+        for frame, (start, size, out_start, out_stop) in enumerate(places):
+            if size == 0 and out_start == out_stop:
+                continue
+            standard = _standard_frame(data[start : start + size])
+            plain = _decompress(standard, out_stop - out_start, frame)
+            out[out_start:out_stop] = np.frombuffer(plain, np.uint8)
+
+    def _declared(self, buffer: Bytes, frame: int) -> int:
+        standard = _standard_frame(buffer)
+        if len(standard) < len(buffer):
+            declared = int.from_bytes(buffer[:_HEADER_BYTES].tobytes(), "little")
+        else:
+            declared = _content_size(standard, frame)
+            if declared == _UNKNOWN:
+                return self._streamed_size(standard, frame)
+        if declared > (len(standard) // _SMALLEST_BLOCK + 1) * _BLOCK_BYTES:
+            raise CorruptPageError(f"a zstd frame of {len(standard)} bytes declares {declared}", detail=frame)
+        return declared
+
+    def _streamed_size(self, standard: Bytes, frame: int) -> int:
+        """Count what a frame without any declared size yields, up to the limit of a value."""
+        total = 0
+        try:
+            for part in _per_thread.decompressor.read_to_iter(standard.tobytes()):
+                total = self.check("max_value_bytes", total + len(part))
+        except zstandard.ZstdError as error:
+            raise CorruptPageError("a zstd frame is malformed", detail=frame) from error
+        return total
+
+
+def _standard_frame(buffer: Bytes) -> Bytes:
+    """The standard frame in `buffer`: all of it, or what follows the size."""
+    head = buffer[:5].tobytes()
+    if head[:4] == _MAGIC and (len(buffer) < _HEADER_BYTES or not head[4] & _RESERVED_BIT):
+        return buffer
+    return buffer[_HEADER_BYTES:] if len(buffer) >= _HEADER_BYTES else buffer
+
+
+def _content_size(standard: Bytes, frame: int) -> int:
+    try:
+        return zstandard.frame_content_size(standard)
+    except zstandard.ZstdError as error:
+        raise CorruptPageError("a zstd frame has no valid header", detail=frame) from error
+
+
+def _decompress(standard: Bytes, size: int, frame: int) -> bytes:
+    """Decode one frame into exactly `size` bytes."""
+    # The library allocates what the frame's own header says, so that is compared first.
+    if _content_size(standard, frame) not in (_UNKNOWN, size):
+        raise CorruptPageError("a zstd frame contradicts its declared size", detail=frame)
+    try:
+        plain = _per_thread.decompressor.decompress(standard, max_output_size=max(size, 1), allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise CorruptPageError("a zstd frame is malformed", detail=frame) from error
+    if len(plain) != size:
+        raise CorruptPageError("a zstd frame contradicts its declared size", detail=frame)
+    return plain
+
+
+@hookimpl
+def lance_provide_buffer_schemes() -> list[Zstd]:
+    return [Zstd()]
