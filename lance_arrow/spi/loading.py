@@ -46,7 +46,7 @@ class LoadedPlugins:
     def claimants(self, case: str | None) -> Iterable[PluginRecord]:
         """Broken plugins whose entry-point name ends in `case`: the likely providers of a missing encoding."""
         for record in self.records:
-            if record.error is not None and case is not None and record.name.rpartition(".")[2] == case:
+            if record.error is not None and case is not None and record.name.rpartition(".")[2] == case.lower():
                 yield record
 
 

@@ -143,7 +143,8 @@ class BoundConstant:
             raise CorruptPageError("a constant page has repetition levels exactly when it has lists, this one differs")
         if rep is not None and def_ is not None and len(rep) != len(def_):
             raise CorruptPageError(f"{len(rep)} repetition levels, but {len(def_)} definition levels")
-        kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in self.layers))
+        if rep is not None or def_ is not None:
+            kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in self.layers))
         scalar = self.scalar
         if BufferRole.SCALAR in buffers:
             scalar = _scalar(buffers[BufferRole.SCALAR], self.shape)
