@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lance_arrow import errors as errors
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
     from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
-    from lance_arrow.datasets.lance_dataset import open_dataset as dataset  # noqa: F401 - renamed for the user
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
+    from lance_arrow.datasets.opening import open_dataset as dataset  # noqa: F401 - renamed for the user
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema
     from lance_arrow.datasets.whole_files import read_table as read_table
@@ -36,7 +36,7 @@ _HOMES = {
     "Limits": ("lance_arrow.settings", "Limits"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),
-    "dataset": ("lance_arrow.datasets.lance_dataset", "open_dataset"),
+    "dataset": ("lance_arrow.datasets.opening", "open_dataset"),
     "errors": ("lance_arrow.errors", None),
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),

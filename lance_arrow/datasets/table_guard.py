@@ -12,7 +12,7 @@ import numpy as np
 
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, UnsupportedFeatureFlagError, located
-from lance_arrow.io import RangeSource, list_names, open_source
+from lance_arrow.io import AnyFileSystem, RangeSource, list_names, open_source
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
 
@@ -23,7 +23,20 @@ _MAX_MANIFEST_BYTES = 1 << 30
 
 
 def refuse_table_file(place: FilePlace) -> None:
-    """Raise when the file is a data file of a table.
+    """Raise when the file is a data file of a table: it lies in ``data/`` beside ``_versions/``.
+
+    Raises
+    ------
+    UnsupportedFeatureFlagError, UnsupportedError, CorruptManifestError
+        As `refuse_table`.
+    """
+    folder = posixpath.dirname(place.path)
+    if place.filesystem is not None and posixpath.basename(folder) == "data":
+        refuse_table(place.filesystem, posixpath.dirname(folder))  # type: ignore[arg-type]
+
+
+def refuse_table(filesystem: AnyFileSystem, root: str) -> None:
+    """Raise when the directory is a table.
 
     Raises
     ------
@@ -34,17 +47,13 @@ def refuse_table_file(place: FilePlace) -> None:
     CorruptManifestError
         The newest manifest contradicts itself.
     """
-    root = _table_root(place)
-    if root is None:
-        return
     versions = posixpath.join(root, "_versions")
-    manifests = [name for name in _names(place.filesystem, versions) if name.endswith(".manifest")]
+    manifests = [name for name in list_names(filesystem, versions) if name.endswith(".manifest")]
     if not manifests:
         return
-    newest = max(manifests, key=_version_of)
-    path = posixpath.join(versions, newest)
+    path = posixpath.join(versions, max(manifests, key=_version_of))
     with located(path=path):
-        source = open_source(path, filesystem=place.filesystem)
+        source = open_source(path, filesystem=filesystem)
         try:
             flags = _read_manifest(source).reader_feature_flags
         finally:
@@ -55,22 +64,10 @@ def refuse_table_file(place: FilePlace) -> None:
                 f"the table demands reader features {unknown:#x} that are unknown here", detail=unknown
             )
     raise UnsupportedError(
-        "this is a data file of a Lance table, whose directory also holds rows of old versions; tables cannot be read "
-        "yet, and reading the files as they lie would give wrong rows",
-        path=place.path,
+        "this is a Lance table: its directory also holds rows of old versions and deleted rows, so that reading the "
+        "files as they lie would give wrong rows; tables cannot be read yet",
+        path=root,
     )
-
-
-def _table_root(place: FilePlace) -> str | None:
-    """The folder above ``data/`` (files of a table lie there), None for other files and buffers."""
-    folder = posixpath.dirname(place.path)
-    if place.filesystem is None or posixpath.basename(folder) != "data":
-        return None
-    return posixpath.dirname(folder)
-
-
-def _names(filesystem: object, folder: str) -> list[str]:
-    return list_names(filesystem, folder)  # type: ignore[arg-type]
 
 
 def _version_of(name: str) -> int:
