@@ -105,7 +105,7 @@ def _standard_frame(buffer: Bytes) -> Bytes:
 
 def _content_size(standard: Bytes, frame: int) -> int:
     try:
-        return zstandard.frame_content_size(standard)
+        return zstandard.frame_content_size(standard.data)
     except zstandard.ZstdError as error:
         raise CorruptPageError("a zstd frame has no valid header", detail=frame) from error
 
@@ -116,7 +116,7 @@ def _decompress(standard: Bytes, size: int, frame: int) -> bytes:
     if _content_size(standard, frame) not in (_UNKNOWN, size):
         raise CorruptPageError("a zstd frame contradicts its declared size", detail=frame)
     try:
-        plain = _per_thread.decompressor.decompress(standard, max_output_size=max(size, 1), allow_extra_data=False)
+        plain = _per_thread.decompressor.decompress(standard.data, max_output_size=max(size, 1), allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise CorruptPageError("a zstd frame is malformed", detail=frame) from error
     if len(plain) != size:

@@ -1,0 +1,256 @@
+"""`CodecSuite`: the base class a codec's author inherits to prove the contract.
+
+The author says where the codec may occur and writes one `encode`, by hand and from the format's text. The suite then
+decodes every sample in every context, from scattered unaligned bytes into guarded memory, and damages the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from google.protobuf.message import Message
+
+from lance_arrow.errors import LanceError
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi import (
+    BlockShape,
+    ChunkBatch,
+    DecodeContext,
+    EncodingKey,
+    FixedSizeList,
+    FixedWidth,
+    LeafType,
+    ValueBatch,
+    VariableWidth,
+)
+from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
+
+_FLIPS_PER_BUFFER = 12
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSample:
+    """What `CodecSuite.encode` returns.
+
+    Parameters
+    ----------
+    description
+        A ``CompressiveEncoding``.
+    units
+        MINI_BLOCK and BLOCK: for each chunk (or block) its buffers. PER_VALUE: for each value a single buffer.
+    counts
+        Values of each unit.
+    """
+
+    description: Message
+    units: tuple[tuple[bytes, ...], ...]
+    counts: tuple[int, ...]
+
+    def with_buffer(self, unit: int, buffer: int, content: bytes) -> EncodedSample:
+        """Return a copy in which one buffer is another."""
+        buffers = self.units[unit]
+        changed = (*buffers[:buffer], content, *buffers[buffer + 1 :])
+        return replace(self, units=(*self.units[:unit], changed, *self.units[unit + 1 :]))
+
+    def buffers(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield unit number, buffer number and bytes of every buffer."""
+        for unit, buffers in enumerate(self.units):
+            for buffer, content in enumerate(buffers):
+                yield unit, buffer, content
+
+
+@cache
+def _runtime() -> Runtime:
+    return Runtime(Settings())
+
+
+class CodecSuite:
+    """Inherit, set the attributes, write `encode`; pytest collects the tests below once per subclass."""
+
+    key: ClassVar[EncodingKey]
+    """Which case the codec reads."""
+    contexts: ClassVar[frozenset[DecodeContext]]
+    """Where it must occur; it must refuse to bind elsewhere."""
+    shapes: ClassVar[Sequence[BlockShape]]
+    """Shapes of values to try, each in every context unless `supports` says no."""
+    chunk_values: ClassVar[int] = 1024
+    """Values of a full chunk."""
+    sample_names: ClassVar[Sequence[str]] = SAMPLE_NAMES
+    """Which samples the codec can store; all, unless it is for special values only."""
+
+    def encode(self, sample: Sample, context: DecodeContext) -> EncodedSample:
+        """Encode `sample` as the format's text says, in chunks of `chunk_values` (one block in the BLOCK context)."""
+        raise NotImplementedError
+
+    def supports(self, shape: BlockShape, context: DecodeContext) -> bool:
+        """Whether values of `shape` can be stored in `context`; all can unless overridden."""
+        return True
+
+    def leaf(self, shape: BlockShape) -> LeafType:
+        """What the schema would say of the column."""
+        return LeafType(shape)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run a test for each context and shape, and for each sample where it takes one."""
+        if "suite_shape" in metafunc.fixturenames:
+            cases = [(context, shape) for context in DecodeContext for shape in self.shapes if context in self.contexts]
+            cases = [(context, shape) for context, shape in cases if self.supports(shape, context)]
+            if "suite_difference" in metafunc.fixturenames:
+                # A zipped value counts as one whatever it holds.
+                cases = [(context, shape) for context, shape in cases if context is not DecodeContext.PER_VALUE]
+                metafunc.parametrize("suite_difference", (-1, 1, 1024, 100_000))
+            metafunc.parametrize(
+                ("suite_context", "suite_shape"), cases, ids=[f"{c.value}-{_name(s)}" for c, s in cases]
+            )
+        elif "suite_context" in metafunc.fixturenames:
+            metafunc.parametrize("suite_context", list(DecodeContext), ids=[context.value for context in DecodeContext])
+        if "suite_sample" in metafunc.fixturenames:
+            metafunc.parametrize("suite_sample", self.sample_names)
+
+    def test_plugin_is_installed_and_declares_its_contexts(self) -> None:
+        assert _runtime().table.codec(self.key).contexts == self.contexts
+
+    def test_binds_in_declared_contexts_only(self, suite_context: DecodeContext) -> None:
+        declared = suite_context if suite_context in self.contexts else min(self.contexts, key=lambda c: c.value)
+        shape = next(shape for shape in self.shapes if self.supports(shape, declared))
+        encoded = self.encode(make_sample(shape, "one value", self.chunk_values), declared)
+        if suite_context in self.contexts:
+            assert self.bind(encoded, suite_context, shape).shape == shape
+        else:
+            with pytest.raises(LanceError):
+                self.bind(encoded, suite_context, shape)
+
+    def test_every_sample_decodes(
+        self, suite_context: DecodeContext, suite_shape: BlockShape, suite_sample: str
+    ) -> None:
+        sample = make_sample(suite_shape, suite_sample, self.chunk_values)
+        encoded = self.encode(sample, suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        if suite_context is not DecodeContext.PER_VALUE:
+            assert all(len(buffers) == bound.num_buffers for buffers in encoded.units)
+        decode(bound, suite_context, encoded).assert_equals(sample)
+        # A bound codec keeps nothing of a batch: the same again, and without being asked to measure first.
+        num_bytes = sum(map(len, sample.items)) if isinstance(suite_shape, VariableWidth) else 0
+        decode(bound, suite_context, encoded, num_bytes).assert_equals(sample)
+
+    def test_bytes_outside_the_data_are_refused(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
+        encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        for outside in (1, -(2**62), 2**62):
+            batch = make_batch(bound, suite_context, encoded)
+            occupied = np.argwhere(batch.sizes > 0)
+            if len(occupied):
+                place = tuple(occupied[-1])
+                batch.starts[place] = outside if outside != 1 else len(batch.data)
+                with pytest.raises(LanceError):
+                    decode_batch(bound, suite_context, batch, sum(encoded.counts))
+
+    def test_short_buffers_are_refused(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
+        sample = self.hostile_sample(suite_shape)
+        encoded = self.encode(sample, suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        self_delimiting = suite_context is DecodeContext.PER_VALUE and isinstance(suite_shape, VariableWidth)
+        for unit, buffer, content in _some(list(encoded.buffers()), 40):
+            for size in {0, len(content) // 2, len(content) - 1} - {-1, len(content)}:
+                try:
+                    result = decode(bound, suite_context, encoded.with_buffer(unit, buffer, content[:size]))
+                except LanceError:
+                    continue
+                # Only padding may be missed, or the end of a zipped value, whose length stands elsewhere.
+                if not self_delimiting:
+                    result.assert_equals(sample)
+
+    def test_damaged_bytes_are_refused_or_decoded(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
+        encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        for unit, buffer, content in _some(list(encoded.buffers()), 12):
+            for position in _some(list(range(len(content))), _FLIPS_PER_BUFFER):
+                for mask in (0x01, 0x80, 0xFF):
+                    damaged = bytearray(content)
+                    damaged[position] ^= mask
+                    decode_or_refuse(bound, suite_context, encoded.with_buffer(unit, buffer, bytes(damaged)))
+
+    def test_wrong_counts_are_refused_or_decoded(
+        self, suite_context: DecodeContext, suite_shape: BlockShape, suite_difference: int
+    ) -> None:
+        encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        counts = (*encoded.counts[:-1], encoded.counts[-1] + suite_difference)
+        decode_or_refuse(bound, suite_context, replace(encoded, counts=counts))
+
+    def hostile_sample(self, shape: BlockShape) -> Sample:
+        """Return the values whose encoded bytes are then damaged."""
+        name = "last short chunk" if "last short chunk" in self.sample_names else self.sample_names[-1]
+        return make_sample(shape, name, self.chunk_values)
+
+    def bind(self, encoded: EncodedSample, context: DecodeContext, shape: BlockShape) -> Any:
+        """Bind the description through the installed plugins."""
+        scope = _runtime().binder.scope(self.leaf(shape))
+        if context is DecodeContext.PER_VALUE:
+            return scope.value_codec(encoded.description)
+        return scope.chunk_codec(encoded.description, context)
+
+
+def make_batch(bound: Any, context: DecodeContext, encoded: EncodedSample) -> ChunkBatch | ValueBatch:
+    """Scatter all buffers over one array, unaligned, with garbage between them."""
+    parts, starts, position = [], [], 0
+    for number, (_, _, content) in enumerate(encoded.buffers()):
+        gap = b"\xee" * (number % 3 + 1)
+        parts += [gap, content]
+        starts.append(position + len(gap))
+        position += len(gap) + len(content)
+    data = np.frombuffer(b"".join(parts), np.uint8)
+    num_buffers = 1 if context is DecodeContext.PER_VALUE else bound.num_buffers
+    order = (len(encoded.units), num_buffers)
+    sizes = np.array([len(content) for _, _, content in encoded.buffers()], np.int64).reshape(order).T.copy()
+    places = np.array(starts, np.int64).reshape(order).T.copy()
+    if context is DecodeContext.PER_VALUE:
+        return ValueBatch(data, places.reshape(-1), sizes.reshape(-1))
+    return ChunkBatch(data, places, sizes, np.cumsum([0, *encoded.counts]))
+
+
+def decode(bound: Any, context: DecodeContext, encoded: EncodedSample, num_bytes: int | None = None) -> Destination:
+    """Decode into fresh guarded memory; `num_bytes` replaces the measure."""
+    return decode_batch(bound, context, make_batch(bound, context, encoded), sum(encoded.counts), num_bytes)
+
+
+def decode_batch(
+    bound: Any, context: DecodeContext, batch: ChunkBatch | ValueBatch, num_values: int, num_bytes: int | None = None
+) -> Destination:
+    """Decode a batch into fresh guarded memory and check that nothing else was written."""
+    measured = bound.measure(batch) if num_bytes is None else num_bytes
+    destination = Destination(bound.shape, num_values, measured)
+    try:
+        bound.decode(batch, destination.block)
+    finally:
+        destination.assert_untouched_outside()
+    return destination
+
+
+def decode_or_refuse(bound: Any, context: DecodeContext, encoded: EncodedSample) -> bool:
+    """Return whether damaged bytes decoded; anything but a `LanceError` fails the test."""
+    try:
+        decode(bound, context, encoded)
+    except LanceError:
+        return False
+    return True
+
+
+def _name(shape: BlockShape) -> str:
+    """Short test id of a shape."""
+    if isinstance(shape, FixedSizeList):
+        return f"{_name(shape.items)}[{shape.dimension}]{'?' if shape.has_validity else ''}"
+    return f"u{shape.bits}" if isinstance(shape, FixedWidth) else f"bytes{shape.offset_bits}"
+
+
+def _some(items: list[Any], limit: int) -> list[Any]:
+    """At most `limit` of the items, evenly spread, always with the first and the last."""
+    if len(items) <= limit:
+        return items
+    return [items[round(number * (len(items) - 1) / (limit - 1))] for number in range(limit)]

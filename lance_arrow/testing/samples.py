@@ -1,0 +1,176 @@
+"""Values to encode and decode: a few telling samples of every block shape, and whether a decoded block equals one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.spi import Bitmap, BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
+
+SAMPLE_NAMES = (
+    "empty",
+    "one value",
+    "exactly full chunk",
+    "last short chunk",
+    "all equal",
+    "extremes",
+    "maximum width",
+)
+_BASE = 11
+_BIT_OFFSET = 3
+_GUARD_BYTES = 32
+_GUARD = 0xA5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Values of one shape.
+
+    Parameters
+    ----------
+    shape
+        Shape of one value.
+    num_values
+        Values, cut into chunks by `chunks`.
+    items
+        VariableWidth: a list of ``bytes``. FixedWidth of 1 bit: ``(n,) bool``; of 8 to 64 bits: ``(n,)`` unsigned; of
+        more: ``(n, bytes) uint8``. FixedSizeList: the innermost items in the same form, ``n * items_per_value`` long.
+    validity
+        FixedSizeList: ``bool`` per item of each layer that has validity, outer first.
+    """
+
+    shape: BlockShape
+    num_values: int
+    items: Any
+    validity: tuple[NDArray[np.bool_], ...] = ()
+
+    def part(self, start: int, stop: int) -> Sample:
+        """Return values ``start .. stop``."""
+        scale = 1
+        dimensions: tuple[int, ...] = ()
+        if isinstance(self.shape, FixedSizeList):
+            scale, dimensions = self.shape.items_per_value, self.shape.validity_dimensions
+        return Sample(
+            self.shape,
+            stop - start,
+            self.items[start * scale : stop * scale],
+            tuple(bits[start * d : stop * d] for bits, d in zip(self.validity, dimensions, strict=True)),
+        )
+
+    def chunks(self, chunk_values: int) -> list[Sample]:
+        """Cut into parts of `chunk_values`, the last one shorter."""
+        starts = range(0, self.num_values, chunk_values)
+        return [self.part(start, min(start + chunk_values, self.num_values)) for start in starts]
+
+    def plain(self) -> bytes:
+        """Fixed-width items as Arrow lays them out: little-endian, bits least significant first."""
+        if isinstance(self.items, list):
+            return b"".join(self.items)
+        if self.items.dtype == np.bool_:
+            return np.packbits(self.items, bitorder="little").tobytes()
+        return bytes(self.items.tobytes())
+
+
+def make_sample(shape: BlockShape, name: str, chunk_values: int) -> Sample:
+    """Make the sample called `name` (one of `SAMPLE_NAMES`) for a codec whose chunks hold `chunk_values`."""
+    num_values = {"empty": 0, "one value": 1, "exactly full chunk": chunk_values}.get(name, 2 * chunk_values + 7)
+    generator = np.random.default_rng(len(name))
+    if isinstance(shape, VariableWidth):
+        return Sample(shape, num_values, _strings(name, num_values, generator))
+    if isinstance(shape, FixedSizeList):
+        items = _fixed(shape.leaf, name, num_values * shape.items_per_value, generator)
+        validity = tuple(generator.integers(0, 2, num_values * d) == 1 for d in shape.validity_dimensions)
+        return Sample(shape, num_values, items, validity)
+    return Sample(shape, num_values, _fixed(shape, name, num_values, generator))
+
+
+def _strings(name: str, count: int, generator: np.random.Generator) -> list[bytes]:
+    if name == "all equal":
+        return [b"equal"] * count
+    long = 300 if name in ("extremes", "maximum width") else 12
+    sizes = generator.integers(0, long + 1, count)
+    if name == "extremes":
+        sizes = np.where(np.arange(count) % 2, 0, long)
+    return [generator.integers(0, 256, size, np.uint8).tobytes() for size in sizes]
+
+
+def _fixed(shape: FixedWidth, name: str, count: int, generator: np.random.Generator) -> Any:
+    if shape.bits == 1:
+        values = generator.integers(0, 2, count) == 1
+        return np.ones(count, np.bool_) if name == "all equal" else values
+    if shape.bits not in (8, 16, 32, 64):
+        rows = generator.integers(0, 256, (count, shape.bytes_per_value), np.uint8)
+        return np.repeat(rows[:1], count, axis=0) if name == "all equal" else rows
+    dtype = np.dtype(f"<u{shape.bytes_per_value}")
+    largest = np.iinfo(dtype).max
+    if name == "all equal":
+        return np.full(count, 5, dtype)
+    if name == "extremes":
+        return np.where(np.arange(count) % 2, 0, largest).astype(dtype)
+    limit = largest if name == "maximum width" else largest >> (shape.bits // 3)
+    return generator.integers(0, limit, count, dtype, endpoint=True)
+
+
+class Destination:
+    """Guarded memory for a block: offsets that do not start at 0, bits that do not start at a byte."""
+
+    def __init__(self, shape: BlockShape, num_values: int, num_bytes: int) -> None:
+        self._guarded: list[Bytes] = []
+        self._kept_bits: list[tuple[Bytes, int, int]] = []
+        validity: list[Bitmap] = []
+        offsets = self._memory(0)
+        if isinstance(shape, VariableWidth):
+            offsets = self._memory((num_values + 1) * shape.offset_bits // 8)
+            offsets.view(f"<i{shape.offset_bits // 8}")[0] = _BASE
+            values, bit_offset = self._memory(num_bytes), 0
+        else:
+            leaf = shape.leaf if isinstance(shape, FixedSizeList) else shape
+            items = num_values
+            if isinstance(shape, FixedSizeList):
+                items *= shape.items_per_value
+                validity = [self._bits(num_values * bits) for bits in shape.validity_dimensions]
+            bitmap = self._bits(items) if leaf.bits == 1 else Bitmap(self._memory(leaf.num_bytes(items)), 0, items)
+            values, bit_offset = bitmap.values, bitmap.bit_offset
+        self.block = BlockSlice(shape, num_values, values, bit_offset, offsets, tuple(validity))
+
+    def assert_untouched_outside(self) -> None:
+        """Require that nothing beside the block was written, not even a bit."""
+        for memory in self._guarded:
+            edges = np.concatenate([memory[:_GUARD_BYTES], memory[len(memory) - _GUARD_BYTES :]])
+            assert (edges == _GUARD).all(), "bytes outside the destination were written"
+        for values, start, stop in self._kept_bits:
+            bits = np.unpackbits(values, bitorder="little")
+            before = np.unpackbits(np.full(len(values), _GUARD, np.uint8), bitorder="little")
+            bits[start:stop] = before[start:stop]
+            assert (bits == before).all(), "bits outside the destination were written"
+
+    def assert_equals(self, sample: Sample) -> None:
+        """Require the values of `sample`; items that are null in a list may be anything."""
+        block = self.block
+        assert block.num_values == sample.num_values
+        if isinstance(block.shape, VariableWidth):
+            offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
+            ends = np.cumsum([0, *map(len, sample.items)])
+            np.testing.assert_array_equal(offsets, _BASE + ends)
+            assert block.values.tobytes() == sample.plain()
+        elif sample.items.dtype == np.bool_:
+            bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :][: len(sample.items)]
+            np.testing.assert_array_equal(bits, sample.items)
+        else:
+            np.testing.assert_array_equal(block.values, np.frombuffer(sample.plain(), np.uint8))
+        for bitmap, expected in zip(block.validity, sample.validity, strict=True):
+            bits = np.unpackbits(bitmap.values, bitorder="little")[bitmap.bit_offset :][: bitmap.num_bits]
+            np.testing.assert_array_equal(bits, expected)
+
+    def _memory(self, size: int) -> Bytes:
+        memory = np.full(size + 2 * _GUARD_BYTES, _GUARD, np.uint8)
+        self._guarded.append(memory)
+        return memory[_GUARD_BYTES : _GUARD_BYTES + size]
+
+    def _bits(self, num_bits: int) -> Bitmap:
+        values = self._memory((_BIT_OFFSET + num_bits + 7) // 8)
+        self._kept_bits.append((values, _BIT_OFFSET, _BIT_OFFSET + num_bits))
+        return Bitmap(values, _BIT_OFFSET, num_bits)

@@ -1,0 +1,47 @@
+"""Constant blocks."""
+
+import numpy as np
+import pytest
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.proto import encodings_v21_pb2 as pb
+from lance_arrow.spi import COMPRESSIVE, ChunkBatch, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.samples import Destination, Sample
+
+
+def constant(value):
+    return pb.CompressiveEncoding(constant=pb.Constant(value=value))
+
+
+class TestConstant(CodecSuite):
+    key = EncodingKey(COMPRESSIVE, "constant")
+    contexts = frozenset({DecodeContext.BLOCK})
+    shapes = tuple(FixedWidth(bits) for bits in (8, 16, 32, 64, 128))
+    sample_names = ("empty", "one value", "all equal")
+
+    def encode(self, sample, context):
+        value = sample.part(0, 1).plain() or bytes(sample.shape.bytes_per_value)
+        return EncodedSample(constant(value), ((),), (sample.num_values,))
+
+    def bind_block(self, value, count):
+        encoded = EncodedSample(constant(value), ((),), (count,))
+        return self.bind(encoded, DecodeContext.BLOCK, FixedWidth(64)), encoded
+
+    def test_absent_value_is_the_empty_block(self):
+        bound, encoded = self.bind_block(None, 0)
+        nothing = Sample(FixedWidth(64), 0, np.empty(0, np.uint64))
+        decode(bound, DecodeContext.BLOCK, encoded).assert_equals(nothing)
+        bound, encoded = self.bind_block(None, 3)
+        with pytest.raises(CorruptPageError, match="without a value"):
+            decode(bound, DecodeContext.BLOCK, encoded)
+
+    def test_value_without_bytes_is_refused(self):
+        with pytest.raises(CorruptFileError):
+            self.bind_block(b"", 1)
+
+    def test_block_with_bytes_is_refused(self):
+        bound, _ = self.bind_block(b"12345678", 1)
+        batch = ChunkBatch(np.zeros(1, np.uint8), np.zeros((1, 1), np.int64), np.ones((1, 1), np.int64), np.arange(2))
+        with pytest.raises(CorruptPageError, match="expected none"):
+            bound.decode(batch, Destination(FixedWidth(64), 1, 0).block)

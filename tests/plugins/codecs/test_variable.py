@@ -1,0 +1,63 @@
+"""Variable-width values."""
+
+import numpy as np
+import pytest
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto import encodings_v21_pb2 as pb
+from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, VariableWidth
+from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+
+
+def variable(bits):
+    offsets = pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=bits))
+    return pb.CompressiveEncoding(variable=pb.Variable(offsets=offsets))
+
+
+def words(values, bits):
+    return np.array(values, f"<u{bits // 8}").tobytes()
+
+
+def chunk(values, bits):
+    ends = np.cumsum([(len(values) + 1) * bits // 8, *map(len, values)])
+    raw = words(ends, bits) + b"".join(values)
+    return raw + b"\x48" * (-len(raw) % (bits // 8))
+
+
+def block(values, bits):
+    ends = np.cumsum([0, *map(len, values)])
+    return words([bits, (len(values) + 3) * bits // 8, *ends], bits) + b"".join(values)
+
+
+class TestVariable(CodecSuite):
+    key = EncodingKey(COMPRESSIVE, "variable")
+    contexts = frozenset(DecodeContext)
+    shapes = (VariableWidth(32), VariableWidth(64))
+    chunk_values = 64
+
+    def encode(self, sample, context):
+        bits = sample.shape.offset_bits
+        if context is DecodeContext.PER_VALUE:
+            units, counts = [(value,) for value in sample.items], [1] * sample.num_values
+        elif context is DecodeContext.BLOCK:
+            units, counts = [(block(sample.items, bits),)], [sample.num_values]
+        else:
+            parts = sample.chunks(self.chunk_values)
+            units, counts = [(chunk(part.items, bits),) for part in parts], [part.num_values for part in parts]
+        return EncodedSample(variable(bits), tuple(units), tuple(counts))
+
+    @pytest.mark.parametrize("context", list(DecodeContext))
+    def test_encoded_offsets_and_odd_widths_are_refused(self, context):
+        with pytest.raises(CorruptFileError, match="32 or 64"):
+            self.bind(EncodedSample(variable(16), (), ()), context, VariableWidth(32))
+        packed = pb.CompressiveEncoding(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=32))
+        description = pb.CompressiveEncoding(variable=pb.Variable(offsets=packed))
+        with pytest.raises(UnsupportedError):
+            self.bind(EncodedSample(description, (), ()), context, VariableWidth(32))
+
+    def test_descending_offsets_are_refused(self):
+        raw = words([12, 14, 13], 32) + b"ab"
+        encoded = EncodedSample(variable(32), ((raw,),), (2,))
+        bound = self.bind(encoded, DecodeContext.MINI_BLOCK, VariableWidth(32))
+        with pytest.raises(CorruptPageError, match="descend"):
+            decode(bound, DecodeContext.MINI_BLOCK, encoded)
