@@ -6,9 +6,6 @@ could not know (file, column, page) as fields and as one note per layer; it neve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class LanceError(Exception):
     """Root of the tree.
@@ -158,31 +155,46 @@ class InternalError(LanceError, AssertionError):
     """An invariant of this package broke: always a bug."""
 
 
-@contextmanager
-def located(
-    *,
-    path: str | None = None,
-    column: str | None = None,
-    page: int | None = None,
-    byte_range: tuple[int, int] | None = None,
-    stage: str | None = None,
-) -> Iterator[None]:
+class located:  # noqa: N801 - reads as a statement: `with located(column=...)`
     """Fill in the place of a `LanceError` that passes by, and note the stage.
 
     Only unknown fields are filled, so the innermost (most exact) place wins. The type never changes; errors that
     are not ours pass untouched.
     """
-    try:
-        yield
-    except LanceError as error:
+
+    __slots__ = ("_byte_range", "_column", "_page", "_path", "_stage")
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        column: str | None = None,
+        page: int | None = None,
+        byte_range: tuple[int, int] | None = None,
+        stage: str | None = None,
+    ) -> None:
+        self._path = path
+        self._column = column
+        self._page = page
+        self._byte_range = byte_range
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, LanceError):
+            self.fill(error)
+
+    def fill(self, error: LanceError) -> None:
+        """Fill in what the error does not know."""
         if error.path is None:
-            error.path = path
+            error.path = self._path
         if error.column is None:
-            error.column = column
+            error.column = self._column
         if error.page is None:
-            error.page = page
+            error.page = self._page
         if error.byte_range is None:
-            error.byte_range = byte_range
-        if stage is not None:
-            error.add_note(f"while {stage}")
-        raise
+            error.byte_range = self._byte_range
+        if self._stage is not None:
+            error.add_note(f"while {self._stage}")

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from lance_arrow.container.pages import PageMeta
-from lance_arrow.errors import CorruptPageError, located
+from lance_arrow.errors import CorruptPageError, LanceError, located
 from lance_arrow.io import RangeSource, fetch
 from lance_arrow.spi import (
     BoundLayout,
@@ -157,5 +157,11 @@ def _slice_of(whole: tuple[FetchedSlices, ...], slices: BufferSlices) -> Fetched
 
 
 def _at(task: PageTask, stage: str, call: Callable[[], R]) -> R:
-    with located(column=task.column, page=task.meta.number, byte_range=task.meta.byte_range, stage=f"{stage} a page"):
+    try:
         return call()
+    except LanceError as error:
+        place = located(
+            column=task.column, page=task.meta.number, byte_range=task.meta.byte_range, stage=f"{stage} a page"
+        )
+        place.fill(error)
+        raise
