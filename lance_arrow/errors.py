@@ -155,7 +155,7 @@ class InternalError(LanceError, AssertionError):
     """An invariant of this package broke: always a bug."""
 
 
-class located:  # noqa: N801 - reads as a statement: `with located(column=...)`
+class located:
     """Fill in the place of a `LanceError` that passes by, and note the stage.
 
     Only unknown fields are filled, so the innermost (most exact) place wins. The type never changes; errors that
