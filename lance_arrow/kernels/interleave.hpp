@@ -3,6 +3,8 @@
 // Regions are byte ranges of whole rows, one per selected run of rows; the entries of all regions are numbered through.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 #include "outcome.hpp"
@@ -26,6 +28,7 @@ struct Regions {
 };
 
 struct ZipEntry {
+  int64_t region;
   uint32_t rep;
   uint32_t def;
   bool visible;
@@ -64,7 +67,7 @@ Outcome walk_entries(const Regions& regions, const ZipForm& form, Visit&& visit)
     const int64_t stop = regions.stops[region];
     if (at < 0 || stop < at || stop > regions.data_bytes) return misuse("a region lies outside the data", region);
     while (at < stop) {
-      ZipEntry entry{0, 0, true, at, 0};
+      ZipEntry entry{region, 0, 0, true, at, 0};
       if constexpr (kHasWord) {
         if (stop - at < static_cast<int64_t>(sizeof(Word))) return corrupt("a region ends inside an entry", region);
         const uint32_t word = read_control<Word>(regions.data + at);
@@ -117,16 +120,17 @@ Outcome for_each_entry(const Regions& regions, const ZipForm& form, Visit&& visi
   return walk_lengths<uint32_t>(regions, form, visit);
 }
 
-inline Outcome count_entries(const Regions& regions, const ZipForm& form, int64_t* entries, int64_t* visible) {
-  int64_t num_entries = 0;
+inline Outcome count_entries(const Regions& regions, const ZipForm& form, int64_t* region_entries, int64_t* entries,
+                             int64_t* visible) {
   int64_t num_visible = 0;
+  std::fill(region_entries, region_entries + regions.num_regions, int64_t{0});
   const Outcome outcome = for_each_entry(regions, form, [&](const ZipEntry& entry) {
-    ++num_entries;
+    ++region_entries[entry.region];
     num_visible += entry.visible;
     return true;
   });
-  *entries = num_entries;
   *visible = num_visible;
+  *entries = std::accumulate(region_entries, region_entries + regions.num_regions, int64_t{0});
   return outcome;
 }
 

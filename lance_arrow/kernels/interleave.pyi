@@ -16,8 +16,9 @@ def count_entries(
     bytes_per_value: int,
     bits_per_offset: int,
     max_visible: int,
+    out_region_entries: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Count entries, and entries that own a value.
+    """Count entries, and entries that own a value; return both.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ def count_entries(
         Width of each value and 0, or -1 and the width of the length before each valid value (32 or 64).
     max_visible
         Largest definition level of an entry that owns a value; -1 without lists, when every entry does.
+    out_region_entries
+        ``(n,) int64``: entries of each region.
 
     Raises
     ------

@@ -31,7 +31,7 @@ cdef extern from "interleave.hpp" namespace "lance_arrow::kernels" nogil:
         int64_t* value_sizes
         int64_t max_values
 
-    Outcome _count "lance_arrow::kernels::count_entries"(Regions, ZipForm, int64_t*, int64_t*)
+    Outcome _count "lance_arrow::kernels::count_entries"(Regions, ZipForm, int64_t*, int64_t*, int64_t*)
     Outcome _unzip "lance_arrow::kernels::unzip"(Regions, ZipForm, ZipOut, int64_t*, int64_t*)
     Outcome _read_index "lance_arrow::kernels::read_row_index"(
         const uint8_t*, int64_t, int64_t, int64_t, int64_t*, int64_t)
@@ -75,14 +75,17 @@ cdef tuple _run(Regions regions, ZipForm form, uint16_t[::1] rep_out, uint16_t[:
 def count_entries(
     const uint8_t[::1] data not None, const int64_t[::1] region_starts not None, const int64_t[::1] region_stops not None,
     int bits_rep, int bits_def, int64_t bytes_per_value, int bits_per_offset, int max_visible,
+    int64_t[::1] out_region_entries not None,
 ):
     cdef Regions regions
     cdef ZipForm form = ZipForm(bits_rep, bits_def, bytes_per_value, bits_per_offset, max_visible)
     cdef Outcome outcome
     cdef int64_t entries = 0, visible = 0
     _regions(data, region_starts, region_stops, &regions)
+    if out_region_entries.shape[0] != regions.num_regions:
+        raise refusal(b"out_region_entries and the regions differ in number", -1, 0)
     with nogil:
-        outcome = _count(regions, form, &entries, &visible)
+        outcome = _count(regions, form, &out_region_entries[0], &entries, &visible)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
     return entries, visible

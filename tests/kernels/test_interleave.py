@@ -29,7 +29,8 @@ def unzip(module, data, starts, stops, form, room=64):
     rep, def_ = (np.full(room, 99, np.uint16) if bits else None for bits in (bits_rep, bits_def))
     places, sizes = np.full(room, -1, np.int64), np.full(room, -1, np.int64)
     try:
-        counts = module.count_entries(data, starts, stops, *form)
+        region_entries = np.full(len(starts), -1, np.int64)
+        counts = module.count_entries(data, starts, stops, *form, region_entries)
         if offset_bits:
             got = module.unzip_variable(
                 data, starts, stops, bits_rep, bits_def, offset_bits, max_visible, rep, def_, places, sizes
@@ -39,6 +40,7 @@ def unzip(module, data, starts, stops, form, room=64):
     except LanceError as error:
         return type(error), error.detail if isinstance(error, CorruptPageError) else None
     assert got == counts
+    assert region_entries.sum() == counts[0]
     return counts, *(None if array is None else array.tolist() for array in (rep, def_, places, sizes))
 
 
@@ -65,6 +67,9 @@ def test_worked_example_row_index_selects_rows(module):
     counts, rep, def_, _, _ = unzip(module, EXAMPLE, *rows, EXAMPLE_FORM, 5)
     assert counts == (5, 3)
     assert rep == [2, 2, 1, 0, 2]
+    entries = np.empty(2, np.int64)
+    module.count_entries(EXAMPLE, *rows, *EXAMPLE_FORM, entries)
+    assert entries.tolist() == [1, 4]
     assert def_ == [5, 2, 1, 0, 0]
 
 
@@ -197,5 +202,7 @@ def test_callers_mistakes_are_internal(module):
             module.unzip_fixed(*arguments)
     with pytest.raises(InternalError):
         module.unzip_variable(EXAMPLE, *whole, 2, 3, 0, 1, room, room, values, values)
+    with pytest.raises(InternalError):
+        module.count_entries(EXAMPLE, *whole, *EXAMPLE_FORM, values)
     with pytest.raises(InternalError):
         module.read_row_index(EXAMPLE, 5, 30, values)

@@ -40,8 +40,9 @@ class Form(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One entry: its levels and, when visible, where its value lies."""
+    """One entry: its region, its levels and, when visible, where its value lies."""
 
+    region: int
     rep: int
     def_: int
     value: tuple[int, int] | None
@@ -67,7 +68,7 @@ def _entry(data: Bytes, at: int, stop: int, form: Form, region: int) -> tuple[in
         raise CorruptPageError("a control word has bits beyond its levels", detail=region)
     rep, def_ = word >> form.bits_def, word & ((1 << form.bits_def) - 1)
     if form.max_visible >= 0 and def_ > form.max_visible:
-        return at, Entry(rep, def_, None)
+        return at, Entry(region, rep, def_, None)
     size = form.bytes_per_value
     if form.bits_per_offset:
         size = 0
@@ -76,7 +77,7 @@ def _entry(data: Bytes, at: int, stop: int, form: Form, region: int) -> tuple[in
             at += form.bits_per_offset // 8
     if at + size > stop:
         raise CorruptPageError("a value leaves its region", detail=region)
-    return at + size, Entry(rep, def_, (at, size))
+    return at + size, Entry(region, rep, def_, (at, size))
 
 
 def _number(data: Bytes, at: int, num_bytes: int, stop: int, region: int) -> int:
@@ -94,10 +95,14 @@ def count_entries(
     bytes_per_value: int,
     bits_per_offset: int,
     max_visible: int,
+    out_region_entries: Positions,
 ) -> tuple[int, int]:
-    """Count entries, and entries that own a value."""
+    """Count entries in all and per region, and entries that own a value."""
     form = Form(bits_rep, bits_def, bytes_per_value, bits_per_offset, max_visible)
+    if len(out_region_entries) != len(region_starts):
+        raise InternalError("out_region_entries and the regions differ in number")
     entries = list(_entries(data, region_starts, region_stops, form))
+    out_region_entries[:] = np.bincount([entry.region for entry in entries], minlength=len(out_region_entries))
     return len(entries), sum(entry.value is not None for entry in entries)
 
 
