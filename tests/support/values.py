@@ -30,7 +30,7 @@ def is_null_at(rng: np.random.Generator, num_rows: int, nulls: str) -> np.ndarra
         return np.zeros(num_rows, bool)
     alone = rng.random(num_rows) < 0.15
     runs = np.repeat(rng.random(num_rows // 170 + 1) < 0.2, 170)[:num_rows]
-    return (alone, runs, alone | runs)[int(rng.integers(0, 3))]
+    return (alone, runs if runs.any() else alone, alone | runs)[int(rng.integers(0, 3))]
 
 
 def with_nulls(array: pa.Array, is_null: np.ndarray) -> pa.Array:
@@ -251,7 +251,7 @@ def dictionaries(index_type: pa.DataType, value_type: pa.DataType, num_items: in
 
     def make(rng: np.random.Generator, num_rows: int) -> pa.Array:
         items = pa.array([f"item {i}" for i in range(num_items)])
-        if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+        if pa.types.is_primitive(value_type):
             items = pa.array(np.arange(num_items) * 37 - 5)
         indices = pa.array(rng.integers(0, num_items, num_rows)).cast(index_type)
         return pa.DictionaryArray.from_arrays(indices, items.cast(value_type))

@@ -37,7 +37,9 @@ def parse_debug(text: str) -> Any:
         if after == "(":
             position += 1
             (inner,) = items(")")
-            return inner if token == "Some" or set(inner if isinstance(inner, dict) else ()) == {token} else {token: inner}
+            return (
+                inner if token == "Some" or set(inner if isinstance(inner, dict) else ()) == {token} else {token: inner}
+            )
         if after == "{":
             position += 1
             return {token: dict(items("}"))}
@@ -138,7 +140,11 @@ def describe(path: str) -> dict[str, Any]:
         ]
         for column in metadata.columns
     ]
-    return {"version": [metadata.major_version, metadata.minor_version], "num_rows": metadata.num_rows, "columns": pages}
+    return {
+        "version": [metadata.major_version, metadata.minor_version],
+        "num_rows": metadata.num_rows,
+        "columns": pages,
+    }
 
 
 def main() -> None:
