@@ -1,4 +1,4 @@
-"""Fixtures of all rooms: the witness, and folders that live as long as a module."""
+"""Fixtures of all rooms: the witness, and the receipts of reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from witness import Witness
+
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spi import ReadReport, hookimpl
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +23,24 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Witness]:
     found = Witness(tmp_path_factory.mktemp("witness"))
     yield found
     found.close()
+
+
+class Receipts:
+    """A plugin that keeps every receipt."""
+
+    def __init__(self) -> None:
+        self.reports: list[ReadReport] = []
+
+    @hookimpl
+    def lance_read_finished(self, report: ReadReport) -> None:
+        self.reports.append(report)
+
+
+@pytest.fixture
+def receipts() -> Iterator[list[ReadReport]]:
+    """Receipts of the reads that finish in the default runtime while the test runs."""
+    plugin = Receipts()
+    manager = default_runtime().plugins.manager
+    manager.register(plugin)
+    yield plugin.reports
+    manager.unregister(plugin)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import columns
-import lance_arrow
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -13,6 +12,8 @@ import pytest
 from same import assert_same, taken
 from values import seeded
 from witness import Witness
+
+import lance_arrow
 
 pytestmark = pytest.mark.interop
 

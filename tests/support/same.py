@@ -16,7 +16,7 @@ def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def bits(array: pa.Array) -> pa.Array:
-    """Replace floats by integers of the same bits (NaNs and zeros then compare by pattern) and dictionaries by values."""
+    """Replace floats by integers of the same bits (NaNs and zeros compare by pattern), dictionaries by their values."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     data_type = array.type

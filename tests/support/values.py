@@ -11,10 +11,41 @@ import pyarrow.compute as pc
 
 Make = Callable[[np.random.Generator, int], pa.Array]
 
-WORDS = (
-    "amber birch cedar delta ember fjord grove heath inlet jetty kelp lagoon marsh night ocean plain quarry river "
-    "stone tundra under valley willow xenon yonder zephyr ångström çedilla ñandú 東京 κόσμος мир 🌊"
-).split()
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "inlet",
+    "jetty",
+    "kelp",
+    "lagoon",
+    "marsh",
+    "night",
+    "ocean",
+    "plain",
+    "quarry",
+    "river",
+    "stone",
+    "tundra",
+    "under",
+    "valley",
+    "willow",
+    "xenon",
+    "yonder",
+    "zephyr",
+    "ångström",
+    "çedilla",
+    "ñandú",
+    "東京",
+    "κόσμος",
+    "мир",
+    "🌊",
+]
 
 
 def seeded(name: str) -> np.random.Generator:

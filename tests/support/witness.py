@@ -69,6 +69,15 @@ class Witness:
             os.unlink(exchange)
         return Path(path)
 
+    def write_directory(self, table: pa.Table, path: Path | str, version: str, mode: str = "create") -> Path:
+        """Write `table` as a version of a table directory; `version` is the data files' version."""
+        exchange = self._store(table)
+        try:
+            self._ask("write_directory", path=str(path), version=version, batches=exchange, mode=mode)
+        finally:
+            os.unlink(exchange)
+        return Path(path)
+
     def read(self, path: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
         """Read all rows."""
         return self._table("read", path=str(path), columns=columns)

@@ -11,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+import lance
 import lance.file
 import pyarrow as pa
 
@@ -114,6 +115,10 @@ def write(path: str, version: str, batches: str, slices: list[list[int]] | None,
     return {"num_bytes": os.path.getsize(path)}
 
 
+def write_directory(path: str, version: str, batches: str, mode: str) -> dict[str, Any]:
+    return {"version": lance.write_dataset(load(batches), path, mode=mode, data_storage_version=version).version}
+
+
 def read(path: str, out: str, columns: list[str] | None) -> dict[str, Any]:
     reader = lance.file.LanceFileReader(path, columns=columns)
     store(reader.read_all(batch_size=BATCH_ROWS).to_table(), out)
@@ -148,7 +153,7 @@ def describe(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    jobs = {job.__name__: job for job in (write, read, take, schema, describe)}
+    jobs = {job.__name__: job for job in (write, write_directory, read, take, schema, describe)}
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:
