@@ -68,12 +68,11 @@ class FlatValues:
         gather.copy_values(values.data, values.starts, self.shape.bytes_per_value, out.values)
 
 
-@dataclass(frozen=True, slots=True)
 class LoudFlat:
     """The factory: one description in, one decoder out."""
 
-    key: EncodingKey = EncodingKey(COMPRESSIVE, "flat")
-    contexts: frozenset[DecodeContext] = frozenset(DecodeContext)
+    key = EncodingKey(COMPRESSIVE, "flat")
+    contexts = frozenset(DecodeContext)
 
     def bind(self, message: Any, context: DecodeContext, scope: Any) -> BoundChunkCodec | BoundPerValueCodec:
         calls["bind"] += 1
