@@ -30,7 +30,15 @@ def many_typed(version: str) -> pa.Table:
         "fixed": ["int8_runs", "uint16_small", "int32_random", "int64_few", "bool_random", "double_normal", "null"],
         "text": ["string_words", "string_few", "large_binary_unique", "string_constant", "large_string_empties"],
         "nested": ["fsl2_int8_some", "fsl3_bool_none", "fsl_fsl_both_nulls", "struct_deep", "fsl2_int32_all"],
-        "options": ["string_lz4", "double_zstd", "string_zip", "int32_zip", "string_zip_zstd", "binary300_plain"],
+        "options": [
+            "string_lz4",
+            "string_fsst",
+            "double_zstd",
+            "string_zip",
+            "int32_zip",
+            "string_zip_zstd",
+            "binary300_plain",
+        ],
         "dictionary": ["dictionary_int8_string"],
     }
     found = {}
