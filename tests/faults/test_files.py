@@ -28,6 +28,7 @@ def many_typed(version: str) -> pa.Table:
     """Columns of every codec, 300 rows; no type whose Arrow validity depends on the values (times, decimals)."""
     names = {
         "fixed": ["int8_runs", "uint16_small", "int32_random", "int64_few", "bool_random", "double_normal", "null"],
+        "temporal": ["binary300_random", "date32_sequential"],
         "text": ["string_words", "string_few", "large_binary_unique", "string_constant", "large_string_empties"],
         "nested": ["fsl2_int8_some", "fsl3_bool_none", "fsl_fsl_both_nulls", "struct_deep", "fsl2_int32_all"],
         "options": [
