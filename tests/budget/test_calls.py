@@ -1,0 +1,138 @@
+"""What the data path may not do: numpy twins, plugin hooks and protobuf per page, Python per chunk."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from outside import run
+from values import seeded
+from witness import Witness
+
+import lance_arrow
+
+pytestmark = pytest.mark.interop
+
+NO_TWINS = """
+import importlib, pkgutil, sys, types
+import lance_arrow.kernels.reference as reference
+
+def refuse(*args, **kwargs):
+    raise AssertionError("a numpy twin ran")
+
+refused = 0
+for info in pkgutil.iter_modules(reference.__path__, reference.__name__ + "."):
+    module = importlib.import_module(info.name)
+    for value in list(vars(module).values()):
+        # Whoever imported the function holds the same object: its code is what must change.
+        if isinstance(value, types.FunctionType) and value.__module__ == info.name and not value.__closure__:
+            value.__code__ = refuse.__code__
+            value.__defaults__ = value.__kwdefaults__ = None
+            refused += 1
+assert refused > 20, refused
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import lance_arrow
+with pa.OSFile(sys.argv[2]) as source:
+    expected = pa.ipc.open_stream(source).read_all()
+table = pads.dataset(sys.argv[1], format=lance_arrow.LanceFormat()).to_table()
+assert table.equals(expected), [n for n in expected.column_names if table[n] != expected[n]]
+with lance_arrow.LanceFile(sys.argv[1]) as file:
+    picks = [7, 999_999, 500_000, 7]
+    assert file.take(picks).equals(expected.take(picks))
+print(table.num_rows)
+"""
+
+
+def test_scan_of_a_million_rows_without_twins(witness: Witness, tmp_path: Path) -> None:
+    rng = seeded("no twins")
+    num_rows = 1_000_000
+    nulls = rng.random(num_rows) < 0.1
+    expected = pa.table(
+        {
+            "packed": pa.array(rng.integers(0, 1000, num_rows, np.int32)),
+            "flat": pa.array(rng.standard_normal(num_rows), mask=nulls),
+            "runs": pa.array(np.repeat(rng.integers(0, 50, num_rows // 100), 100)),
+            "flags": pa.array(rng.random(num_rows) < 0.5, mask=nulls),
+            "words": pa.array(rng.choice(["alpha", "beta", "gamma", "δέλτα"], num_rows), mask=nulls),
+            "texts": pa.array(np.arange(num_rows) * 7919).cast(pa.string()),
+            "pair": pa.FixedSizeListArray.from_arrays(pa.array(rng.random(2 * num_rows), pa.float32()), 2),
+            "constant": pa.array(np.full(num_rows, 5)),
+        }
+    )
+    exchange = tmp_path / "expected.arrows"
+    with pa.OSFile(str(exchange), "wb") as sink, pa.ipc.new_stream(sink, expected.schema) as stream:
+        stream.write_table(expected)
+    path = witness.write(expected, tmp_path / "million.lance", "2.2")
+    done = run(NO_TWINS, path, exchange)
+    assert done.stdout.strip() == str(num_rows), done.stderr
+
+
+class Profile:
+    """Counts calls of Python and C functions of this thread by qualified name."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+
+    def __enter__(self) -> Counter[str]:
+        sys.setprofile(self._look)
+        return self.calls
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+    def _look(self, frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            self.calls[f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"] += 1
+        elif event == "c_call":
+            owner = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__
+            self.calls[f"{owner}:{argument.__qualname__}"] += 1
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_nothing_happens_per_chunk(witness: Witness, tmp_path: Path, version: str, nulls: bool) -> None:
+    """The second read of a page with thousands of chunks: bound already, no protobuf, one hook, few calls."""
+    num_rows = 3_000_000
+    rng = seeded("chunks")
+    values = pa.array(rng.integers(0, 500, num_rows, np.uint16), mask=(rng.random(num_rows) < 0.1) if nulls else None)
+    path = witness.write(pa.table({"a": values}), tmp_path / "chunks.lance", version)
+    ((page,),) = witness.describe(path)["columns"]
+    assert "InlineBitpacking" in page["encoding"]
+    num_chunks = page["buffers"][0][1] // (2 if version == "2.1" else 4)
+    assert num_chunks > 2500
+    runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=1))
+    with lance_arrow.LanceFile(path, runtime=runtime) as file:
+        first = file.read()
+        with Profile() as calls:
+            second = file.read()
+    assert first == second
+    assert first["a"].combine_chunks().equals(values)
+    hooks = [name for name in calls if name.startswith("pluggy") and name.endswith("HookCaller.__call__")]
+    assert sum(calls[name] for name in hooks) <= 1, "the receipt is the only hook of a read"
+    protobuf = {name: count for name, count in calls.items() if "protobuf" in name or "_upb" in name or "_pb2" in name}
+    assert not protobuf
+    assert sum(calls.values()) < num_chunks / 2, calls.most_common(20)
+
+
+def test_binding_happens_once_for_equal_pages(witness: Witness, tmp_path: Path) -> None:
+    """Twenty pages with one description: the plugins bind it once."""
+    rng = seeded("pages")
+    table = pa.table({"a": pa.array(rng.integers(0, 2**62, 20_000))})
+    slices = [(start, start + 1000) for start in range(0, 20_000, 1000)]
+    path = witness.write(table, tmp_path / "pages.lance", "2.1", slices=slices, data_cache_bytes=1)
+    (pages,) = witness.describe(path)["columns"]
+    assert len(pages) == 20
+    runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=1))
+    with lance_arrow.LanceFile(path, runtime=runtime) as file, Profile() as calls:
+        assert file.read().equals(table)
+    binds = {name: count for name, count in calls.items() if name.startswith("lance_arrow_") and ".bind" in name}
+    assert binds, "no plugin was seen to bind"
+    assert max(binds.values()) == 1, binds

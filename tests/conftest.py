@@ -1,0 +1,46 @@
+"""Fixtures of all rooms: the witness, and the receipts of reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from witness import Witness
+
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spi import ReadReport, hookimpl
+
+
+@pytest.fixture(scope="session")
+def witness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Witness]:
+    """The reference package in a subprocess of this pytest worker."""
+    if Witness.version() is None:
+        reason = "the reference package (pylance) is not installed: nothing here was compared with it"
+        if os.environ.get("LANCE_ARROW_REQUIRE_REFERENCE"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    found = Witness(tmp_path_factory.mktemp("witness"))
+    yield found
+    found.close()
+
+
+class Receipts:
+    """A plugin that keeps every receipt."""
+
+    def __init__(self) -> None:
+        self.reports: list[ReadReport] = []
+
+    @hookimpl
+    def lance_read_finished(self, report: ReadReport) -> None:
+        self.reports.append(report)
+
+
+@pytest.fixture
+def receipts() -> Iterator[list[ReadReport]]:
+    """Receipts of the reads that finish in the default runtime while the test runs."""
+    plugin = Receipts()
+    manager = default_runtime().plugins.manager
+    manager.register(plugin)
+    yield plugin.reports
+    manager.unregister(plugin)

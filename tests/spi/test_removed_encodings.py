@@ -1,0 +1,133 @@
+"""A built-in is one entry-point line: without it the encoding is missed by name and the rest of the file reads."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import columns
+import pyarrow as pa
+import pytest
+from same import assert_same
+from witness import Witness
+
+import lance_arrow
+from lance_arrow.errors import PluginConflictError, PluginLoadError, UnknownEncodingError
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi.loading import LoadedPlugins, entry_points, load_plugins
+
+EntryPoint = importlib.metadata.EntryPoint
+
+# Entry point, a column of the matrix that needs it, and the words its key is known by.
+NEEDS = {
+    "codec.flat": ("fixed", "int32_random", "CompressiveEncoding/flat"),
+    "codec.fsst": ("text", "large_string_words", "CompressiveEncoding/fsst"),
+    "codec.variable": ("text", "string_unique", "CompressiveEncoding/variable"),
+    "codec.rle": ("fixed", "int8_runs", "CompressiveEncoding/rle"),
+    "codec.inline_bitpacking": ("fixed", "uint16_small", "CompressiveEncoding/inline_bitpacking"),
+    "codec.fixed_size_list": ("nested", "fsl2_int8_none", "CompressiveEncoding/fixed_size_list"),
+    "codec.general": ("options", "string_lz4", "CompressiveEncoding/general"),
+    "codec.constant": ("nested", "fsl2_int8_all", "CompressiveEncoding/constant"),
+    "scheme.lz4": ("options", "string_lz4", "LZ4"),
+    "scheme.zstd": ("options", "double_zstd", "ZSTD"),
+    "layout.constant": ("text", "string_constant", "PageLayout/"),
+    "layout.full_zip": ("options", "int32_zip", "PageLayout/full_zip"),
+    "layout.mini_block": ("fixed", "int32_random", "PageLayout/mini_block"),
+    "column.values": ("fixed", "int32_random", "ColumnEncoding/values"),
+}
+
+
+def without(*names: str) -> LoadedPlugins:
+    """All plugins but these, as if their lines had been deleted."""
+    points = entry_points()
+    kept = [point for point in points if point.name not in names]
+    assert len(kept) == len(points) - len(names)
+    return load_plugins(kept)
+
+
+def one_column(group: str, name: str) -> pa.Table:
+    whole = columns.table(group, "2.2", 1024, "none")
+    return whole.select([name])
+
+
+def test_every_built_in_is_missed_somewhere() -> None:
+    built_in = {point.name for point in entry_points() if point.dist is not None and point.dist.name == "lance-arrow"}
+    # Tested with wider pages below, and with files of ours once they carry zone maps.
+    assert built_in - set(NEEDS) == {"codec.out_of_line_bitpacking", "column.zone_index"}
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("plugin", NEEDS)
+def test_missed_by_name(witness: Witness, tmp_path: Path, plugin: str) -> None:
+    group, name, key = NEEDS[plugin]
+    expected = one_column(group, name).append_column("nothing", pa.nulls(1024))
+    path = witness.write(expected, tmp_path / "file.lance", "2.2")
+    other = ["nothing"] if plugin not in ("layout.constant", "column.values") else []
+    with lance_arrow.LanceFile(path, runtime=Runtime(plugins=without(plugin))) as file:
+        assert file.schema.names == expected.column_names
+        with pytest.raises(UnknownEncodingError) as caught:
+            file.read(columns=[name])
+        assert key in str(caught.value)
+        assert caught.value.column == name
+        assert str(path) in str(caught.value)
+        if other:
+            assert_same(expected.select(other), file.read(columns=other))
+            assert_same(expected.select(other).slice(3, 2), file.take([3, 4], columns=other))
+    with lance_arrow.LanceFile(path) as file:
+        assert_same(expected, file.read())
+
+
+@pytest.mark.interop
+def test_levels_codec_is_missed(witness: Witness, tmp_path: Path) -> None:
+    expected = columns.table("fixed", "2.1", 100_000, "some").select(["int32_small"])
+    path = witness.write(expected, tmp_path / "file.lance", "2.1")
+    with (
+        lance_arrow.LanceFile(path, runtime=Runtime(plugins=without("codec.out_of_line_bitpacking"))) as file,
+        pytest.raises(UnknownEncodingError, match="out_of_line_bitpacking"),
+    ):
+        file.read()
+
+
+@pytest.mark.interop
+def test_broken_plugin_is_the_cause(witness: Witness, tmp_path: Path) -> None:
+    points = [point for point in entry_points() if point.name != "codec.fsst"]
+    broken = EntryPoint("codec.acme.fsst", "acme_fsst_that_is_not_installed", "lance_arrow")
+    plugins = load_plugins([*points, broken])
+    (record,) = (record for record in plugins.records if record.error is not None)
+    assert record.name == "codec.acme.fsst"
+    expected = one_column("text", "large_string_words")
+    path = witness.write(expected, tmp_path / "file.lance", "2.2")
+    with (
+        lance_arrow.LanceFile(path, runtime=Runtime(plugins=plugins)) as file,
+        pytest.raises(UnknownEncodingError) as caught,
+    ):
+        file.read()
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert any("codec.acme.fsst" in note for note in caught.value.__notes__)
+
+
+def test_empty_group_explains_itself() -> None:
+    with pytest.raises(PluginLoadError, match="'lance-arrow' is not installed"):
+        load_plugins([])
+
+
+def test_preference_for_an_unknown_key_is_refused() -> None:
+    with pytest.raises(PluginConflictError, match="no plugin provides"):
+        Runtime(Settings(prefer={"lance.encodings21.CompressiveEncoding/flatter": "codec.flat"}))
+
+
+def test_misspelt_hook_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = "from lance_arrow.spi import hookimpl\n\n@hookimpl\ndef lance_provide_codex():\n    return []\n"
+    (tmp_path / "misspelt_plugin.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginLoadError, match="lance_provide_codex"):
+        load_plugins([*entry_points(), EntryPoint("codec.misspelt", "misspelt_plugin", "lance_arrow")])
+
+
+def test_plugins_that_share_a_name_are_told_apart() -> None:
+    points = entry_points()
+    twin = EntryPoint("codec.flat", "json", "lance_arrow")
+    records = load_plugins([*points, twin]).records
+    names = [record.name for record in records]
+    assert len(names) == len(set(names))

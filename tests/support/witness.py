@@ -1,0 +1,162 @@
+"""The reference package as a witness: writes and reads files in a subprocess that may die without harm."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import itertools
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+WORKER = Path(__file__).with_name("witness_worker.py")
+
+
+class WitnessRefused(Exception):
+    """The reference package raised; the text is its own."""
+
+
+class WitnessDied(Exception):
+    """The reference package aborted its process or did not answer in time."""
+
+
+class Witness:
+    """Jobs for one worker process, which is started when first needed and again after it died.
+
+    Parameters
+    ----------
+    folder
+        Where tables are exchanged as Arrow streams.
+    timeout_seconds
+        How long one job may take.
+    """
+
+    def __init__(self, folder: Path, timeout_seconds: float = 120) -> None:
+        self._folder = folder
+        self._timeout_seconds = timeout_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._names = itertools.count()
+
+    @staticmethod
+    def version() -> str | None:
+        """Version of the installed reference package, None when it is absent."""
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version("pylance")
+        return None
+
+    def write(
+        self,
+        table: pa.Table,
+        path: Path | str,
+        version: str,
+        *,
+        slices: Sequence[tuple[int, int]] | None = None,
+        **options: Any,
+    ) -> Path:
+        """Write `table` as a Lance file, one call per chunk, or per row range of `slices` (which then keep offsets)."""
+        exchange = self._store(table)
+        try:
+            self._ask("write", path=str(path), version=version, batches=exchange, slices=slices, **options)
+        finally:
+            os.unlink(exchange)
+        return Path(path)
+
+    def write_directory(self, table: pa.Table, path: Path | str, version: str, mode: str = "create") -> Path:
+        """Write `table` as a version of a table directory; `version` is the data files' version."""
+        exchange = self._store(table)
+        try:
+            self._ask("write_directory", path=str(path), version=version, batches=exchange, mode=mode)
+        finally:
+            os.unlink(exchange)
+        return Path(path)
+
+    def read(self, path: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read all rows."""
+        return self._table("read", path=str(path), columns=columns)
+
+    def take(self, path: Path | str, indices: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
+        """Read rows at `indices`, which must strictly ascend."""
+        return self._table("take", path=str(path), indices=[int(i) for i in indices], columns=columns)
+
+    def schema(self, path: Path | str) -> pa.Schema:
+        """Schema as the reference's reader gives it."""
+        return self._table("schema", path=str(path)).schema
+
+    def describe(self, path: Path | str) -> dict[str, Any]:
+        """Version, rows, and for each physical column its pages: one-line encoding and (position, size) buffers."""
+        return self._ask("describe", path=str(path))
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _store(self, table: pa.Table) -> str:
+        path = str(self._folder / f"exchange-{next(self._names)}.arrows")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return path
+
+    def _table(self, job: str, **arguments: Any) -> pa.Table:
+        out = str(self._folder / f"exchange-{next(self._names)}.arrows")
+        try:
+            self._ask(job, out=out, **arguments)
+            with pa.OSFile(out) as source:
+                return pa.ipc.open_stream(source).read_all()
+        finally:
+            if os.path.exists(out):
+                os.unlink(out)
+
+    def _ask(self, job: str, **arguments: Any) -> Any:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, str(WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder,
+                bufsize=0,
+            )
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"job": job, **arguments}).encode() + b"\n")
+        except BrokenPipeError:
+            self._fail(job, "ended before the job")
+        answer = json.loads(self._line(job))
+        if "error" in answer:
+            raise WitnessRefused(f"{answer['error']}: {answer['message']}")
+        return answer["ok"]
+
+    def _line(self, job: str) -> bytes:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        deadline = time.monotonic() + self._timeout_seconds
+        line = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    self._fail(job, f"gave no answer within {self._timeout_seconds} s")
+                piece = os.read(self._process.stdout.fileno(), 1 << 20)
+                if not piece:
+                    self._fail(job, "aborted")
+                line += piece
+        return line
+
+    def _fail(self, job: str, what: str) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.communicate()
+        code = self._process.returncode
+        self._process = None
+        raise WitnessDied(f"the reference package {what} (job {job!r}, exit code {code})")

@@ -1,0 +1,170 @@
+"""The reference package in a process of its own: JSON jobs on stdin, one JSON answer per line on stdout.
+
+Damaged files may abort this process; `witness.Witness` starts another one then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any
+
+import lance
+import lance.file
+import pyarrow as pa
+
+BATCH_ROWS = 131_072
+TOKEN = re.compile(r'\s*(b"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|-?\d+|[{}()\[\],:])')
+
+
+def parse_debug(text: str) -> Any:
+    """Turn the Rust debug text of a page layout into nested dicts, lists and numbers."""
+    tokens = TOKEN.findall(text)
+    position = 0
+
+    def value() -> Any:
+        nonlocal position
+        token = tokens[position]
+        position += 1
+        if token == "[":
+            return items("]")
+        if token.startswith('b"'):
+            return f"bytes:{len(token) - 3}"
+        if not token[0].isalpha():
+            return int(token)
+        after = tokens[position] if position < len(tokens) else ""
+        if after == "(":
+            position += 1
+            (inner,) = items(")")
+            return (
+                inner if token == "Some" or set(inner if isinstance(inner, dict) else ()) == {token} else {token: inner}
+            )
+        if after == "{":
+            position += 1
+            return {token: dict(items("}"))}
+        return None if token == "None" else token
+
+    def items(end: str) -> list[Any]:
+        nonlocal position
+        found: list[Any] = []
+        while tokens[position] != end:
+            if tokens[position + 1] == ":":
+                name = tokens[position]
+                position += 2
+                found.append((name, value()))
+            else:
+                found.append(value())
+            if tokens[position] == ",":
+                position += 1
+        position += 1
+        return found
+
+    return value()
+
+
+def compact(node: Any) -> str:
+    """Print a codec or layout on one line: name, then what it holds; plain numbers are left out."""
+    if not isinstance(node, dict):
+        return str(node)
+    ((name, fields),) = node.items()
+    if name == "CompressiveEncoding":
+        return compact(fields["compression"])
+    if name == "PageLayout":
+        return compact(fields["layout"])
+    if name == "BufferCompression":
+        return str(fields["scheme"]).removeprefix("CompressionAlgorithm").lower()
+    if not isinstance(fields, dict):
+        return f"{name}({fields})"
+    parts = []
+    for key, held in fields.items():
+        if isinstance(held, dict):
+            parts.append(f"{key}={compact(held)}")
+        elif key == "layers":
+            parts.append("layers=" + "+".join(str(layer).removeprefix("Repdef") for layer in held))
+        elif key in ("inline_value", "has_large_chunk", "has_validity", "symbol_table") and held not in (None, "false"):
+            parts.append(key)
+        elif key in ("bits_per_value", "uncompressed_bits_per_value", "items_per_value") and held:
+            parts.append(str(held))
+        elif key == "details" and held is not None:
+            parts.append(compact(held))
+    return f"{name}({', '.join(parts)})"
+
+
+def load(path: str) -> pa.Table:
+    with pa.OSFile(path) as source:
+        return pa.ipc.open_stream(source).read_all()
+
+
+def store(table: pa.Table, path: str) -> None:
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+
+
+def write(path: str, version: str, batches: str, slices: list[list[int]] | None, **options: Any) -> dict[str, Any]:
+    table = load(batches)
+    with lance.file.LanceFileWriter(path, table.schema, version=version, **options) as writer:
+        if slices is None:
+            for batch in table.to_batches():
+                writer.write_batch(batch)
+        else:
+            (whole,) = table.combine_chunks().to_batches()
+            for start, stop in slices:
+                writer.write_batch(whole.slice(start, stop - start))
+    return {"num_bytes": os.path.getsize(path)}
+
+
+def write_directory(path: str, version: str, batches: str, mode: str) -> dict[str, Any]:
+    return {"version": lance.write_dataset(load(batches), path, mode=mode, data_storage_version=version).version}
+
+
+def read(path: str, out: str, columns: list[str] | None) -> dict[str, Any]:
+    reader = lance.file.LanceFileReader(path, columns=columns)
+    store(reader.read_all(batch_size=BATCH_ROWS).to_table(), out)
+    return {}
+
+
+def take(path: str, out: str, indices: list[int], columns: list[str] | None) -> dict[str, Any]:
+    reader = lance.file.LanceFileReader(path, columns=columns)
+    store(reader.take_rows(indices, batch_size=BATCH_ROWS).to_table(), out)
+    return {}
+
+
+def schema(path: str, out: str) -> dict[str, Any]:
+    store(lance.file.LanceFileReader(path).metadata().schema.empty_table(), out)
+    return {}
+
+
+def describe(path: str) -> dict[str, Any]:
+    metadata = lance.file.LanceFileReader(path).metadata()
+    pages = [
+        [
+            {"encoding": compact(parse_debug(page.encoding)), "buffers": [[b.position, b.size] for b in page.buffers]}
+            for page in column.pages
+        ]
+        for column in metadata.columns
+    ]
+    return {
+        "version": [metadata.major_version, metadata.minor_version],
+        "num_rows": metadata.num_rows,
+        "columns": pages,
+    }
+
+
+def main() -> None:
+    jobs = {job.__name__: job for job in (write, write_directory, read, take, schema, describe)}
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"ok": jobs[request.pop("job")](**request)}
+        # Whatever the reference raises is the answer: panics arrive as BaseException.
+        except BaseException as error:  # noqa: BLE001
+            answer = {"error": type(error).__name__, "message": str(error)}
+        answers.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()
