@@ -1,32 +1,56 @@
-"""`LanceFormat`, what users pass to `pyarrow.dataset.dataset(path, format=LanceFormat())`."""
+"""`LanceFormat`, what users pass to `pyarrow.dataset`."""
 
 from __future__ import annotations
 
-from typing import Any
+import datetime
 
-import lance_arrow.datasets.pickling  # noqa: F401 - registers how pyarrow's own classes pickle with this format
+from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.scan import FileScanHandler
 
 
 class LanceFormat(bridge.BridgeFormat):
-    """The Lance file format as a `pyarrow.dataset.FileFormat`.
+    """A genuine `pyarrow.dataset.FileFormat` for Lance files.
 
-    Hashable and picklable; two are equal when their options are. `default_extname` is ``lance``.
+    Hashable, picklable, and equal to another `LanceFormat` of the same options.
 
     Parameters
     ----------
     version, tag, as_of
-        Which version of a table directory to read; at most one. Without a table they are refused when a file is opened.
+        Which version of a table to read, by number, tag, or the last one not later than a moment; one at most.
 
     Raises
     ------
     InvalidArgumentError
-        More than one of them.
+        More than one of `version`, `tag` and `as_of` is given.
+
     """
 
-    def __init__(self, *, version: int | None = None, tag: str | None = None, as_of: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        as_of: datetime.datetime | None = None,
+    ) -> None:
         super().__init__(FileScanHandler(version, tag, as_of))
 
+    @property
+    def version(self) -> int | None:
+        """The version number that was asked for."""
+        return self.handler.version
+
+    @property
+    def tag(self) -> str | None:
+        """The tag that was asked for."""
+        return self.handler.tag
+
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """The moment that was asked for."""
+        return self.handler.as_of
+
     def __repr__(self) -> str:
-        return repr(self.handler).replace("FileScanHandler", type(self).__name__)
+        options = {"version": self.version, "tag": self.tag, "as_of": self.as_of}
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
+        return f"LanceFormat({given})"
