@@ -1,0 +1,155 @@
+"""Parsing of the command line and exit codes, nothing else: each command returns a report, `run` prints it.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
+from lance_arrow.cli.plugin_view import PluginsReport, view_plugins
+from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
+_JSON_FLAG = "--json"
+_EPILOG = "--json, before or after the command: print exactly one JSON document."
+# Typer brings its own copy of click, or used to bring click itself; both derive their usage errors from one class.
+_UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Look into Lance files.",
+    epilog=_EPILOG,
+)
+File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
+Columns = Annotated[
+    list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")
+]
+
+
+@app.callback()
+def root() -> None:
+    """Look into Lance files."""
+
+
+@app.command(epilog=_EPILOG)
+def inspect(file: File, columns: Columns = None) -> FileReport:
+    """Show footer, columns, pages, encodings and sizes; decodes nothing."""
+    return view_file(file, columns=_split(columns))
+
+
+@app.command(epilog=_EPILOG)
+def schema(file: File) -> SchemaReport:
+    """Show the Arrow schema with its metadata."""
+    return view_schema(file)
+
+
+@app.command(epilog=_EPILOG)
+def head(
+    file: File,
+    num_rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="How many rows.")] = 10,
+    columns: Columns = None,
+) -> HeadReport:
+    """Show the first rows."""
+    return view_head(file, num_rows=num_rows, columns=_split(columns))
+
+
+@app.command(epilog=_EPILOG)
+def plugins() -> PluginsReport:
+    """List the installed encodings, which one is in use, and what is broken."""
+    return view_plugins()
+
+
+@app.command(epilog=_EPILOG)
+def demo() -> Any:
+    """Query real flights through pyarrow.dataset and DuckDB, with a receipt of what was read."""
+    # Imported now, by name: it needs the native bridge, the other commands do not.
+    return importlib.import_module("lance_arrow.demo.flights").run()
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return the exit code.
+
+    Parameters
+    ----------
+    arguments
+        Without the program's name. ``--json`` may stand anywhere before a ``--``.
+    """
+    arguments, as_json = _take_json_flag(arguments)
+    try:
+        code = _run_json(arguments) if as_json else _run_text(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader is gone (`| head`); the interpreter must not stumble over it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
+    return code
+
+
+def _run_text(arguments: Sequence[str]) -> int:
+    report, code = _report(arguments)
+    if isinstance(report, ErrorReport):
+        _say(report)
+    elif report is not None:
+        print_text(report, sys.stdout)
+    return code
+
+
+def _run_json(arguments: Sequence[str]) -> int:
+    # Whatever else is printed (help, a plugin's chatter) must not stand beside the document.
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        report, code = _report(arguments)
+    if report is None:
+        report = HelpReport(help=printed.getvalue())
+    else:
+        sys.stderr.write(printed.getvalue())
+    if isinstance(report, ErrorReport):
+        _say(report)
+    if code != INTERRUPTED:
+        print_json(report, sys.stdout)
+    return code
+
+
+def _report(arguments: Sequence[str]) -> tuple[Any, int]:
+    """Run the command; the report is None when help was printed or the user interrupted."""
+    command = typer.main.get_command(app)
+    try:
+        result = command.main(args=list(arguments), prog_name="lance-arrow", standalone_mode=False)
+    except typer.Abort:
+        return None, INTERRUPTED
+    except _UsageError as error:
+        return ErrorReport(type="UsageError", message=error.format_message()), WRONG_USAGE
+    # The last stop of every failure: filesystems and plugins are foreign code and raise what they like.
+    except Exception as error:  # noqa: BLE001
+        return error_report(error), FAILED
+    return (None, result) if isinstance(result, int) else (result, DONE)
+
+
+def _say(report: ErrorReport) -> None:
+    hint = "; see lance-arrow --help" if report.type == "UsageError" else ""
+    print(to_printable(f"lance-arrow: {report}{hint}"), file=sys.stderr)
+
+
+def _take_json_flag(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """Remove ``--json`` before it is parsed: wrong usage must be reported as JSON, too."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != _JSON_FLAG]
+    return [*kept, *arguments[end:]], len(kept) < end
+
+
+def _split(columns: Sequence[str] | None) -> list[str] | None:
+    return [name for item in columns for name in item.split(",")] if columns else None

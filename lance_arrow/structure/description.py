@@ -1,0 +1,200 @@
+"""`describe`: a description's bytes as a printable tree, walked message by message, so that no plugin has to bind it.
+
+Three kinds of messages occur. A *choice* (all fields are cases of one oneof, each a message) names an encoding: the
+case's own message gives the parameters. A message with an enum ``scheme`` names a general compression. Any other one
+is what it is called. Scalars are parameters, messages below are children; fields unknown to the message's class
+are kept under their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnknownEncodingError
+from lance_arrow.proto.reading import parse, set_case
+from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC, EncodingKey
+from lance_arrow.spi.table import EncodingTable, Provided
+
+Parameter: TypeAlias = int | float | str | bool | list[int | float | str | bool]
+
+_PRIVATE_CASE = "private_codec"
+_VARINT, _DELIMITED = 0, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodingReport:
+    """One node of a tree of encodings.
+
+    Parameters
+    ----------
+    key
+        Printed `EncodingKey`, or the message's name.
+    parameters
+        Fields that are set, by name (``#17`` for a nameless number). Bytes are given as their count, enums by name.
+    children
+        Role (the field's name, with its place in brackets where it repeats) and node, in the order of field numbers.
+    provider
+        Entry-point name of the plugin that reads the encoding; None when there is none, and for plain messages.
+    detail
+        What hinders reading: no plugin, a broken one, bytes that do not parse. None when nothing does.
+    """
+
+    key: str
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    children: tuple[tuple[str, EncodingReport], ...] = ()
+    provider: str | None = None
+    detail: str | None = None
+
+    def walk(self) -> Iterator[EncodingReport]:
+        """Yield this node and all below it, in order."""
+        yield self
+        for _, child in self.children:
+            yield from child.walk()
+
+
+def describe(message_name: str, value: bytes, table: EncodingTable) -> EncodingReport:
+    """Print a page or column description as a tree; nothing is bound, so missing plugins are findings, not errors.
+
+    Parameters
+    ----------
+    message_name
+        Full protobuf name from the description's ``Any``.
+    value
+        Its value bytes.
+    table
+        Tells which plugin reads what, and which class parses `message_name`.
+
+    Returns
+    -------
+    EncodingReport
+        With `detail` set, and no children, where no plugin knows the message or the bytes do not parse.
+    """
+    size = _count_bytes(len(value))
+    try:
+        message = parse(table.message_type(message_name), value, what="the description")
+    except UnknownEncodingError as error:
+        return EncodingReport(key=message_name, parameters={"size": size}, detail=_reason(error))
+    except (CorruptFileError, ResourceLimitError) as error:
+        return EncodingReport(key=message_name, parameters={"size": size}, detail=str(error))
+    owners = {key.message for held in table.tables() for key in held} | {COMPRESSIVE, message_name}
+    return _Walk(table, frozenset(owners)).of(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One walk: the table, and the messages whose cases plugins provide (other choices are mere structure)."""
+
+    table: EncodingTable
+    owners: frozenset[str]
+
+    def of(self, message: Message) -> EncodingReport:
+        if _is_choice(message.DESCRIPTOR):
+            return self._choice(message)
+        scheme = message.DESCRIPTOR.fields_by_name.get("scheme")
+        if scheme is not None and scheme.enum_type is not None:
+            return self._scheme(message, scheme)
+        key = EncodingKey(message.DESCRIPTOR.full_name)
+        return self._node(key, message, self._provided(key), None)
+
+    def _choice(self, message: Message) -> EncodingReport:
+        name = message.DESCRIPTOR.full_name
+        case = set_case(message)
+        if case is None:
+            return EncodingReport(key=name, detail="the description is empty, expected one case to be set")
+        if case.startswith("#"):
+            # The class does not know the case: its content is a field of the choice itself.
+            key = EncodingKey(name, case)
+            return EncodingReport(key=str(key), parameters=dict(_unknown(message)), detail=self._missing(key))
+        inner = getattr(message, case)
+        key = EncodingKey(PRIVATE_CODEC, inner.id) if case == _PRIVATE_CASE else EncodingKey(name, case)
+        found = self._provided(key)
+        is_missing = found is None and name in self.owners
+        return self._node(key, inner, found, self._missing(key) if is_missing else None)
+
+    def _scheme(self, message: Message, scheme: FieldDescriptor) -> EncodingReport:
+        key = EncodingKey(scheme.enum_type.full_name, _enum_name(scheme, getattr(message, scheme.name)))
+        found = self.table.schemes.get(key)
+        report = self._node(key, message, found, None if found is not None else self._missing(key))
+        report.parameters.pop(scheme.name, None)
+        return report
+
+    def _node(self, key: EncodingKey, message: Message, found: Provided | None, detail: str | None) -> EncodingReport:
+        parameters: dict[str, Parameter] = {}
+        children: list[tuple[str, EncodingReport]] = []
+        for held, value in message.ListFields():
+            if held.message_type is None:
+                parameters[held.name] = _parameter(held, value)
+            elif isinstance(value, Message):
+                children.append((held.name, self.of(value)))
+            elif held.message_type.GetOptions().map_entry:
+                parameters[held.name] = f"{len(value)} entries"
+            else:
+                children += [(f"{held.name}[{at}]", self.of(item)) for at, item in enumerate(value)]
+        parameters.update(_unknown(message))
+        provider = None if found is None else found.plugin.name
+        return EncodingReport(
+            key=str(key), parameters=parameters, children=tuple(children), provider=provider, detail=detail
+        )
+
+    def _provided(self, key: EncodingKey) -> Provided | None:
+        whole = EncodingKey(key.message)
+        for held in (self.table.codecs, self.table.layouts, self.table.column_encodings):
+            found = held.get(key) or held.get(whole)
+            if found is not None:
+                return found
+        return None
+
+    def _missing(self, key: EncodingKey) -> str:
+        return _reason(self.table.missing(key))
+
+
+def _is_choice(descriptor: Descriptor) -> bool:
+    oneofs = descriptor.oneofs
+    return (
+        len(oneofs) == 1
+        and len(oneofs[0].fields) == len(descriptor.fields)
+        and all(case.message_type is not None for case in descriptor.fields)
+    )
+
+
+def _reason(error: UnknownEncodingError) -> str:
+    return "; ".join([error.message, *getattr(error, "__notes__", [])])
+
+
+def _parameter(held: FieldDescriptor, value: Any) -> Parameter:
+    if isinstance(value, (bytes, str, int, float, bool)):
+        return _scalar(held, value)
+    return [_scalar(held, item) for item in value]
+
+
+def _scalar(held: FieldDescriptor, value: Any) -> int | float | str | bool:
+    if held.enum_type is not None:
+        return _enum_name(held, value)
+    return _count_bytes(len(value)) if isinstance(value, bytes) else value
+
+
+def _enum_name(held: FieldDescriptor, number: int) -> str:
+    value = held.enum_type.values_by_number.get(number)
+    return f"#{number}" if value is None else value.name
+
+
+def _unknown(message: Message) -> Iterator[tuple[str, Parameter]]:
+    fields = UnknownFieldSet(message)
+    for at in range(len(fields)):
+        held = fields[at]
+        if held.wire_type == _DELIMITED:
+            yield f"#{held.field_number}", _count_bytes(len(held.data))
+        elif held.wire_type == _VARINT:
+            yield f"#{held.field_number}", held.data
+        else:
+            yield f"#{held.field_number}", f"wire type {held.wire_type}"
+
+
+def _count_bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
