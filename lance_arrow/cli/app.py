@@ -140,8 +140,7 @@ def _report(arguments: Sequence[str]) -> tuple[Any, int]:
 
 
 def _say(report: ErrorReport) -> None:
-    hint = "; see lance-arrow --help" if report.type == "UsageError" else ""
-    print(to_printable(f"lance-arrow: {report}{hint}"), file=sys.stderr)
+    print(to_printable(f"lance-arrow: {report}"), file=sys.stderr)
 
 
 def _take_json_flag(arguments: Sequence[str]) -> tuple[list[str], bool]:

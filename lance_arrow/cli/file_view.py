@@ -22,7 +22,6 @@ from lance_arrow.io import open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.structure.description import EncodingReport, describe
 
-
 # Ancestors whose items only decoding counts.
 _LISTS = (AncestorKind.LIST, AncestorKind.LARGE_LIST, AncestorKind.MAP)
 
@@ -200,9 +199,7 @@ def view_head(source: Any, *, num_rows: int, columns: Sequence[str] | None = Non
     """Read the first `num_rows` rows of some columns; errors as `LanceFile.take`."""
     with LanceFile(source) as file:
         table = file.take(np.arange(min(num_rows, file.num_rows)), columns=columns)
-        return HeadReport(
-            path=file.name, num_rows=file.num_rows, columns=table.column_names, rows=plain_rows(table)
-        )
+        return HeadReport(path=file.name, num_rows=file.num_rows, columns=table.column_names, rows=plain_rows(table))
 
 
 class _Viewer:

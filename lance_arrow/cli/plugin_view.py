@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from lance_arrow.errors import PluginConflictError
 from lance_arrow.settings import Settings
@@ -64,8 +63,6 @@ class PluginsReport:
     conflict: str | None
 
 
-
-
 def view_plugins(settings: Settings | None = None, loaded: LoadedPlugins | None = None) -> PluginsReport:
     """Report on the installed plugins, also when they conflict.
 
@@ -117,7 +114,7 @@ def _plugin(record: PluginRecord, loaded: LoadedPlugins, in_use: dict[tuple[str,
         target=record.target,
         kinds=sorted({entry.kind for entry in entries}),
         encodings=entries,
-        hooks=_hooks(record),
+        hooks=sorted(caller.name for caller in loaded.manager.get_hookcallers(record.module) or ()),
         error=None if record.error is None else f"{type(record.error).__name__}: {record.error}",
     )
 
@@ -129,12 +126,3 @@ def _undisputed(loaded: LoadedPlugins) -> dict[tuple[str, EncodingKey], str]:
         for record, factory in loaded.provided(hook):
             providers.setdefault((hook, factory.key), []).append(record.name)
     return {key: names[0] for key, names in providers.items() if len(names) == 1}
-
-
-def _hooks(record: PluginRecord) -> list[str]:
-    """Names of the hooks the plugin's module implements."""
-    return sorted(name for name in dir(record.module) if name.startswith("lance_") and _is_hook(record.module, name))
-
-
-def _is_hook(module: Any, name: str) -> bool:
-    return hasattr(getattr(module, name), "lance_arrow_impl")

@@ -1,7 +1,7 @@
 """Arrow values as plain Python ones that print and that JSON can hold, whatever their range, unit or encoding.
 
 Dates and times become ISO 8601 text (an instant with a time zone ends in Z and is in UTC), durations a count with its
-unit, decimals text, binary hexadecimal text, lists lists, structs and maps' entries dicts. Floats stay: a printer decides
+unit, decimals text, binary hexadecimal text, structs and the entries of maps dicts. Floats stay: a printer decides
 about NaN.
 """
 

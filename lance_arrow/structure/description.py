@@ -14,15 +14,23 @@ from typing import Any, TypeAlias
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnknownEncodingError
+from lance_arrow.proto import encodings_v20_pb2, encodings_v21_pb2, encodings_v23_pb2
 from lance_arrow.proto.reading import parse, set_case
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC, EncodingKey
 from lance_arrow.spi.table import EncodingTable, Provided
 
 Parameter: TypeAlias = int | float | str | bool | list[int | float | str | bool]
 
+_FAMILIES = (encodings_v20_pb2, encodings_v21_pb2, encodings_v23_pb2)
+_FORMAT_MESSAGES: dict[str, type[Message]] = {
+    descriptor.full_name: GetMessageClass(descriptor)
+    for family in _FAMILIES
+    for descriptor in family.DESCRIPTOR.message_types_by_name.values()
+}
 _PRIVATE_CASE = "private_codec"
 _VARINT, _DELIMITED = 0, 2
 
@@ -73,17 +81,27 @@ def describe(message_name: str, value: bytes, table: EncodingTable) -> EncodingR
     Returns
     -------
     EncodingReport
-        With `detail` set, and no children, where no plugin knows the message or the bytes do not parse.
+        With `detail` set and no children where nobody knows the message or the bytes do not parse.
     """
     size = _count_bytes(len(value))
+    message_type = _message_type(message_name, table)
+    if message_type is None:
+        detail = _reason(table.missing(EncodingKey(message_name)))
+        return EncodingReport(key=message_name, parameters={"size": size}, detail=detail)
     try:
-        message = parse(table.message_type(message_name), value, what="the description")
-    except UnknownEncodingError as error:
-        return EncodingReport(key=message_name, parameters={"size": size}, detail=_reason(error))
+        message = parse(message_type, value, what="the description")
     except (CorruptFileError, ResourceLimitError) as error:
         return EncodingReport(key=message_name, parameters={"size": size}, detail=str(error))
     owners = {key.message for held in table.tables() for key in held} | {COMPRESSIVE, message_name}
     return _Walk(table, frozenset(owners)).of(message)
+
+
+def _message_type(name: str, table: EncodingTable) -> type[Message] | None:
+    """The plugins' class, else the format's own: its families print without any plugin."""
+    try:
+        return table.message_type(name)
+    except UnknownEncodingError:
+        return _FORMAT_MESSAGES.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +118,9 @@ class _Walk:
         if scheme is not None and scheme.enum_type is not None:
             return self._scheme(message, scheme)
         key = EncodingKey(message.DESCRIPTOR.full_name)
-        return self._node(key, message, self._provided(key), None)
+        found = self._provided(key)
+        is_missing = found is None and key.message in self.owners
+        return self._node(key, message, found, self._missing(key) if is_missing else None)
 
     def _choice(self, message: Message) -> EncodingReport:
         name = message.DESCRIPTOR.full_name
@@ -164,7 +184,7 @@ def _is_choice(descriptor: Descriptor) -> bool:
 
 
 def _reason(error: UnknownEncodingError) -> str:
-    return "; ".join([error.message, *getattr(error, "__notes__", [])])
+    return "; ".join(["no installed plugin provides it", *getattr(error, "__notes__", [])])
 
 
 def _parameter(held: FieldDescriptor, value: Any) -> Parameter:

@@ -1,0 +1,345 @@
+"""Reports to text or to one JSON document.
+
+Text on a terminal is laid out by rich in the terminal's width, styled unless ``NO_COLOR`` is set; into a file or a pipe
+it goes as plain aligned columns, nothing wrapped. Whatever comes from a file (names, values) is printed with control
+characters escaped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
+from lance_arrow.cli.plugin_view import PluginReport, PluginsReport
+from lance_arrow.errors import LanceError
+from lance_arrow.structure.description import EncodingReport
+
+_PLAIN_WIDTH = 1_000_000
+_MAX_CELL_CHARACTERS = 60
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorReport:
+    """A failure: its type and message, and its place as far as it is known (byte ranges are half-open)."""
+
+    type: str
+    message: str
+    path: str | None = None
+    column: str | None = None
+    page: int | None = None
+    byte_range: tuple[int, int] | None = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        return self.message if self.text is None else self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelpReport:
+    """Help as it would have been printed."""
+
+    help: str
+
+
+def error_report(error: Exception) -> ErrorReport:
+    """Describe an exception of any origin."""
+    kind = type(error).__name__
+    if isinstance(error, LanceError):
+        return ErrorReport(
+            type=kind,
+            message=error.message,
+            path=error.path,
+            column=error.column,
+            page=error.page,
+            byte_range=error.byte_range,
+            text=str(error),
+        )
+    if isinstance(error, OSError) and error.strerror:
+        path = None if error.filename is None else str(error.filename)
+        where = "" if path is None else f" [file {path!r}]"
+        return ErrorReport(type=kind, message=error.strerror, path=path, text=f"{error.strerror}{where}")
+    message = str(error) or kind
+    return ErrorReport(type=kind, message=message, text=f"{kind}: {message}")
+
+
+def print_json(report: Any, out: TextIO) -> None:
+    """Print a report as one JSON document; NaN and infinity become null."""
+    document = plain(report)
+    if isinstance(report, ErrorReport):
+        del document["text"]
+        document = {"error": document}
+    json.dump(document, out, allow_nan=False, indent=2)
+    out.write("\n")
+
+
+def plain(value: Any) -> Any:
+    """Turn a report into what JSON can hold."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        # A lone surrogate (a file name that is no UTF-8) has no place in JSON.
+        return value.encode("utf-8", "backslashreplace").decode()
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {plain(str(key)): plain(held) for key, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(held) for held in value]
+    return plain(str(value))
+
+
+def print_text(report: Any, out: TextIO) -> None:
+    """Print a report for eyes.
+
+    Raises
+    ------
+    TypeError
+        There is no text for a report of this kind.
+    """
+    if out.isatty():
+        _write(report, Console(file=out, highlight=False, markup=False, emoji=False))
+        return
+    held = StringIO()
+    _write(
+        report, Console(file=held, width=_PLAIN_WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
+    )
+    # rich fills cells up to the column's width; spaces at the end of a line are noise in a file.
+    text = "".join(f"{line.rstrip()}\n" for line in held.getvalue().splitlines())
+    out.write(text.encode(out.encoding or "utf-8", "backslashreplace").decode(out.encoding or "utf-8"))
+
+
+def to_printable(text: str) -> str:
+    """Escape what is not printable: names and values of a file must not steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+@functools.singledispatch
+def _write(report: Any, console: Console) -> None:
+    # The demo's report is known by its fields: this module does not depend on the demo, which needs the native bridge.
+    if not hasattr(report, "steps"):
+        raise TypeError(f"no text for {type(report).__name__}")
+    _write_demo(report, console)
+
+
+@_write.register
+def _(report: FileReport, console: Console) -> None:
+    footer = report.footer
+    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows, {_size(report.size_bytes)}")
+    _line(
+        console,
+        f"footer: {_count(footer.num_columns, 'column')} (table at {footer.column_table_position}), "
+        f"{_count(footer.num_global_buffers, 'global buffer')} (table at {footer.buffer_table_position}), "
+        f"column metadata from {footer.first_column_position}",
+    )
+    for number, buffer in enumerate(report.global_buffers):
+        role = f" ({buffer.role})" if buffer.role else ""
+        _line(console, f"global buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
+    _line(console)
+    _print_table(
+        console,
+        ["#", "column", "type", "pages", "rows", "bytes", "bytes/value", "ratio", "encodings"],
+        [
+            [
+                str(column.column),
+                column.path or "(structure)",
+                column.type or "",
+                f"{len(column.pages):,}",
+                f"{column.num_rows:,}",
+                f"{column.size_bytes:,}",
+                _number(column.bytes_per_value),
+                _number(column.compression_ratio),
+                ", ".join(dict.fromkeys(_short(page.encoding) for page in column.pages)),
+            ]
+            for column in report.columns
+        ],
+        right={0, 3, 4, 5, 6, 7},
+    )
+    for column in report.columns:
+        _write_column(column, console)
+
+
+def _write_column(column: ColumnReport, console: Console) -> None:
+    _line(console)
+    nullable = ", nullable" if column.nullable else ""
+    kind = f": {column.type}{nullable}" if column.type else ""
+    _line(console, f"column {column.column} {column.path or '(structure)'}{kind}")
+    for line in _tree("described as", column.encoding, 1):
+        _line(console, line)
+    for number, buffer in enumerate(column.buffers):
+        _line(console, f"  column buffer {number}: {buffer.size_bytes} B at {buffer.offset}")
+    before: PageReport | None = None
+    for page in column.pages:
+        rows = f"rows {page.first_row}..{page.first_row + page.num_rows}"
+        _line(console, f"  page {page.number}: {rows}, {_count(page.size_bytes, 'byte')}")
+        for at, buffer in enumerate(page.buffers):
+            _line(
+                console, f"    buffer {at} {buffer.role or '(role unknown)'}: {buffer.size_bytes} B at {buffer.offset}"
+            )
+        if page.problem is not None:
+            _line(console, f"    cannot be read: {page.problem}")
+        if before is not None and before.encoding == page.encoding:
+            _line(console, f"    encoded as page {before.number}")
+            continue
+        before = page
+        for line in _tree("encoded as", page.encoding, 2):
+            _line(console, line)
+
+
+def _tree(role: str, node: EncodingReport, depth: int) -> Iterator[str]:
+    parameters = "".join(f" {name}={_parameter(value)}" for name, value in node.parameters.items())
+    provider = f" [{node.provider}]" if node.provider else ""
+    detail = f"  ! {node.detail}" if node.detail else ""
+    yield f"{'  ' * depth}{role}: {_short(node)}{parameters}{provider}{detail}"
+    for child_role, child in node.children:
+        yield from _tree(child_role, child, depth + 1)
+
+
+def _short(node: EncodingReport) -> str:
+    """The case of a key, or the last word of a message's name."""
+    message, slash, case = node.key.partition("/")
+    return case if slash else message.rpartition(".")[2]
+
+
+def _parameter(value: Any) -> str:
+    return "[" + ",".join(map(str, value)) + "]" if isinstance(value, list) else str(value)
+
+
+@_write.register
+def _(report: SchemaReport, console: Console) -> None:
+    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
+    _line(console)
+    rows = [row for field in report.fields for row in _field_rows(field, 0)]
+    _print_table(console, ["field", "type", "nullable", "metadata"], rows)
+    if report.metadata:
+        _line(console)
+        _print_table(console, ["metadata", "value"], [[key, value] for key, value in report.metadata.items()])
+
+
+def _field_rows(field: FieldReport, depth: int) -> Iterator[list[str]]:
+    metadata = ", ".join(f"{key}={value}" for key, value in field.metadata.items())
+    yield ["  " * depth + field.name, field.type, "yes" if field.nullable else "no", metadata]
+    for child in field.children:
+        yield from _field_rows(child, depth + 1)
+
+
+@_write.register
+def _(report: HeadReport, console: Console) -> None:
+    _print_rows(console, report.columns, report.rows)
+    _line(console, f"({len(report.rows):,} of {report.num_rows:,} rows)")
+
+
+@_write.register
+def _(report: PluginsReport, console: Console) -> None:
+    if report.conflict is not None:
+        _line(console, f"conflict: {report.conflict}")
+        _line(console)
+    rows = [row for plugin in report.plugins for row in _plugin_rows(plugin)]
+    _print_table(console, ["plugin", "distribution", "version", "kind", "provides", "contexts", "in use"], rows)
+    for plugin in report.plugins:
+        if plugin.error is not None:
+            _line(
+                console,
+                f"broken: {plugin.name} of {plugin.distribution} {plugin.version} ({plugin.target}): {plugin.error}",
+            )
+
+
+def _plugin_rows(plugin: PluginReport) -> Iterator[list[str]]:
+    who = [plugin.name, plugin.distribution, plugin.version]
+    for entry in plugin.encodings:
+        contexts = ", ".join(entry.contexts)
+        yield [*who, entry.kind, entry.key, contexts, "yes" if entry.is_in_use else "no"]
+    if not plugin.encodings:
+        yield [*who, "", "broken" if plugin.error else ", ".join(plugin.hooks), "", "no" if plugin.error else "yes"]
+
+
+@_write.register
+def _(report: HelpReport, console: Console) -> None:
+    _line(console, report.help)
+
+
+def _write_demo(report: Any, console: Console) -> None:
+    _line(console, f"{report.num_rows:,} rows in {_count(len(report.files), 'file')}, {_size(report.num_bytes)}")
+    _line(console, f"from {report.folder}: {', '.join(report.files)}")
+    for step in report.steps:
+        _line(console)
+        _line(console, step.title)
+        _line(console, f"  {step.asked}")
+        _print_rows(console, list(step.rows[0]) if step.rows else [], step.rows)
+        receipt = ", ".join(
+            f"{name} {_receipt_value(value)}" for name, value in step.receipt.items() if value not in ([], None)
+        )
+        _line(console, f"  read receipt: {receipt}")
+    for note in report.notes:
+        _line(console)
+        _line(console, f"note: {note}")
+
+
+def _receipt_value(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _print_rows(console: Console, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    right = {
+        at
+        for at, name in enumerate(columns)
+        if all(isinstance(row[name], (int, float)) and not isinstance(row[name], bool) for row in rows)
+    }
+    _print_table(console, columns, [[_cell(row[name]) for name in columns] for row in rows], right=right)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    text = json.dumps(plain(value), ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
+    return text if len(text) <= _MAX_CELL_CHARACTERS else text[: _MAX_CELL_CHARACTERS - 1] + "…"
+
+
+def _print_table(
+    console: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: frozenset[int] | set[int] = frozenset(),
+) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for at, name in enumerate(columns):
+        table.add_column(to_printable(name), justify="right" if at in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(to_printable(cell)) for cell in row))
+    console.print(table)
+
+
+def _line(console: Console, text: str = "") -> None:
+    console.print(Text("\n".join(to_printable(line) for line in text.split("\n"))))
+
+
+def _size(num_bytes: int) -> str:
+    amount = float(num_bytes)
+    unit = 0
+    while amount >= 1024 and unit < len(_BYTE_UNITS) - 1:
+        amount /= 1024
+        unit += 1
+    return f"{num_bytes:,} B" if unit == 0 else f"{num_bytes:,} B ({amount:.1f} {_BYTE_UNITS[unit]})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
