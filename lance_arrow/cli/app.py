@@ -27,7 +27,6 @@ _UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Look into Lance files.",
@@ -132,7 +131,8 @@ def _report(arguments: Sequence[str]) -> tuple[Any, int]:
     except typer.Abort:
         return None, INTERRUPTED
     except _UsageError as error:
-        return ErrorReport(type="UsageError", message=error.format_message()), WRONG_USAGE
+        message = f"{error.format_message().rstrip('.')} (see lance-arrow --help)"
+        return ErrorReport(type="UsageError", message=message), WRONG_USAGE
     # The last stop of every failure: filesystems and plugins are foreign code and raise what they like.
     except Exception as error:  # noqa: BLE001
         return error_report(error), FAILED

@@ -221,7 +221,9 @@ class _Viewer:
             found = [n for n, leaf in self._leaves.items() if leaf.path == path or leaf.path.startswith(f"{path}.")]
             if not found:
                 known = ", ".join(leaf.path for leaf in self._file.leaves)
-                raise InvalidArgumentError(f"there is no column {path!r}, expected one of {known}", detail=path)
+                raise InvalidArgumentError(
+                    f"there is no column {path!r}, expected one of {known}", path=self._file.name, detail=path
+                )
             chosen.update(found)
         return sorted(chosen)
 
