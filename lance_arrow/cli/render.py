@@ -93,13 +93,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         # A lone surrogate (a file name that is no UTF-8) has no place in JSON.
         return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, EncodingReport):
+        children = [{"role": role, **plain(child)} for role, child in value.children]
+        return {**_fields(value), "children": children}
     if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return _fields(value)
     if isinstance(value, Mapping):
         return {plain(str(key)): plain(held) for key, held in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(held) for held in value]
     return plain(str(value))
+
+
+def _fields(report: Any) -> dict[str, Any]:
+    return {field.name: plain(getattr(report, field.name)) for field in dataclasses.fields(report)}
 
 
 def print_text(report: Any, out: TextIO) -> None:
@@ -187,7 +194,7 @@ def _write_column(column: ColumnReport, console: Console) -> None:
         _line(console, f"  page {page.number}: {rows}, {_count(page.size_bytes, 'byte')}")
         for at, buffer in enumerate(page.buffers):
             _line(
-                console, f"    buffer {at} {buffer.role or '(role unknown)'}: {buffer.size_bytes} B at {buffer.offset}"
+                console, f"    buffer {at} ({buffer.role or 'role unknown'}): {buffer.size_bytes} B at {buffer.offset}"
             )
         if page.problem is not None:
             _line(console, f"    cannot be read: {page.problem}")

@@ -1,0 +1,192 @@
+"""Exit codes, where ``--json`` may stand, and what a failure looks like."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from witness import Witness
+
+from lance_arrow.cli import app as app_module
+from lance_arrow.errors import CorruptPageError
+
+ERROR_FIELDS = ["type", "message", "path", "column", "page", "byte_range"]
+
+
+@pytest.fixture(scope="module")
+def small(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = pa.table({"id": pa.array(range(100)), "name": [f"name {i % 3}" for i in range(100)]})
+    return witness.write(table, tmp_path_factory.mktemp("app") / "small.lance", "2.1")
+
+
+def with_version(path: Path, target: Path, major: int, minor: int) -> Path:
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<HH", data, len(data) - 8, major, minor)
+    target.write_bytes(data)
+    return target
+
+
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "middle", "last"])
+def test_json_may_stand_anywhere(command: Callable[..., Any], small: Path, place: int) -> None:
+    arguments = ["schema", str(small)]
+    arguments.insert(place, "--json")
+    outcome = command(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [field["name"] for field in outcome.document["fields"]] == ["id", "name"]
+
+
+def test_json_after_two_dashes_is_a_file(command: Callable[..., Any]) -> None:
+    outcome = command("schema", "--", "--json")
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert "/--json'" in outcome.err
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["inspect"],
+        ["no-such-command"],
+        ["inspect", "--no-such-option", "x"],
+        ["head", "-n", "-1", "x"],
+        ["head", "-n", "many", "x"],
+        ["schema", "one", "two"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2(command: Callable[..., Any], arguments: list[str], as_json: bool) -> None:
+    outcome = command(*arguments, *["--json"] * as_json)
+    assert outcome.code == 2
+    assert outcome.err.startswith("lance-arrow: ")
+    assert outcome.err.count("\n") == 1
+    if as_json:
+        assert list(outcome.document) == ["error"]
+        assert list(outcome.document["error"]) == ERROR_FIELDS
+        assert outcome.document["error"]["type"] == "UsageError"
+    else:
+        assert outcome.out == ""
+
+
+@pytest.mark.parametrize("command_name", ["inspect", "schema", "head"])
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize(
+    ("fault", "error_type"),
+    [
+        ("missing", "FileNotFoundError"),
+        ("directory", "IsADirectoryError"),
+        ("empty", "CorruptFileError"),
+        ("text", "CorruptFileError"),
+        ("truncated", "CorruptFileError"),
+        ("future", "UnsupportedError"),
+        ("first generation", "UnsupportedError"),
+    ],
+)
+def test_failures_exit_1(
+    command: Callable[..., Any],
+    small: Path,
+    tmp_path: Path,
+    command_name: str,
+    as_json: bool,
+    fault: str,
+    error_type: str,
+) -> None:
+    path = tmp_path / "file.lance"
+    data = small.read_bytes()
+    if fault == "directory":
+        path.mkdir()
+    elif fault == "future":
+        with_version(small, path, 9, 9)
+    elif fault == "first generation":
+        with_version(small, path, 0, 2)
+    elif fault != "missing":
+        path.write_bytes({"empty": b"", "text": b"id,name\n" * 50, "truncated": data[: len(data) // 2]}[fault])
+    outcome = command(command_name, path, *["--json"] * as_json)
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err
+    assert outcome.err.startswith("lance-arrow: ")
+    assert outcome.err.count("\n") == 1
+    assert str(path) in outcome.err
+    if as_json:
+        error = outcome.document["error"]
+        assert list(error) == ERROR_FIELDS
+        assert (error["type"], error["path"]) == (error_type, str(path))
+    else:
+        assert outcome.out == ""
+
+
+def test_unknown_column_exits_1(command: Callable[..., Any], small: Path) -> None:
+    for name in ("inspect", "head"):
+        outcome = command(name, small, "--columns", "id,nobody", "--json")
+        assert outcome.code == 1
+        assert outcome.document["error"]["type"] == "InvalidArgumentError"
+        assert "nobody" in outcome.err
+
+
+def test_unknown_protocol_exits_1(command: Callable[..., Any]) -> None:
+    outcome = command("schema", "nowhere://bucket/file.lance", "--json")
+    assert outcome.code == 1
+    assert outcome.document["error"]["type"] == "ValueError"
+
+
+def test_place_of_an_error(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: str) -> None:
+        raise CorruptPageError("bad\x1b[31m", path=file, column="a.b", page=3, byte_range=(64, 128))
+
+    monkeypatch.setattr(app_module, "view_schema", fail)
+    outcome = command("schema", "x.lance", "--json")
+    assert outcome.code == 1
+    assert outcome.document == {
+        "error": {
+            "type": "CorruptPageError",
+            "message": "bad\x1b[31m",
+            "path": "x.lance",
+            "column": "a.b",
+            "page": 3,
+            "byte_range": [64, 128],
+        }
+    }
+    assert outcome.err == "lance-arrow: bad\\x1b[31m [column 'a.b', page 3, bytes 64..128, file 'x.lance']\n"
+
+
+def test_interrupt_exits_130_quietly(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(file: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app_module, "view_schema", interrupt)
+    for flags in ([], ["--json"]):
+        outcome = command("schema", "x.lance", *flags)
+        assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
+
+
+def test_chatter_stays_out_of_the_document(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def chatter() -> Any:
+        print("a plugin says hello")
+        return app_module.PluginsReport(plugins=[], conflict=None)
+
+    monkeypatch.setattr(app_module, "view_plugins", chatter)
+    outcome = command("plugins", "--json")
+    assert outcome.document == {"plugins": [], "conflict": None}
+    assert outcome.err == "a plugin says hello\n"
+
+
+def test_help(command: Callable[..., Any]) -> None:
+    names = ["inspect", "schema", "head", "plugins", "demo"]
+    outcome = command("--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert all(name in outcome.out for name in [*names, "--json"])
+    outcome = command("head", "--json", "--help")
+    assert outcome.code == 0
+    assert "--columns" in outcome.document["help"]
+
+
+def test_urls(command: Callable[..., Any], small: Path) -> None:
+    for url in (small.as_uri(), f"simplecache::{small.as_uri()}"):
+        outcome = command("schema", url, "--json")
+        assert outcome.code == 0, outcome.err
+        assert outcome.document["num_rows"] == 100
