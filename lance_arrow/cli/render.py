@@ -93,11 +93,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         # A lone surrogate (a file name that is no UTF-8) has no place in JSON.
         return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, EncodingReport):
-        children = [{"role": role, **plain(child)} for role, child in value.children]
-        return {**_fields(value), "children": children}
     if dataclasses.is_dataclass(value):
-        return _fields(value)
+        return {field.name: _plain_field(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {plain(str(key)): plain(held) for key, held in value.items()}
     if isinstance(value, (list, tuple)):
@@ -105,8 +102,11 @@ def plain(value: Any) -> Any:
     return plain(str(value))
 
 
-def _fields(report: Any) -> dict[str, Any]:
-    return {field.name: plain(getattr(report, field.name)) for field in dataclasses.fields(report)}
+def _plain_field(name: str, value: Any) -> Any:
+    if name == "children" and isinstance(value, tuple):
+        # Of a tree of encodings: pairs of role and node.
+        return [{"role": role, **plain(child)} for role, child in value]
+    return plain(value)
 
 
 def print_text(report: Any, out: TextIO) -> None:
