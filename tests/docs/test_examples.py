@@ -1,0 +1,118 @@
+"""The documentation runs: Python blocks of each page in order, commands too; quoted files are quoted exactly.
+
+A Python block that cannot run begins with ``# not run: <reason>``; a block that shows a file with ``# file: <path>``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from witness import Witness
+
+from lance_arrow.cli.app import run
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix()
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    if "decisions" not in page.parts
+)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"# not run: \S+")
+FILE = re.compile(r"# file: (\S+)\n")
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+pytestmark = pytest.mark.interop
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: str, *languages: str) -> list[Block]:
+    text = (ROOT / page).read_text()
+    found = [Block(match[1], match[2], text[: match.start()].count("\n") + 2) for match in BLOCK.finditer(text)]
+    return [block for block in found if block.language in languages]
+
+
+def flights(month: int) -> pa.Table:
+    rows = range(3000)
+    return pa.table(
+        {
+            "time": pa.array(
+                [1_357_000_000 + 2_600_000 * (month - 1) + 600 * row for row in rows], pa.timestamp("s", "UTC")
+            ),
+            "carrier": [("UA", "AA", "B6", "DL")[row * row % 7 % 4] for row in rows],
+            "dest": [("LAX", "ATL", "ORD")[row % 3] for row in rows],
+            "dep_delay": pa.array([None if row % 50 == 0 else row * 37 % 200 - 20 for row in rows], pa.int16()),
+            "distance": pa.array([100 + row * 91 % 2500 for row in rows], pa.int32()),
+            "plane": [{"seats": 50 + row % 200, "engines": 2} for row in rows],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def prepared(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "flights").mkdir()
+    witness.write(flights(1), folder / "flights.lance", "2.1")
+    for month in (1, 2):
+        witness.write(flights(month), folder / "flights" / f"2013-{month:02}.lance", "2.2")
+    return folder
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+def test_python_runs(page: str, folder: Path) -> None:
+    names: dict[str, Any] = {"__name__": "example"}
+    for block in blocks(page, "python"):
+        if NOT_RUN.match(block.text):
+            continue
+        # Blank lines in front: a failure shows the line of the page.
+        code = compile("\n" * (block.line - 1) + block.text, str(ROOT / page), "exec", dont_inherit=True)
+        exec(code, names)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")])
+def test_commands_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for block in blocks(page, "sh") for line in block.text.splitlines()]
+    for line in lines:
+        if line.startswith("lance-arrow "):
+            assert run(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+            assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_quoted_files_are_exact(page: str) -> None:
+    for block in blocks(page, "python", "toml"):
+        quoted = FILE.match(block.text)
+        if quoted is not None:
+            assert block.text[quoted.end() :] == (ROOT / quoted[1]).read_text()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in LINK.findall((ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_first_screen_names_the_two_commands() -> None:
+    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:24])
+    assert '\npython -m pip install ".[all]" && lance-arrow demo\n' in first_screen
+    assert "\npython -m pip install nox && nox -s tests\n" in first_screen
