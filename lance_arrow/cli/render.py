@@ -8,6 +8,7 @@ characters escaped.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 import json
 import math
@@ -93,6 +94,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         # A lone surrogate (a file name that is no UTF-8) has no place in JSON.
         return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
     if dataclasses.is_dataclass(value):
         return {field.name: _plain_field(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -313,8 +316,13 @@ def _print_rows(console: Console, columns: Sequence[str], rows: Sequence[Mapping
 def _cell(value: Any) -> str:
     if value is None:
         return "null"
-    text = json.dumps(plain(value), ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
+    text = json.dumps(plain(value), ensure_ascii=False) if isinstance(value, (dict, list)) else _cell_text(value)
     return text if len(text) <= _MAX_CELL_CHARACTERS else text[: _MAX_CELL_CHARACTERS - 1] + "…"
+
+
+def _cell_text(value: Any) -> str:
+    # NaN is a value to eyes, only JSON lacks it.
+    return str(value if isinstance(value, float) else plain(value))
 
 
 def _print_table(

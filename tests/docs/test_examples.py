@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pyarrow as pa
 import pytest
@@ -79,14 +80,15 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
-def test_python_runs(page: str, folder: Path) -> None:
-    names: dict[str, Any] = {"__name__": "example"}
+def test_python_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = ModuleType("example")
+    monkeypatch.setitem(sys.modules, "example", example)
     for block in blocks(page, "python"):
         if NOT_RUN.match(block.text):
             continue
         # Blank lines in front: a failure shows the line of the page.
         code = compile("\n" * (block.line - 1) + block.text, str(ROOT / page), "exec", dont_inherit=True)
-        exec(code, names)
+        exec(code, vars(example))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")])
