@@ -23,7 +23,6 @@ class LanceFormat(bridge.BridgeFormat):
     ------
     InvalidArgumentError
         More than one of `version`, `tag` and `as_of` is given.
-
     """
 
     def __init__(

@@ -135,7 +135,9 @@ def test_places_and_sizes(path: Path, witness: Witness) -> None:
     described = witness.describe(path)["columns"]
     assert report.size_bytes == path.stat().st_size
     assert report.footer.num_columns == len(report.columns) == len(described)
-    assert report.footer.buffer_table_position + 16 * report.footer.num_global_buffers + FOOTER_BYTES == report.size_bytes
+    assert (
+        report.footer.buffer_table_position + 16 * report.footer.num_global_buffers + FOOTER_BYTES == report.size_bytes
+    )
     for column, pages in zip(report.columns, described, strict=True):
         places = [[[buffer.offset, buffer.size_bytes] for buffer in page.buffers] for page in column.pages]
         assert places == [page["buffers"] for page in pages]
@@ -198,7 +200,9 @@ def test_versions_that_cannot_be_read_can_be_inspected(
     columns = outcome.document["columns"]
     assert [column["path"] for column in columns if column["path"]] == ["id", "word", "s.day", "s.ok"]
     assert sum(column["path"] is None for column in columns) == (version == "2.0")
-    assert all(page["encoding"]["children"] for column in columns for page in column["pages"] if column["path"] == "word")
+    assert all(
+        page["encoding"]["children"] for column in columns for page in column["pages"] if column["path"] == "word"
+    )
     assert command("inspect", path).code == 0
     outcome = command("head", path, "--json")
     assert outcome.code == 1
