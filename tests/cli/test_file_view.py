@@ -1,4 +1,4 @@
-"""Files that the reference wrote, seen from the command line: text and JSON as in ``golden/``, and facts that must hold.
+"""Files that the reference wrote, seen from the command line: text and JSON as in ``golden/``, and what must hold.
 
 Sizes and places are not the same each time the reference writes; in the golden files they are replaced by ``#`` and 0.
 """
