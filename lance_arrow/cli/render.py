@@ -12,10 +12,11 @@ import datetime
 import functools
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -121,7 +122,9 @@ def print_text(report: Any, out: TextIO) -> None:
         There is no text for a report of this kind.
     """
     if out.isatty():
-        _write(report, Console(file=out, highlight=False, markup=False, emoji=False))
+        # rich keeps bold without colours; whoever sets NO_COLOR gets no escape codes at all.
+        colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+        _write(report, Console(file=out, color_system=colors, highlight=False, markup=False, emoji=False))
         return
     held = StringIO()
     _write(
