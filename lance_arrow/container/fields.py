@@ -157,7 +157,8 @@ class _Nodes:
 
 
 def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) -> SchemaField:
-    metadata = dict(message.metadata)
+    # A protobuf map has no order of its own; one is given, so that the same file gives the same bytes in every process.
+    metadata = dict(sorted(message.metadata.items()))
     extension_name = message.extension_name
     if extension_name:
         metadata.setdefault(EXTENSION_NAME, extension_name.encode())

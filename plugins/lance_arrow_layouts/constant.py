@@ -190,8 +190,10 @@ class BoundConstant:
         return ConstantPage(levels, self.shape, num_values, index.scalar)
 
     def _is_all_null(self, index: ConstantIndex) -> bool:
+        """Whether nulls are told by the absence of everything; a column of empty structs looks alike but is valid."""
         has_levels = index.rep is not None or index.def_ is not None
-        return not has_levels and index.scalar is None and self.layers[0] is LayerKind.NULLABLE_ITEM
+        nullable = self.shape is not None and self.layers[0] is LayerKind.NULLABLE_ITEM
+        return not has_levels and index.scalar is None and nullable
 
     def _check_no_valid(self, def_: NDArray[np.uint16] | None) -> None:
         if def_ is None or not def_.all():
