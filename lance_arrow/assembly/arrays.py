@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import LeafBuffers
-from lance_arrow.assembly.column_tree import ColumnNode, storage_type
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, located
 from lance_arrow.spi import NO_BYTES, NodeKind
@@ -52,7 +52,7 @@ def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array
 
 def _build(node: ColumnNode, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
     storage = node.storage
-    if node.column is not None:
+    if isinstance(node, LeafNode):
         decoded = leaves[node.column]
         with located(column=node.path):
             array = _leaf_array(storage, decoded.values, decoded.structure[0])

@@ -122,7 +122,7 @@ def _decode_variable(
 ) -> LeafBuffers:
     num_bytes = sum(page.num_bytes for page in pages)
     offset_type = np.dtype(np.int32 if shape.offset_bits == 32 else np.int64)
-    if num_bytes > np.iinfo(offset_type).max:
+    if num_bytes > (1 << (shape.offset_bits - 1)) - 1:
         raise InternalError(f"{num_bytes} bytes of values exceed {shape.offset_bits}-bit offsets in one batch")
     offsets, offset_view = allocator.allocate((num_values + 1) * offset_type.itemsize)
     values, value_view = allocator.allocate(num_bytes)

@@ -32,24 +32,12 @@ class ColumnNode:
     path
         Dotted path from the root.
     children
-        Struct fields, or the one item of a list, map (its entries) or fixed-size list of structs.
-    column
-        Physical column of a leaf; None for inner nodes.
-    leaf
-        What the binder is told of a leaf.
-    offset_bits
-        For a leaf, inner-most node first: width of a list's offsets, 0 for what is no list.
-    refusal
-        Why this column cannot be read, or None; raised only when the column is wanted.
+        Struct fields, or the one item of a list, map (its entries) or fixed-size list of structs; none for leaves.
     """
 
     field: pa.Field
     path: str
     children: tuple[ColumnNode, ...] = ()
-    column: int | None = None
-    leaf: LeafType | None = None
-    offset_bits: tuple[int, ...] = ()
-    refusal: str | None = None
 
     @property
     def storage(self) -> pa.DataType:
@@ -60,12 +48,35 @@ class ColumnNode:
     def kind(self) -> NodeKind:
         return _kind(self.storage)
 
-    def leaves(self) -> Iterator[ColumnNode]:
+    def leaves(self) -> Iterator[LeafNode]:
         """Yield the leaves below (or this one), in physical order."""
-        if self.column is not None:
-            yield self
         for child in self.children:
             yield from child.leaves()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LeafNode(ColumnNode):
+    """A leaf: a node with a physical column.
+
+    Parameters
+    ----------
+    column
+        Its number.
+    leaf
+        What the binder is told of it.
+    offset_bits
+        Inner-most node first: width of a list's offsets, 0 for what is no list.
+    refusal
+        Why this column cannot be read, or None; raised only when the column is wanted.
+    """
+
+    column: int
+    leaf: LeafType
+    offset_bits: tuple[int, ...]
+    refusal: str | None = None
+
+    def leaves(self) -> Iterator[LeafNode]:
+        yield self
 
 
 def storage_type(type_: pa.DataType) -> pa.DataType:
@@ -104,7 +115,7 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
     return ColumnNode(field, path, children)
 
 
-def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> ColumnNode:
+def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
     nodes = (NodeKind.ITEM, *map(_kind, above))
     refusal = "fixed-size lists of structs" if NodeKind.FIXED_SIZE_LIST in nodes else None
     shape = items = None
@@ -117,7 +128,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         if shape is None:
             refusal = f"columns of type {storage}"
     leaf = LeafType(shape, nodes, items)
-    return ColumnNode(field, column.path, (), column.column, leaf, (0, *map(_offset_bits, above)), refusal)
+    offset_bits = (0, *map(_offset_bits, above))
+    return LeafNode(field, column.path, column=column.column, leaf=leaf, offset_bits=offset_bits, refusal=refusal)
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
@@ -208,7 +220,7 @@ def _exists(node: ColumnNode, rest: Path) -> bool:
 
 
 def _pruned(node: ColumnNode, rests: list[Path]) -> ColumnNode:
-    if any(not rest for rest in rests):
+    if isinstance(node, LeafNode) or any(not rest for rest in rests):
         return node
     names = {rest[0] for rest in rests}
     children = tuple(
@@ -220,7 +232,7 @@ def _pruned(node: ColumnNode, rests: list[Path]) -> ColumnNode:
     return replace(node, field=node.field.with_type(type_), children=children)
 
 
-def refuse_unreadable(leaf: ColumnNode) -> None:
+def refuse_unreadable(leaf: LeafNode) -> None:
     """Raise `UnsupportedError` for a leaf that cannot be read yet, naming it."""
     if leaf.refusal is not None:
         raise UnsupportedError(f"{leaf.refusal} cannot be read yet", column=leaf.path)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
-from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
@@ -40,7 +40,7 @@ class _ItemsAsPage:
 
 
 def decode_dictionary(
-    pages: Sequence[LoadedPage], leaf: ColumnNode, own: NodeStructure, allocator: Allocator
+    pages: Sequence[LoadedPage], leaf: LeafNode, own: NodeStructure, allocator: Allocator
 ) -> pa.Array:
     """Decode pages that keep their dictionary, and unify the dictionaries when pages differ.
 
@@ -76,7 +76,7 @@ def decode_dictionary(
     return pa.chunked_array(chunks, type_).unify_dictionaries().combine_chunks()
 
 
-def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape, allocator: Allocator) -> pa.Array:
+def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:
     if page.dictionary is None:
         # Every row of the page is null: no item was ever written.
         return pa.array([], type_)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.column_destination import Allocator, decode_values
-from lance_arrow.assembly.column_tree import ColumnNode, column_tree, refuse_unreadable
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
@@ -105,13 +105,13 @@ class RowReader:
             of_leaf = [pages[start:stop] for start, stop in spans]
             if _overflows(leaves, of_leaf) and rows.num_rows > 1:
                 return self._read_halves(nodes, rows, pool), counts
-            decoded = {}
+            decoded: dict[int, DecodedLeaf] = {}
             for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
                 with located(column=leaf.path):
                     decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
             return [_batch(nodes, decoded, rows.num_rows)], counts
 
-    def _tasks(self, leaves: Sequence[ColumnNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
+    def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
@@ -124,7 +124,7 @@ class RowReader:
             spans.append((start, len(tasks)))
         return tasks, spans
 
-    def _metas(self, leaves: Sequence[ColumnNode]) -> list[ColumnMeta]:
+    def _metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
         missing = [leaf for leaf in leaves if leaf.column not in self._columns]
         if missing:
@@ -140,7 +140,7 @@ class RowReader:
         if bound.holds_descriptors:
             raise UnsupportedError("columns whose pages hold blob descriptors cannot be read yet")
 
-    def _decode(self, leaf: ColumnNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
+    def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
         structure = unravel([page.levels for page in pages], leaf.offset_bits, allocator)
         if leaf.leaf.items is not None:
@@ -154,7 +154,7 @@ class RowReader:
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
 
 
-def _overflows(leaves: Sequence[ColumnNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
+def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
     return any(
         (leaf.leaf.shape == VariableWidth(32) and sum(page.num_bytes for page in leaf_pages) > _INT32_MAX)
         or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import ColumnNode, column_tree, storage_type
+from lance_arrow.assembly.column_tree import LeafNode, column_tree, storage_type
 from lance_arrow.cli.row_values import plain_rows
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -247,7 +247,7 @@ class _Viewer:
             pages=pages,
         )
 
-    def _page(self, page: PageMeta, node: ColumnNode | None) -> PageReport:
+    def _page(self, page: PageMeta, node: LeafNode | None) -> PageReport:
         roles: list[str | None] = [None] * len(page.buffer_sizes)
         problem = None if node is None else node.refusal and f"{node.refusal} cannot be read yet"
         if node is not None and problem is None:

@@ -126,7 +126,8 @@ def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | 
         A type is not known here.
     """
     schema = pa.schema(
-        [_arrow_field(node, node.name) for node in fields], metadata=dict(sorted(metadata.items())) if metadata else None
+        [_arrow_field(node, node.name) for node in fields],
+        metadata=dict(sorted(metadata.items())) if metadata else None,
     )
     if not any(EXTENSION_NAME in node.metadata for top in fields for node in top.walk()):
         return schema
