@@ -22,6 +22,8 @@ class ZoneIndex:
 
     def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
         inner = scope.column_encoding(message.inner, num_column_buffers)
+        if inner.zone_map is not None:
+            raise CorruptFileError("a zone index lies within a zone index")
         if message.rows_per_zone == 0:
             raise CorruptFileError("a zone index has zones of no rows")
         place = message.zone_map_buffer

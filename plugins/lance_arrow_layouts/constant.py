@@ -36,6 +36,7 @@ from lance_arrow.spi import (
     FixedWidth,
     LayerKind,
     Levels,
+    Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -70,8 +71,8 @@ class Constant:
         if scalar is not None:
             if not isinstance(shape, FixedWidth) or len(scalar) > _MAX_INLINE_BYTES:
                 raise CorruptFileError(f"an inline scalar of {len(scalar)} bytes for values of {shape}")
-            if len(scalar) != max(1, shape.bytes_per_value):
-                raise CorruptFileError(f"an inline scalar has {len(scalar)} bytes, its type {shape.bits} bits")
+            if not _fits(scalar, shape):
+                raise CorruptFileError(f"an inline scalar {scalar.hex()} for values of {shape.bits} bits")
         return BoundConstant(
             layers=layers,
             shape=shape,
@@ -80,6 +81,7 @@ class Constant:
             def_=_level_codec(message, "def_compression", scope),
             num_rep=message.num_rep_values,
             num_def=message.num_def_values,
+            limits=scope.limits,
         )
 
 
@@ -122,6 +124,7 @@ class BoundConstant:
     def_: BoundChunkCodec | None
     num_rep: int
     num_def: int
+    limits: Limits
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = _ROLES.get(len(page.buffer_sizes))
@@ -136,8 +139,8 @@ class BoundConstant:
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ConstantIndex:
         buffers = dict(zip(self.roles(page), (slices.one() for slices in fetched), strict=True))
-        rep = _levels(buffers.get(BufferRole.REPETITION), self.rep, self.num_rep)
-        def_ = _levels(buffers.get(BufferRole.DEFINITION), self.def_, self.num_def)
+        rep = _levels(buffers.get(BufferRole.REPETITION), self.rep, self.num_rep, self.limits)
+        def_ = _levels(buffers.get(BufferRole.DEFINITION), self.def_, self.num_def, self.limits)
         max_rep = sum(layer.is_list for layer in self.layers)
         if (rep is not None) != (max_rep > 0):
             raise CorruptPageError("a constant page has repetition levels exactly when it has lists, this one differs")
@@ -190,10 +193,9 @@ class BoundConstant:
         return ConstantPage(levels, self.shape, num_values, index.scalar)
 
     def _is_all_null(self, index: ConstantIndex) -> bool:
-        """Whether nulls are told by the absence of everything; a column of empty structs looks alike but is valid."""
-        has_levels = index.rep is not None or index.def_ is not None
-        nullable = self.shape is not None and self.layers[0] is LayerKind.NULLABLE_ITEM
-        return not has_levels and index.scalar is None and nullable
+        # A struct without fields is written as if it were all null, and is read as all valid.
+        has_levels = index.rep is not None or index.def_ is not None or self.shape is None
+        return not has_levels and index.scalar is None and self.layers[0] is LayerKind.NULLABLE_ITEM
 
     def _check_no_valid(self, def_: NDArray[np.uint16] | None) -> None:
         if def_ is None or not def_.all():
@@ -240,17 +242,23 @@ def _clear(out: BlockSlice, num_values: int) -> None:
         kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
 
 
-def _levels(buffer: Bytes | None, codec: BoundChunkCodec | None, num_levels: int) -> NDArray[np.uint16] | None:
+def _levels(
+    buffer: Bytes | None, codec: BoundChunkCodec | None, num_levels: int, limits: Limits
+) -> NDArray[np.uint16] | None:
     """Decode one level stream: raw 16-bit words without a codec; None where the stream is absent."""
     if buffer is None or (buffer.size == 0 and codec is None):
         return None
     if codec is None:
-        if buffer.size % 2:
-            raise CorruptPageError(f"raw levels have {buffer.size} bytes, no whole words")
+        if buffer.size % 2 or num_levels not in (0, buffer.size // 2):
+            raise CorruptPageError(f"raw levels have {buffer.size} bytes, {num_levels} levels are declared")
         return np.frombuffer(buffer.tobytes(), "<u2")
+    if buffer.size == 0:
+        if num_levels:
+            raise CorruptPageError(f"{num_levels} levels are declared, none are stored")
+        return None
+    # Packed to 0 bits, any number of levels takes no bytes.
+    limits.check("max_batch_bytes", num_levels * 2)
     places = np.zeros((1, 1), np.int64), np.array([[buffer.size]], np.int64)
-    if buffer.size == 0 and num_levels:
-        raise CorruptPageError(f"{num_levels} levels are declared, none are stored")
     block = new_block(_LEVEL, num_levels)
     codec.decode(ChunkBatch(buffer, *places, np.array([0, num_levels], np.int64)), block)
     return block.values.view(np.uint16)
@@ -267,7 +275,7 @@ def _scalar(buffer: Bytes, shape: BlockShape | None) -> bytes:
     if header + sum(sizes) != len(data):
         raise CorruptPageError(f"a scalar's buffers of {sizes} bytes do not fill {len(data) - header}")
     if isinstance(shape, FixedWidth):
-        if count != 1 or sizes[0] != max(1, shape.bytes_per_value):
+        if count != 1 or not _fits(data[header:], shape):
             raise CorruptPageError(f"a scalar of {sizes} bytes for values of {shape.bits} bits")
         return data[header:]
     if not isinstance(shape, VariableWidth) or count != 2 or sizes[0] != shape.offset_bits // 4:
@@ -276,6 +284,11 @@ def _scalar(buffer: Bytes, shape: BlockShape | None) -> bytes:
     if first != 0 or last != sizes[1]:
         raise CorruptPageError(f"a scalar's offsets {first} and {last} do not span its {sizes[1]} bytes")
     return data[header + sizes[0] :]
+
+
+def _fits(scalar: bytes, shape: FixedWidth) -> bool:
+    """Whether the bytes are one value of `shape`; a boolean is one byte, 0 or 1."""
+    return scalar in (b"\0", b"\1") if shape.bits == 1 else len(scalar) == shape.bytes_per_value
 
 
 def _kept(

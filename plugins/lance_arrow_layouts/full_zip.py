@@ -10,7 +10,7 @@ decodes in one call. Source: lance.encodings21.FullZipLayout; spec 6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,20 @@ from lance_arrow.spi import (
     BufferSlices,
     EncodingKey,
     FetchedSlices,
+    FixedWidth,
     LayerKind,
     Levels,
     PageFacts,
     PageReadPlan,
     RowRanges,
+    Scratch,
     ValueBatch,
     hookimpl,
     max_visible_def,
 )
 
 _LEVEL_BITS = 16
+_BIT, _BYTE = FixedWidth(1), FixedWidth(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class FullZip:
             raise CorruptFileError(f"zipped values of {value_bits} bits, their codec says {values.value_bits}")
         if value_bits is None and message.bits_per_offset not in (32, 64):
             raise CorruptFileError(f"lengths of {message.bits_per_offset} bits, expected 32 or 64")
+        if scope.leaf.shape == _BIT and values.shape == _BYTE:
+            values = Booleans(values, scope.scratch)
         return BoundFullZip(
             layers=layers,
             max_rep=max_rep,
@@ -76,6 +81,29 @@ class FullZip:
             num_entries=message.num_items,
             num_values=message.num_visible_items,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Booleans:
+    """Booleans, which zipped pages store as one byte each: 0 is false, anything else true (as the reference reads)."""
+
+    stored: BoundPerValueCodec
+    scratch: Scratch
+    shape: ClassVar[FixedWidth] = _BIT
+
+    @property
+    def value_bits(self) -> int | None:
+        return self.stored.value_bits
+
+    def measure(self, values: ValueBatch) -> int:
+        return 0
+
+    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
+        with self.scratch.block(_BYTE, values.num_values) as block:
+            self.stored.decode(values, block)
+            bits = np.packbits(block.values != 0, bitorder="little")
+        everything = np.zeros(1, np.int64), np.array([values.num_values], np.int64)
+        kernels.take_bit_runs(bits, 0, *everything, out.values, out.bit_offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def run_version(folder: Path, version: str, runs: int) -> None:
         },
         {
             "reference file": lambda: LanceFileReader(path).read_all().to_table(),
-            "reference dataset": lambda: reference.to_table(),
+            "reference dataset": reference.to_table,
         },
         runs,
     )

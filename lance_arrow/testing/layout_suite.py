@@ -1,0 +1,284 @@
+"""`LayoutSuite`: the base class a layout's author inherits to prove the contract.
+
+The author writes pages by hand, from the format's text, next to the rows they hold. The suite then reads every
+selection of rows the way a scan does (index slices, plan, data slices) from scattered unaligned bytes into guarded
+memory, and damages the bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from google.protobuf.message import Message
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptFileError, LanceError
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi import (
+    BlockSlice,
+    BoundLayout,
+    BufferSlices,
+    EncodingKey,
+    FetchedSlices,
+    FixedSizeList,
+    LeafType,
+    Levels,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    RowRanges,
+    VariableWidth,
+)
+from lance_arrow.testing.samples import Destination
+
+_SELECTIONS = 25
+_FLIPS_PER_BUFFER = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One level entry of a row.
+
+    Parameters
+    ----------
+    rep, def_
+        Its levels; 0 where the page stores none.
+    value
+        Bytes of its value (a boolean is one byte, a fixed-size list all its items); None where there is no slot, or
+        a slot that may hold anything.
+    """
+
+    rep: int = 0
+    def_: int = 0
+    value: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCase:
+    """A page written by hand.
+
+    Parameters
+    ----------
+    name
+        Test id.
+    description
+        The message in the page's ``Any``.
+    leaf
+        What the schema says of the column.
+    buffers
+        Page buffers.
+    rows
+        Entries of each row.
+    """
+
+    name: str
+    description: Message
+    leaf: LeafType
+    buffers: tuple[bytes, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+
+    @property
+    def facts(self) -> PageFacts:
+        return PageFacts(len(self.rows), tuple(len(buffer) for buffer in self.buffers))
+
+    def with_buffer(self, number: int, content: bytes) -> LayoutCase:
+        """Return a copy in which one buffer is another."""
+        return replace(self, buffers=(*self.buffers[:number], content, *self.buffers[number + 1 :]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageRead:
+    """What came out: levels, and the block that was filled (None for columns without values)."""
+
+    levels: Levels
+    page: LoadedPage
+    block: BlockSlice | None
+
+    def values(self) -> list[bytes]:
+        """Bytes of every value."""
+        block = self.block
+        if block is None:
+            return [b""] * self.page.num_values
+        if isinstance(block.shape, VariableWidth):
+            offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}").tolist()
+            base = offsets[0]
+            return [block.values[start - base : stop - base].tobytes() for start, stop in pairwise(offsets)]
+        leaf, scale = block.shape, 1
+        if isinstance(block.shape, FixedSizeList):
+            leaf, scale = block.shape.leaf, block.shape.items_per_value
+        if leaf.bits == 1:
+            bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :]
+            return [bits[n * scale : (n + 1) * scale].tobytes() for n in range(block.num_values)]
+        width = leaf.bytes_per_value * scale
+        return [block.values[n * width : (n + 1) * width].tobytes() for n in range(block.num_values)]
+
+
+class LayoutSuite:
+    """Inherit, set the attributes; pytest collects the tests below once per subclass and page."""
+
+    key: ClassVar[EncodingKey]
+    """What the layout reads."""
+    cases: ClassVar[Sequence[LayoutCase]]
+    """Pages to read: every form of the layout, more than one chunk or row index width where there are such."""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "suite_case" in metafunc.fixturenames:
+            metafunc.parametrize("suite_case", self.cases, ids=[case.name for case in self.cases])
+
+    def test_plugin_is_installed(self) -> None:
+        assert _runtime().table.layout(self.key).key == self.key
+
+    def test_whole_page(self, suite_case: LayoutCase) -> None:
+        everything = RowRanges.one(0, len(suite_case.rows))
+        assert_holds(read_page(suite_case, everything), suite_case, everything)
+
+    def test_every_single_row(self, suite_case: LayoutCase) -> None:
+        for row in _some(range(len(suite_case.rows)), 60):
+            rows = RowRanges.one(row, row + 1)
+            assert_holds(read_page(suite_case, rows), suite_case, rows)
+
+    def test_runs_of_rows_with_a_kept_index(self, suite_case: LayoutCase) -> None:
+        layout = bind_case(suite_case)
+        index = load_index(layout, suite_case)
+        assert index is None or index.nbytes >= 0
+        chance = random.Random(suite_case.name)
+        for _ in range(_SELECTIONS):
+            edges = sorted(chance.sample(range(len(suite_case.rows) + 1), min(len(suite_case.rows) + 1, 6)))
+            edges = edges[: len(edges) // 2 * 2]
+            rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
+            if len(rows):
+                assert_holds(open_rows(layout, suite_case, index, rows), suite_case, rows)
+
+    def test_wrong_number_of_buffers_is_refused(self, suite_case: LayoutCase) -> None:
+        for buffers in (suite_case.buffers[:-1], (*suite_case.buffers, b"\0" * 8, b"\0" * 8, b"\0" * 8)):
+            if len(buffers) != len(suite_case.buffers):
+                with pytest.raises(CorruptFileError):
+                    read_page(replace(suite_case, buffers=buffers), RowRanges.one(0, len(suite_case.rows)))
+
+    def test_short_buffers_are_refused_or_change_nothing(self, suite_case: LayoutCase) -> None:
+        everything = RowRanges.one(0, len(suite_case.rows))
+        for number, content in enumerate(suite_case.buffers):
+            # An empty buffer may be a form of its own (a stream that is absent).
+            _read_or_refuse(bind_case(suite_case), suite_case.with_buffer(number, b""))
+            for size in {len(content) // 2, len(content) - 8, len(content) - 1}:
+                if not 0 < size < len(content):
+                    continue
+                damaged = suite_case.with_buffer(number, content[:size])
+                try:
+                    got = read_page(damaged, everything)
+                except LanceError:
+                    continue
+                assert_holds(got, suite_case, everything)
+
+    def test_damaged_bytes_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
+        layout = bind_case(suite_case)
+        for number, content in enumerate(suite_case.buffers):
+            for position in _some(range(len(content)), _FLIPS_PER_BUFFER):
+                for mask in (0x01, 0x10, 0x80, 0xFF):
+                    damaged = bytearray(content)
+                    damaged[position] ^= mask
+                    _read_or_refuse(layout, suite_case.with_buffer(number, bytes(damaged)))
+
+    def test_other_numbers_of_rows_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
+        layout = bind_case(suite_case)
+        for rows in (suite_case.rows[:-1], (*suite_case.rows, suite_case.rows[-1])):
+            _read_or_refuse(layout, replace(suite_case, rows=rows))
+
+
+@cache
+def _runtime() -> Runtime:
+    return Runtime(Settings())
+
+
+def bind_case(case: LayoutCase) -> BoundLayout:
+    """Bind the page's description through the installed plugins, as a reader does."""
+    name = case.description.DESCRIPTOR.full_name
+    return _runtime().binder.page(name, case.description.SerializeToString(), case.leaf)
+
+
+def load_index(layout: BoundLayout, case: LayoutCase) -> PageIndex | None:
+    """Run round one: fetch the index slices and open them."""
+    assert len(layout.roles(case.facts)) == len(case.buffers)
+    slices = layout.index_slices(case.facts)
+    return layout.load_index(case.facts, tuple(_fetch(case, one) for one in slices))
+
+
+def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges) -> PageRead:
+    """Run round two, and decode into guarded memory."""
+    plan = layout.plan(case.facts, index, rows)
+    page = layout.load(case.facts, index, plan, tuple(_fetch(case, one) for one in plan.slices))
+    if page.shape is None:
+        return PageRead(page.levels, page, None)
+    destination = Destination(page.shape, page.num_values, page.num_bytes)
+    try:
+        page.decode(destination.block)
+    finally:
+        destination.assert_untouched_outside()
+    return PageRead(page.levels, page, destination.block)
+
+
+def read_page(case: LayoutCase, rows: RowRanges) -> PageRead:
+    """Bind the description and read rows, with nothing kept."""
+    layout = bind_case(case)
+    return open_rows(layout, case, load_index(layout, case), rows)
+
+
+def assert_holds(got: PageRead, case: LayoutCase, rows: RowRanges) -> None:
+    """Require exactly the entries and values of `rows`."""
+    runs = zip(rows.starts.tolist(), rows.stops.tolist(), strict=True)
+    entries = [entry for start, stop in runs for row in case.rows[start:stop] for entry in row]
+    levels = got.levels
+    assert levels.num_entries == len(entries)
+    assert _level_list(levels.rep, len(entries)) == [entry.rep for entry in entries]
+    assert _level_list(levels.def_, len(entries)) == [entry.def_ for entry in entries]
+    slots = [entry for entry in entries if levels.max_rep == 0 or entry.def_ <= levels.max_visible_def]
+    values = got.values()
+    assert got.page.num_values == len(slots) == len(values)
+    for number, (value, slot) in enumerate(zip(values, slots, strict=True)):
+        assert slot.value is None or value == slot.value, f"value {number}"
+
+
+def _level_list(levels: NDArray[np.uint16] | None, num_entries: int) -> list[int]:
+    return [0] * num_entries if levels is None else levels.tolist()
+
+
+def _fetch(case: LayoutCase, wanted: BufferSlices) -> FetchedSlices:
+    """Cut slices out of a page buffer and scatter them, unaligned, with garbage between them."""
+    buffer = case.buffers[wanted.buffer]
+    starts, stops = wanted.starts.tolist(), wanted.stops.tolist()
+    assert starts == sorted(starts)
+    assert all(stop <= start for stop, start in zip(stops, starts[1:], strict=False)), "slices overlap"
+    data, places = bytearray(), []
+    for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        assert 0 <= start <= stop <= len(buffer), "a slice leaves its buffer"
+        data += b"\xee" * (number % 3 + 1)
+        places.append(len(data))
+        data += buffer[start:stop]
+    sizes = np.array(stops, np.int64) - np.array(starts, np.int64)
+    return FetchedSlices(np.frombuffer(bytes(data), np.uint8), np.array(places, np.int64), sizes)
+
+
+def _read_or_refuse(layout: BoundLayout, case: LayoutCase) -> None:
+    """Read a damaged page; anything but a `LanceError` fails the test."""
+    try:
+        index = load_index(layout, case)
+        open_rows(layout, case, index, RowRanges.one(0, len(case.rows)))
+        open_rows(layout, case, index, RowRanges.one(len(case.rows) // 2, len(case.rows) // 2 + 1))
+    except LanceError:
+        return
+
+
+def _some(items: Any, limit: int) -> list[Any]:
+    """At most `limit` of the items, evenly spread, always with the first and the last."""
+    found = list(items)
+    if len(found) <= limit:
+        return found
+    return [found[round(number * (len(found) - 1) / (limit - 1))] for number in range(limit)]

@@ -1,0 +1,67 @@
+"""Column encodings: plain values, and zone indices around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from lance_arrow.errors import CorruptFileError, LanceError, UnknownEncodingError
+from lance_arrow.proto.encodings_v20_pb2 import Blob, Buffer, ColumnEncoding, ZoneIndex
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spi import BoundColumnEncoding, ZoneMapPlace
+
+
+def plain() -> ColumnEncoding:
+    column = ColumnEncoding()
+    column.values.SetInParent()
+    return column
+
+
+def zoned(
+    inner: ColumnEncoding, rows_per_zone: int = 100, buffer: int = 1, place: int = Buffer.column
+) -> ColumnEncoding:
+    return ColumnEncoding(
+        zone_index=ZoneIndex(
+            rows_per_zone=rows_per_zone,
+            zone_map_buffer=Buffer(buffer_index=buffer, buffer_type=place),
+            inner=inner,
+        )
+    )
+
+
+def bind(column: ColumnEncoding, num_buffers: int = 2) -> BoundColumnEncoding:
+    return default_runtime().binder.column("lance.encodings.ColumnEncoding", column.SerializeToString(), num_buffers)
+
+
+def test_plain_columns_have_no_zone_map() -> None:
+    assert bind(plain(), 0) == BoundColumnEncoding()
+
+
+def test_zone_index_says_where_its_map_is() -> None:
+    assert bind(zoned(plain())) == BoundColumnEncoding(ZoneMapPlace(rows_per_zone=100, column_buffer=1))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ColumnEncoding(),
+        zoned(ColumnEncoding()),
+        zoned(plain(), rows_per_zone=0),
+        zoned(plain(), buffer=2),
+        zoned(zoned(plain())),
+    ],
+    ids=["nothing", "nothing inside", "zones of no rows", "no such buffer", "twice"],
+)
+def test_contradictions_are_refused(column: ColumnEncoding) -> None:
+    with pytest.raises(CorruptFileError):
+        bind(column)
+
+
+@pytest.mark.parametrize("place", [Buffer.page, Buffer.file])
+def test_maps_outside_the_column_are_refused(place: int) -> None:
+    with pytest.raises(LanceError):
+        bind(zoned(plain(), place=place))
+
+
+def test_what_no_plugin_wraps_is_named() -> None:
+    with pytest.raises(UnknownEncodingError, match="blob"):
+        bind(ColumnEncoding(blob=Blob(inner=plain())))
