@@ -1,0 +1,294 @@
+# distutils: language = c++
+# cython: language_level=3, binding=True, embedsignature=False
+"""The native file format, its fragments, and the callbacks through which C++ asks Python.
+
+Import it through `lance_arrow.datasets.bridge_loading` only: pyarrow's libraries must be loaded before.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libcpp cimport bool as c_bool
+from libcpp.string cimport string as c_string
+from libcpp.utility cimport move
+from libcpp.vector cimport vector
+from pyarrow.includes.common cimport *
+from pyarrow.includes.libarrow cimport *
+from pyarrow.includes.libarrow_dataset cimport *
+from pyarrow.includes.libarrow_fs cimport *
+from pyarrow.lib cimport (
+    Buffer, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_batch,
+    pyarrow_wrap_buffer, pyarrow_wrap_schema,
+)
+from pyarrow._compute cimport Expression
+from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, Fragment, _make_file_source
+from pyarrow._fs cimport FileSystem
+
+import pyarrow.compute
+
+from lance_arrow.datasets.handler import ScanRequest
+from lance_arrow.datasets.places import buffer_place, file_place, resolve
+from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+
+cdef extern from "arrow/dataset/scanner.h" nogil:
+    # Wider than pyarrow's own declaration of the same class.
+    cdef cppclass ScanOptions "arrow::dataset::ScanOptions":
+        shared_ptr[CSchema] dataset_schema
+        CExpression filter
+        int64_t batch_size
+        int32_t batch_readahead
+        c_bool use_threads
+        CMemoryPool* pool
+
+cdef extern from "arrow/dataset/file_base.h" nogil:
+    int64_t SourceSize "[](const arrow::dataset::FileSource& source) { return source.Size(); }"(const CFileSource&)
+
+cdef extern from "callbacks.hpp" namespace "lance_arrow":
+    cdef struct Callbacks:
+        int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
+        int (*supports)(object, const CFileSource&) except -1
+        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
+        int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
+        int (*count_rows)(object, const CFileSource&, object, const CExpression&, int64_t*) except -1
+
+cdef extern from "format.hpp" namespace "lance_arrow":
+    cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):
+        PyObject* handler() const
+        PyObject* python_class() const
+
+    cdef cppclass CPayload "lance_arrow::GuardedRef":
+        PyObject* get() const
+
+    cdef cppclass CBridgeFragment "lance_arrow::BridgeFragment"(CFileFragment):
+        const shared_ptr[const CPayload]& payload() const
+        shared_ptr[CSchema] known_physical_schema()
+
+    void Install(const Callbacks&)
+    c_bool CloseExitGate(double timeout_seconds) nogil
+    shared_ptr[CFileFormat] MakeBridgeFormat(object handler, object python_class)
+    const CBridgeFormat* AsBridgeFormat(const CFileFormat*)
+    CBridgeFragment* AsBridgeFragment(CFragment*)
+    shared_ptr[CFragment] MakeBridgeFragment(
+        CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
+    CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
+    vector[c_string] ColumnPaths(const ScanOptions&)
+
+
+# --- what C++ calls -------------------------------------------------------------------------------------------------
+
+cdef object _place(const CFileSource& source, object payload):
+    cdef shared_ptr[CBuffer] buffer
+    if source.filesystem().get() != NULL:
+        size = SourceSize(source)
+        return file_place(
+            source.path().decode(), FileSystem.wrap(source.filesystem()), size if size >= 0 else None, payload)
+    with nogil:
+        buffer = GetResultValue(SourceBuffer(source))
+    return buffer_place(pyarrow_wrap_buffer(buffer), payload)
+
+
+cdef int _inspect(object handler, const CFileSource& source, object payload, shared_ptr[CSchema]* schema) except -1:
+    answer = handler.inspect(_place(source, payload))
+    if not isinstance(answer, Schema):
+        raise InternalError(f"inspecting gave {type(answer).__name__}, not a schema")
+    schema[0] = pyarrow_unwrap_schema(answer)
+    return 0
+
+
+cdef int _supports(object handler, const CFileSource& source) except -1:
+    return 1 if handler.supports(_place(source, None)) else 0
+
+
+cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
+                  int64_t* num_tasks):
+    cdef const ScanOptions* wanted = options.get()
+    request = ScanRequest(
+        columns=tuple([path.decode() for path in ColumnPaths(wanted[0])]),
+        filter=Expression.wrap(wanted.filter),
+        batch_size=wanted.batch_size,
+        batch_readahead=wanted.batch_readahead,
+        use_threads=wanted.use_threads,
+        memory_pool=box_memory_pool(wanted.pool),
+        dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
+    )
+    tasks = handler.plan(_place(source, payload), request)
+    num_tasks[0] = len(tasks)
+    return tasks
+
+
+cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr[CRecordBatch]]* batches) except -1:
+    for batch in tasks.run(index):
+        if not isinstance(batch, RecordBatch):
+            raise InternalError(f"scan task {index} returned {type(batch).__name__}, not a record batch")
+        # Not cut here: Arrow computes wrongly on slices of some nested types.
+        if batch.num_rows > batch_size:
+            raise InternalError(f"scan task {index} returned a batch of {batch.num_rows} rows, above {batch_size}")
+        batches.push_back(pyarrow_unwrap_batch(batch))
+    return 0
+
+
+cdef int _count_rows(object handler, const CFileSource& source, object payload, const CExpression& filter,
+                     int64_t* num_rows) except -1:
+    answer = handler.count_rows(_place(source, payload), Expression.wrap(filter))
+    if answer is None:
+        return 0
+    num_rows[0] = answer
+    return 1
+
+
+cdef Callbacks _callbacks
+_callbacks.inspect = _inspect
+_callbacks.supports = _supports
+_callbacks.plan = _plan
+_callbacks.run = _run
+_callbacks.count_rows = _count_rows
+Install(_callbacks)
+
+
+def close_exit_gate(double timeout_seconds):
+    """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
+    cdef c_bool is_empty
+    with nogil:
+        is_empty = CloseExitGate(timeout_seconds)
+    return is_empty
+
+
+# --- what Python sees -----------------------------------------------------------------------------------------------
+
+cdef class BridgeFormat(FileFormat):
+    """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler."""
+
+    cdef readonly object handler
+
+    def __init__(self, handler):
+        self.init(MakeBridgeFormat(handler, type(self)))
+
+    cdef void init(self, const shared_ptr[CFileFormat]& sp):
+        FileFormat.init(self, sp)
+        self.handler = <object> AsBridgeFormat(sp.get()).handler()
+
+    @classmethod
+    def from_handler(cls, handler):
+        cdef BridgeFormat made = cls.__new__(cls)
+        made.init(MakeBridgeFormat(handler, cls))
+        return made
+
+    def equals(self, BridgeFormat other not None):
+        return type(self) is type(other) and self.handler == other.handler
+
+    def __eq__(self, other):
+        return self.equals(other) if isinstance(other, BridgeFormat) else NotImplemented
+
+    def __hash__(self):
+        return hash((type(self), self.handler))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.handler!r})"
+
+    def __reduce__(self):
+        return type(self).from_handler, (self.handler,)
+
+    @property
+    def type_name(self):
+        return self.format.type_name().decode()
+
+    @property
+    def default_extname(self):
+        return "lance"
+
+    @property
+    def default_fragment_scan_options(self):
+        return None
+
+    def inspect(self, file, filesystem=None):
+        file, filesystem = resolve(file, filesystem)
+        return FileFormat.inspect(self, file, filesystem)
+
+    def make_fragment(self, file, filesystem=None, Expression partition_expression=None, *, file_size=None,
+                      Schema physical_schema=None, payload=None):
+        cdef LanceFileFragment fragment = LanceFileFragment.__new__(LanceFileFragment)
+        if partition_expression is None:
+            partition_expression = pyarrow.compute.scalar(True)
+        file, filesystem = resolve(file, filesystem)
+        fragment.init(MakeBridgeFragment(
+            self.format, _make_file_source(file, filesystem, file_size), partition_expression.unwrap(),
+            pyarrow_unwrap_schema(physical_schema), payload))
+        return fragment
+
+    def rebuild_fragment(self, file, filesystem, partition_expression, file_size, physical_schema, payload):
+        """Make the fragment that was pickled."""
+        return self.make_fragment(file, filesystem, partition_expression, file_size=file_size,
+                                  physical_schema=physical_schema, payload=payload)
+
+    def make_write_options(self):
+        raise UnsupportedError("Lance files cannot be written through pyarrow.dataset yet")
+
+
+cdef object _wrap_format(const shared_ptr[CFileFormat]& sp):
+    cdef const CBridgeFormat* native = AsBridgeFormat(sp.get())
+    if native == NULL:
+        return None
+    cls = <object> native.python_class()
+    cdef BridgeFormat shown = cls.__new__(cls)
+    shown.init(sp)
+    return shown
+
+
+cdef class LanceFileFragment(FileFragment):
+    """One file of a Lance dataset."""
+
+    cdef CBridgeFragment* bridge_fragment
+
+    cdef void init(self, const shared_ptr[CFragment]& sp):
+        FileFragment.init(self, sp)
+        self.bridge_fragment = AsBridgeFragment(sp.get())
+
+    @staticmethod
+    def from_fragment(Fragment fragment not None):
+        cdef LanceFileFragment shown
+        if AsBridgeFragment(fragment.fragment) == NULL:
+            raise InvalidArgumentError(f"not a fragment of Lance format: {fragment!r}")
+        shown = LanceFileFragment.__new__(LanceFileFragment)
+        shown.init(fragment.wrapped)
+        return shown
+
+    @property
+    def format(self):
+        return _wrap_format(self.file_fragment.format())
+
+    @property
+    def payload(self):
+        return <object> self.bridge_fragment.payload().get().get()
+
+    @property
+    def file_size(self):
+        size = SourceSize(self.file_fragment.source())
+        return size if size >= 0 else None
+
+    def __reduce__(self):
+        cdef shared_ptr[CSchema] known = self.bridge_fragment.known_physical_schema()
+        schema = pyarrow_wrap_schema(known) if known.get() != NULL else None
+        file = _place(self.file_fragment.source(), None).buffer if self.filesystem is None else self.path
+        size = None if self.filesystem is None else self.file_size
+        return self.format.rebuild_fragment, (
+            file, self.filesystem, self.partition_expression, size, schema, self.payload)
+
+
+def is_lance_fragment(Fragment fragment not None):
+    return AsBridgeFragment(fragment.fragment) != NULL
+
+
+def format_of(Dataset dataset not None):
+    """Return the format of a dataset of files when it is ours, else None."""
+    cdef CFileSystemDataset* native
+    if dataset.dataset.type_name() != b"filesystem":
+        return None
+    native = <CFileSystemDataset*> dataset.dataset
+    return _wrap_format(native.format())
+
+
+def show_as(cls, Dataset dataset not None):
+    """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
+    cdef Dataset shown = cls.__new__(cls)
+    shown.init(dataset.wrapped)
+    shown._scan_options = dict(dataset._scan_options)
+    return shown

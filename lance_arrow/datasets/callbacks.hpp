@@ -1,0 +1,33 @@
+// The Python side of the bridge, as C++ sees it: functions of the Cython module, filled in when it is imported.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "arrow/compute/expression.h"
+#include "arrow/dataset/file_base.h"
+#include "arrow/dataset/scanner.h"
+#include "arrow/record_batch.h"
+#include "arrow/type.h"
+
+namespace lance_arrow {
+
+// All are called with the GIL; -1 or null means that a Python exception is set. `payload` may be None.
+struct Callbacks {
+  int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+                 std::shared_ptr<arrow::Schema>* schema);
+  int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
+  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks.
+  PyObject* (*plan)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+                    const std::shared_ptr<arrow::dataset::ScanOptions>& options, int64_t* num_tasks);
+  int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
+  // 1 when the count is known, else 0.
+  int (*count_rows)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+                    const arrow::compute::Expression& filter, int64_t* num_rows);
+};
+
+inline Callbacks callbacks;
+
+}  // namespace lance_arrow

@@ -1,0 +1,183 @@
+// The file format that Arrow's dataset machinery sees: every question goes to the Python handler.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrow/compute/expression.h"
+#include "arrow/dataset/file_base.h"
+#include "arrow/dataset/scanner.h"
+#include "arrow/type.h"
+#include "callbacks.hpp"
+#include "fragment.hpp"
+#include "gate.hpp"
+#include "scan.hpp"
+
+namespace lance_arrow {
+
+class BridgeFormat : public arrow::dataset::FileFormat {
+ public:
+  BridgeFormat(GuardedRef handler, GuardedRef python_class)
+      : FileFormat(nullptr),
+        handler_(std::make_shared<const GuardedRef>(std::move(handler))),
+        python_class_(std::move(python_class)) {}
+
+  PyObject* handler() const { return handler_->get(); }
+  // The Python class this format shows itself as.
+  PyObject* python_class() const { return python_class_.get(); }
+
+  std::string type_name() const override { return "lance"; }
+
+  bool Equals(const arrow::dataset::FileFormat& other) const override {
+    if (this == &other) return true;
+    const auto* bridged = dynamic_cast<const BridgeFormat*>(&other);
+    if (bridged == nullptr) return false;
+    auto equal = CallPython([&]() -> arrow::Result<bool> {
+      const int answer = PyObject_RichCompareBool(handler(), bridged->handler(), Py_EQ);
+      if (answer < 0) return arrow::py::ConvertPyError();
+      return answer == 1;
+    });
+    return equal.ok() && *equal;
+  }
+
+  arrow::Result<bool> IsSupported(const arrow::dataset::FileSource& source) const override {
+    return CallPython([&]() -> arrow::Result<bool> {
+      const int answer = callbacks.supports(handler(), source);
+      if (answer < 0) return arrow::py::ConvertPyError();
+      return answer == 1;
+    });
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Schema>> Inspect(const arrow::dataset::FileSource& source) const override {
+    return InspectSource(handler(), source, Py_None);
+  }
+
+  arrow::Result<arrow::dataset::RecordBatchGenerator> ScanBatchesAsync(
+      const std::shared_ptr<arrow::dataset::ScanOptions>& options,
+      const std::shared_ptr<arrow::dataset::FileFragment>& file) const override {
+    return BatchStream(handler_, PayloadOf(*file), options, file);
+  }
+
+  arrow::Future<std::optional<int64_t>> CountRows(const std::shared_ptr<arrow::dataset::FileFragment>& file,
+                                                  arrow::compute::Expression predicate,
+                                                  const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
+    auto call = [handler = handler_, payload = PayloadOf(*file), file, predicate = std::move(predicate)] {
+      return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
+        int64_t num_rows = 0;
+        const int is_known =
+            callbacks.count_rows(handler->get(), file->source(), payload->get(), predicate, &num_rows);
+        if (is_known < 0) return arrow::py::ConvertPyError();
+        return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
+      });
+    };
+    return RunOutsideArrow(file->source(), options, std::move(call));
+  }
+
+  using FileFormat::MakeFragment;
+
+  arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeFragment(
+      arrow::dataset::FileSource source, arrow::compute::Expression partition_expression,
+      std::shared_ptr<arrow::Schema> physical_schema) override {
+    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+  }
+
+  std::shared_ptr<arrow::dataset::FileFragment> MakeFragment(arrow::dataset::FileSource source,
+                                                             arrow::compute::Expression partition_expression,
+                                                             std::shared_ptr<arrow::Schema> physical_schema,
+                                                             GuardedRef payload) {
+    return std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
+                                            std::move(physical_schema), handler_,
+                                            std::make_shared<const GuardedRef>(std::move(payload)));
+  }
+
+  arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeWriter(
+      std::shared_ptr<arrow::io::OutputStream>, std::shared_ptr<arrow::Schema>,
+      std::shared_ptr<arrow::dataset::FileWriteOptions>, arrow::fs::FileLocator) const override {
+    return arrow::Status::NotImplemented("Lance files cannot be written through pyarrow.dataset yet");
+  }
+
+  // Null is Arrow's word for "cannot write".
+  std::shared_ptr<arrow::dataset::FileWriteOptions> DefaultWriteOptions() override { return nullptr; }
+
+ private:
+  static std::shared_ptr<const GuardedRef> PayloadOf(const arrow::dataset::FileFragment& file) {
+    static const auto* nothing = new std::shared_ptr<const GuardedRef>(std::make_shared<const GuardedRef>());
+    const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
+    return bridged == nullptr ? *nothing : bridged->payload();
+  }
+
+  std::shared_ptr<const GuardedRef> handler_;
+  GuardedRef python_class_;
+};
+
+// What Cython cannot say itself.
+
+inline std::shared_ptr<arrow::dataset::FileFormat> MakeBridgeFormat(PyObject* handler, PyObject* python_class) {
+  return std::make_shared<BridgeFormat>(GuardedRef::Share(handler), GuardedRef::Share(python_class));
+}
+
+// Null when the format is not ours.
+inline const BridgeFormat* AsBridgeFormat(const arrow::dataset::FileFormat* format) {
+  return dynamic_cast<const BridgeFormat*>(format);
+}
+
+inline BridgeFragment* AsBridgeFragment(arrow::dataset::Fragment* fragment) {
+  return dynamic_cast<BridgeFragment*>(fragment);
+}
+
+inline std::shared_ptr<arrow::dataset::Fragment> MakeBridgeFragment(arrow::dataset::FileFormat* format,
+                                                                    arrow::dataset::FileSource source,
+                                                                    arrow::compute::Expression partition_expression,
+                                                                    std::shared_ptr<arrow::Schema> physical_schema,
+                                                                    PyObject* payload) {
+  return static_cast<BridgeFormat*>(format)->MakeFragment(std::move(source), std::move(partition_expression),
+                                                          std::move(physical_schema), GuardedRef::Share(payload));
+}
+
+// The whole source in memory, for sources that are neither a path nor a buffer (an open file).
+inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::dataset::FileSource& source) {
+  if (source.buffer() != nullptr) return source.buffer();
+  ARROW_ASSIGN_OR_RAISE(auto file, source.Open());
+  ARROW_ASSIGN_OR_RAISE(int64_t size_bytes, file->GetSize());
+  return file->ReadAt(0, size_bytes);
+}
+
+// Every column the scan needs, once each, in order of first mention: "a", "st.b". Dots, brackets and backslashes
+// within a name are escaped by a backslash, as in arrow::FieldRef::ToDotPath.
+inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
+  std::vector<std::string> paths;
+  for (const arrow::FieldRef& ref : options.MaterializedFields()) {
+    arrow::FieldRef named = ref;
+    auto found = ref.FindOneOrNone(*options.dataset_schema);
+    if (found.ok() && !found->empty()) {  // a reference by position becomes one by name
+      std::vector<arrow::FieldRef> names;
+      const arrow::FieldVector* fields = &options.dataset_schema->fields();
+      for (int index : found->indices()) {
+        const auto& field = (*fields)[index];
+        names.emplace_back(field->name());
+        fields = &field->type()->fields();
+      }
+      named = names.size() == 1 ? names[0] : arrow::FieldRef(std::move(names));
+    }
+    std::string path = named.ToDotPath().substr(1);
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+inline bool CloseExitGate(double timeout_seconds) { return ExitGate().Close(timeout_seconds); }
+
+// To be called once, before any thread exists that could hold up a fork.
+inline void Install(const Callbacks& python_side) {
+  callbacks = python_side;
+  ExitGate();
+  Tasks();
+}
+
+}  // namespace lance_arrow

@@ -1,0 +1,120 @@
+// The way into Python for threads that are not Python's: open until the interpreter starts to end.
+//
+// A foreign thread that asks for the GIL while the interpreter finalizes is ended by Python in the middle of C++
+// frames, and the process aborts. So every acquisition here passes a gate; at exit the gate is closed (refusing
+// newcomers), those inside are waited for, and from then on Python references are leaked rather than released.
+#pragma once
+
+#include <Python.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "arrow/python/common.h"
+#include "arrow/status.h"
+#include "per_process.hpp"
+
+namespace lance_arrow {
+
+class Gate {
+ public:
+  bool Enter() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (is_closed_) return false;
+    ++num_inside_;
+    return true;
+  }
+
+  void Leave() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (--num_inside_ == 0) empty_.notify_all();
+  }
+
+  // To be called without the GIL, which those inside need in order to leave. False: somebody stayed.
+  bool Close(double timeout_seconds) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    is_closed_ = true;
+    return empty_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return num_inside_ == 0; });
+  }
+
+  bool is_closed() const { return is_closed_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable empty_;
+  int64_t num_inside_ = 0;
+  std::atomic<bool> is_closed_{false};
+};
+
+inline Gate& ExitGate() { return PerProcess<Gate>::Get(); }
+
+// The right to take the GIL, as long as it lives; false when refused.
+class Passage {
+ public:
+  Passage() : gate_(&ExitGate()), is_inside_(gate_->Enter()) {}
+  ~Passage() {
+    if (is_inside_) gate_->Leave();
+  }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  explicit operator bool() const { return is_inside_; }
+  bool gate_is_closed() const { return gate_->is_closed(); }
+
+ private:
+  Gate* gate_;  // kept, since a fork inside replaces the gate of the process
+  bool is_inside_;
+};
+
+// A Python object owned by C++ code that may be destroyed on any thread, at any time.
+class GuardedRef {
+ public:
+  GuardedRef() = default;
+  // Takes over the caller's reference.
+  explicit GuardedRef(PyObject* owned) : object_(owned) {}
+  // Adds a reference; to be called with the GIL.
+  static GuardedRef Share(PyObject* borrowed) {
+    Py_XINCREF(borrowed);
+    return GuardedRef(borrowed);
+  }
+  GuardedRef(GuardedRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  GuardedRef& operator=(GuardedRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~GuardedRef() {
+    if (object_ == nullptr) return;
+    Passage passage;
+    if (!passage) return;
+    arrow::py::PyAcquireGIL gil;
+    Py_DECREF(object_);
+  }
+
+  // Borrowed; None when empty.
+  PyObject* get() const { return object_ == nullptr ? Py_None : object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+inline arrow::Status InterpreterIsEnding() { return arrow::Status::Cancelled("the Python interpreter is ending"); }
+
+// Run `call` (returning a Status or Result) with the GIL, or fail when the interpreter is ending. A Python exception
+// travels inside the Status and is raised anew, the very object, by pyarrow in the thread that asked.
+template <typename Call>
+auto CallPython(Call&& call) -> decltype(call()) {
+  Passage passage;
+  if (!passage) return InterpreterIsEnding();
+  return arrow::py::SafeCallIntoPython([&]() -> decltype(call()) {
+    auto outcome = call();
+    // An exception kept beyond the gate would be released, and ask for the GIL, at the wrong time.
+    if (!outcome.ok() && passage.gate_is_closed()) return InterpreterIsEnding();
+    return outcome;
+  });
+}
+
+}  // namespace lance_arrow

@@ -1,0 +1,109 @@
+"""What the native bridge asks of Python: the small protocol between Arrow's scan machinery and a reader of files.
+
+Callbacks run on threads of their own pool, several at once, and may block. Batches handed back must own memory that
+Arrow allocated (`ScanRequest.memory_pool`, or a mapped file of Arrow's): memory owned by Python objects, as in
+`pyarrow.py_buffer(bytes)` or a wrapped numpy array, is released by taking the GIL on whichever thread drops the last
+reference, and aborts the process when that happens while the interpreter ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow
+import pyarrow.compute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlace:
+    """Where one file is.
+
+    Parameters
+    ----------
+    path
+        Path within `filesystem`; ``"<Buffer>"`` for a buffer.
+    filesystem
+        The fsspec filesystem, unwrapped, when pyarrow merely adapts one; else the `pyarrow.fs.FileSystem`; None for a
+        buffer.
+    buffer
+        The whole file, when it is in memory.
+    size
+        Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
+    payload
+        What `LanceFormat.make_fragment` was given for the handler's eyes only.
+    """
+
+    path: str
+    filesystem: object | None
+    buffer: pyarrow.Buffer | None = None
+    size: int | None = None
+    payload: object | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRequest:
+    """What one scan wants of one file.
+
+    Parameters
+    ----------
+    columns
+        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``; a dot, bracket or
+        backslash within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
+        added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
+    filter
+        Expression bound to `dataset_schema`. Arrow applies it again: it may serve to skip, and need not be exact.
+    batch_size
+        No batch may hold more rows.
+    batch_readahead
+        Tasks that may be in flight at once.
+    use_threads
+        Whether the caller wants parallel work; if not, tasks run one by one in the caller's thread.
+    memory_pool
+        The caller's pool, for every buffer of a result. Valid as long as a task runs, not longer.
+    dataset_schema
+        Schema of the whole dataset, which may differ from the file's.
+    """
+
+    columns: tuple[str, ...]
+    filter: pyarrow.compute.Expression
+    batch_size: int
+    batch_readahead: int
+    use_threads: bool
+    memory_pool: pyarrow.MemoryPool
+    dataset_schema: pyarrow.Schema
+
+
+class ScanTasks(Protocol):
+    """Independent pieces of one file's scan, in row order."""
+
+    def __len__(self) -> int: ...
+
+    def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:
+        """Return the batches of one piece, in row order; with no columns wanted, batches without columns but with rows."""
+        ...
+
+
+class ScanHandler(Protocol):
+    """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
+
+    def inspect(self, place: FilePlace) -> pyarrow.Schema:
+        """Return the schema of a file."""
+        ...
+
+    def supports(self, place: FilePlace) -> bool:
+        """Return False for what is not a file of this format, and raise for everything else that is wrong."""
+        ...
+
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
+        """Decide what to read; may read metadata."""
+        ...
+
+    def count_rows(self, place: FilePlace, filter: pyarrow.compute.Expression) -> int | None:
+        """Return the number of rows that match a bound filter if metadata alone can tell, else None."""
+        ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...

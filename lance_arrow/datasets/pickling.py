@@ -1,0 +1,33 @@
+"""Pickling of pyarrow's own classes when the format behind them is ours; other formats pickle as before.
+
+pyarrow finds the Python class of a format in a fixed list without ours, so its own ``__reduce__`` fails. `copyreg` is
+asked first by pickle, cloudpickle, multiprocessing and copy. A partitioning object is not kept (nor is it for
+Parquet), partition expressions are.
+"""
+
+from __future__ import annotations
+
+import copyreg
+
+from pyarrow.dataset import FileSystemDataset, Fragment
+
+from lance_arrow.datasets.bridge_loading import bridge
+from lance_arrow.datasets.lance_dataset import dataset_parts, rebuild_dataset
+
+
+def reduce_dataset(dataset: FileSystemDataset) -> str | tuple[object, ...]:
+    """Take apart a dataset of any format."""
+    if bridge.format_of(dataset) is None:
+        return dataset.__reduce__()
+    return rebuild_dataset, (FileSystemDataset, *dataset_parts(dataset))
+
+
+def reduce_fragment(fragment: Fragment) -> str | tuple[object, ...]:
+    """Take apart a fragment whose class pyarrow could not tell; it comes back as `LanceFileFragment`."""
+    if bridge.is_lance_fragment(fragment):
+        return bridge.LanceFileFragment.from_fragment(fragment).__reduce__()
+    return fragment.__reduce__()
+
+
+copyreg.pickle(FileSystemDataset, reduce_dataset)  # type: ignore[arg-type]
+copyreg.pickle(Fragment, reduce_fragment)

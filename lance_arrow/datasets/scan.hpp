@@ -1,0 +1,188 @@
+// One file's scan: a plan, then its tasks in order with bounded readahead, then the batches they return.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "arrow/dataset/file_base.h"
+#include "arrow/dataset/scanner.h"
+#include "arrow/record_batch.h"
+#include "arrow/util/async_generator.h"
+#include "arrow/util/future.h"
+#include "arrow/util/thread_pool.h"
+#include "callbacks.hpp"
+#include "gate.hpp"
+#include "pool.hpp"
+
+namespace lance_arrow {
+
+using BatchFuture = arrow::Future<std::shared_ptr<arrow::RecordBatch>>;
+using BatchList = std::shared_ptr<arrow::RecordBatchVector>;  // what one task returns; null after the last task
+
+inline arrow::internal::Executor* CpuExecutor(const arrow::dataset::ScanOptions& options) {
+  return options.cpu_executor != nullptr ? options.cpu_executor : arrow::internal::GetCpuThreadPool();
+}
+
+// Tasks on local files are bound by the CPU; elsewhere threads mostly wait.
+inline int UsualThreads(const arrow::dataset::FileSource& source) {
+  const int cpu_threads = arrow::GetCpuThreadPoolCapacity();
+  const auto& filesystem = source.filesystem();
+  if (filesystem == nullptr || filesystem->type_name() == "local") return cpu_threads;
+  return std::max(cpu_threads, arrow::io::GetIOThreadPoolCapacity());
+}
+
+// A caller who wants no threads gets none, unless we are on a thread that Arrow needs for something else.
+inline bool RunsInCaller(const arrow::dataset::ScanOptions& options) {
+  return !options.use_threads && !CpuExecutor(options)->OwnsThisThread() &&
+         !arrow::io::default_io_context().executor()->OwnsThisThread();
+}
+
+// Run `call` (returning a Result) where Python may block; what follows runs on Arrow's CPU threads.
+template <typename Call, typename Outcome = std::invoke_result_t<Call>>
+arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset::FileSource& source,
+                                                           const std::shared_ptr<arrow::dataset::ScanOptions>& options,
+                                                           Call call) {
+  using FutureType = arrow::Future<typename Outcome::ValueType>;
+  if (RunsInCaller(*options)) return FutureType::MakeFinished(call());
+  auto future = FutureType::Make();
+  Tasks().Spawn(options.get(), UsualThreads(source),
+                [future, options, call = std::move(call)](const arrow::Status& start) mutable {
+                  Outcome outcome = start.ok() ? call() : Outcome(start);
+                  // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process.
+                  // Late enough, there is nothing left to wake; whoever still waits gets an answer in the end.
+                  if (ExitGate().is_closed()) std::this_thread::sleep_for(std::chrono::seconds(5));
+                  future.MarkFinished(std::move(outcome));
+                });
+  return CpuExecutor(*options)->Transfer(std::move(future));
+}
+
+// The generator Arrow pulls from, one batch at a time. Copies share one state; when the last copy dies, tasks that
+// have not begun do not begin.
+class BatchStream {
+ public:
+  BatchStream(std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const GuardedRef> payload,
+              std::shared_ptr<arrow::dataset::ScanOptions> options,
+              std::shared_ptr<arrow::dataset::FileFragment> fragment)
+      : state_(std::make_shared<State>()), owner_(std::make_shared<Owner>(state_->is_abandoned)) {
+    state_->handler = std::move(handler);
+    state_->payload = std::move(payload);
+    state_->options = std::move(options);
+    state_->fragment = std::move(fragment);
+  }
+
+  BatchFuture operator()() {
+    if (state_->next_batch < state_->batches->size()) return BatchFuture::MakeFinished(state_->TakeBatch());
+    return arrow::Loop([state = state_] {
+      return state->NextList().Then([state](const BatchList& list) -> arrow::ControlFlow<std::shared_ptr<arrow::RecordBatch>> {
+        if (list == nullptr) return arrow::Break(std::shared_ptr<arrow::RecordBatch>());
+        if (list->empty()) return arrow::Continue();
+        state->batches = list;
+        state->next_batch = 0;
+        return arrow::Break(state->TakeBatch());
+      });
+    });
+  }
+
+ private:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+
+  struct Plan {
+    GuardedRef tasks;
+    int64_t num_tasks = 0;
+  };
+
+  struct State : std::enable_shared_from_this<State> {
+    std::shared_ptr<const GuardedRef> handler;
+    std::shared_ptr<const GuardedRef> payload;
+    std::shared_ptr<arrow::dataset::ScanOptions> options;
+    std::shared_ptr<arrow::dataset::FileFragment> fragment;
+    Flag is_abandoned = std::make_shared<std::atomic<bool>>(false);
+
+    std::shared_ptr<Plan> plan;  // null until made
+    int64_t next_task = 0;
+    std::deque<arrow::Future<BatchList>> in_flight;
+    BatchList batches = std::make_shared<arrow::RecordBatchVector>();
+    size_t next_batch = 0;
+
+    std::shared_ptr<arrow::RecordBatch> TakeBatch() { return std::move((*batches)[next_batch++]); }
+
+    arrow::Future<BatchList> NextList() {
+      if (plan != nullptr) return NextTaskResult();
+      return MakePlan().Then([self = shared_from_this()](const std::shared_ptr<Plan>& plan) {
+        self->plan = plan;
+        return self->NextTaskResult();
+      });
+    }
+
+    arrow::Future<std::shared_ptr<Plan>> MakePlan() {
+      auto call = [handler = handler, payload = payload, options = options, fragment = fragment,
+                   is_abandoned = is_abandoned]() -> arrow::Result<std::shared_ptr<Plan>> {
+        if (*is_abandoned) return Abandoned();
+        auto plan = std::make_shared<Plan>();
+        ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+          plan->tasks = GuardedRef(
+              callbacks.plan(handler->get(), fragment->source(), payload->get(), options, &plan->num_tasks));
+          return arrow::py::CheckPyError();
+        }));
+        return plan;
+      };
+      return RunOutsideArrow(fragment->source(), options, std::move(call));
+    }
+
+    arrow::Future<BatchList> NextTaskResult() {
+      const size_t readahead = options->use_threads ? std::max(1, options->batch_readahead) : 1;
+      while (in_flight.size() < readahead && next_task < plan->num_tasks) in_flight.push_back(StartTask(next_task++));
+      if (in_flight.empty()) return arrow::Future<BatchList>::MakeFinished(BatchList());
+      auto result = std::move(in_flight.front());
+      in_flight.pop_front();
+      return result.Then([](const BatchList& list) { return list; },
+                         [self = shared_from_this()](const arrow::Status& error) { return self->FailWith(error); });
+    }
+
+    arrow::Future<BatchList> StartTask(int64_t index) {
+      auto call = [plan = plan, index, batch_size = options->batch_size,
+                   is_abandoned = is_abandoned]() -> arrow::Result<BatchList> {
+        if (*is_abandoned) return Abandoned();
+        auto list = std::make_shared<arrow::RecordBatchVector>();
+        ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+          callbacks.run(plan->tasks.get(), index, batch_size, list.get());
+          return arrow::py::CheckPyError();
+        }));
+        return list;
+      };
+      return RunOutsideArrow(fragment->source(), options, std::move(call));
+    }
+
+    // Nothing of a failed scan runs on: the caller may now free what tasks use, the memory pool above all.
+    arrow::Future<BatchList> FailWith(const arrow::Status& error) {
+      *is_abandoned = true;
+      std::vector<arrow::Future<>> others;
+      for (auto& future : std::exchange(in_flight, {})) others.emplace_back(future);
+      next_task = plan->num_tasks;
+      return arrow::AllFinished(others).Then([error]() -> arrow::Result<BatchList> { return error; },
+                                             [error](const arrow::Status&) -> arrow::Result<BatchList> { return error; });
+    }
+
+    static arrow::Status Abandoned() { return arrow::Status::Cancelled("the scan was abandoned"); }
+  };
+
+  // Held by the generator alone, never by a task, so that its end means that nobody will pull again.
+  struct Owner {
+    explicit Owner(Flag flag) : is_abandoned(std::move(flag)) {}
+    ~Owner() { *is_abandoned = true; }
+    Flag is_abandoned;
+  };
+
+  std::shared_ptr<State> state_;
+  std::shared_ptr<Owner> owner_;
+};
+
+}  // namespace lance_arrow
