@@ -286,6 +286,15 @@ def format_of(Dataset dataset not None):
     return _wrap_format(native.format())
 
 
+def filesystem_of(Dataset dataset not None):
+    """Return the filesystem of a dataset of files; None when the files are buffers (pyarrow's property crashes)."""
+    cdef CFileSystemDataset* native
+    if dataset.dataset.type_name() != b"filesystem":
+        raise InvalidArgumentError(f"not a dataset of files: {dataset!r}")
+    native = <CFileSystemDataset*> dataset.dataset
+    return FileSystem.wrap(native.filesystem()) if native.filesystem().get() != NULL else None
+
+
 def show_as(cls, Dataset dataset not None):
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
     cdef Dataset shown = cls.__new__(cls)

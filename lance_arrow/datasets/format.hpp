@@ -148,30 +148,44 @@ inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::d
   return file->ReadAt(0, size_bytes);
 }
 
-// Every column the scan needs, once each, in order of first mention: "a", "st.b". Dots, brackets and backslashes
-// within a name are escaped by a backslash, as in arrow::FieldRef::ToDotPath.
+// The names a reference goes through; a position becomes a name by the schema. What the schema lacks must be by name.
+inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow::Schema& schema) {
+  std::vector<std::string> names;
+  auto found = ref.FindOneOrNone(schema);
+  if (found.ok() && !found->empty()) {
+    const arrow::FieldVector* fields = &schema.fields();
+    for (int index : found->indices()) {
+      const auto& field = (*fields)[index];
+      names.push_back(field->name());
+      fields = &field->type()->fields();
+    }
+  } else if (ref.IsName()) {
+    names.push_back(*ref.name());
+  } else if (ref.IsNested()) {
+    for (const arrow::FieldRef& step : *ref.nested_refs()) {
+      if (step.IsName()) names.push_back(*step.name());
+    }
+  }
+  return names;
+}
+
+// Every column the scan needs, once each, in order of first mention: "a", "st.b". A backslash escapes dots and
+// backslashes within a name, which arrow::FieldRef::ToDotPath does not.
 inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
   std::vector<std::string> paths;
   for (const arrow::FieldRef& ref : options.MaterializedFields()) {
-    arrow::FieldRef named = ref;
-    auto found = ref.FindOneOrNone(*options.dataset_schema);
-    if (found.ok() && !found->empty()) {  // a reference by position becomes one by name
-      std::vector<arrow::FieldRef> names;
-      const arrow::FieldVector* fields = &options.dataset_schema->fields();
-      for (int index : found->indices()) {
-        const auto& field = (*fields)[index];
-        names.emplace_back(field->name());
-        fields = &field->type()->fields();
+    std::string path;
+    for (const std::string& name : NamesOf(ref, *options.dataset_schema)) {
+      if (!path.empty()) path += '.';
+      for (char character : name) {
+        if (character == '.' || character == '\\') path += '\\';
+        path += character;
       }
-      named = names.size() == 1 ? names[0] : arrow::FieldRef(std::move(names));
     }
-    std::string path = named.ToDotPath().substr(1);
     if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
   }
   return paths;
 }
-
-inline bool CloseExitGate(double timeout_seconds) { return ExitGate().Close(timeout_seconds); }
 
 // To be called once, before any thread exists that could hold up a fork.
 inline void Install(const Callbacks& python_side) {

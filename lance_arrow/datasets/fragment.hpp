@@ -37,12 +37,14 @@ class BridgeFragment : public arrow::dataset::FileFragment {
 
   // Null when the file has not been asked yet.
   std::shared_ptr<arrow::Schema> known_physical_schema() {
+    if (given_physical_schema_ != nullptr) return given_physical_schema_;
     auto lock = physical_schema_mutex_.Lock();
     return physical_schema_;
   }
 
  protected:
   arrow::Result<std::shared_ptr<arrow::Schema>> ReadPhysicalSchemaImpl() override {
+    if (given_physical_schema_ != nullptr) return given_physical_schema_;
     return InspectSource(handler_->get(), source_, payload_->get());
   }
 

@@ -11,11 +11,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "arrow/python/common.h"
 #include "arrow/status.h"
+#include "arrow/util/thread_pool.h"
 #include "per_process.hpp"
 
 namespace lance_arrow {
@@ -41,13 +44,19 @@ class Gate {
     return empty_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return num_inside_ == 0; });
   }
 
-  bool is_closed() const { return is_closed_; }
+  bool IsClosed() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return is_closed_;
+  }
+
+  // Python exceptions on their way through Arrow.
+  std::atomic<int64_t> num_exceptions{0};
 
  private:
   std::mutex mutex_;
   std::condition_variable empty_;
   int64_t num_inside_ = 0;
-  std::atomic<bool> is_closed_{false};
+  bool is_closed_ = false;
 };
 
 inline Gate& ExitGate() { return PerProcess<Gate>::Get(); }
@@ -63,7 +72,6 @@ class Passage {
   Passage& operator=(const Passage&) = delete;
 
   explicit operator bool() const { return is_inside_; }
-  bool gate_is_closed() const { return gate_->is_closed(); }
 
  private:
   Gate* gate_;  // kept, since a fork inside replaces the gate of the process
@@ -101,18 +109,43 @@ class GuardedRef {
   PyObject* object_ = nullptr;
 };
 
-inline arrow::Status InterpreterIsEnding() { return arrow::Status::Cancelled("the Python interpreter is ending"); }
+// A Status made of a Python exception, fit to be dropped by any thread: Arrow's own would ask for the GIL unguarded.
+inline arrow::Status GuardException(const arrow::Status& status) {
+  if (!arrow::py::IsPyError(status)) return status;
+  auto* kept = new std::shared_ptr<arrow::StatusDetail>(status.detail());
+  auto* gate = &ExitGate();
+  ++gate->num_exceptions;
+  auto release = [kept, gate](arrow::StatusDetail*) {
+    --gate->num_exceptions;
+    Passage passage;
+    if (!passage) return;
+    arrow::py::PyAcquireGIL gil;
+    delete kept;
+  };
+  return arrow::Status(status.code(), status.message(), std::shared_ptr<arrow::StatusDetail>(kept->get(), release));
+}
+
+// Close the gate, then let Arrow's threads finish with the exceptions they carry, whose text they ask for (with the
+// GIL) when tracing. To be called without the GIL. False: somebody stayed inside.
+inline bool CloseExitGate(double timeout_seconds) {
+  const bool is_empty = ExitGate().Close(timeout_seconds);
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  for (int pauses = 0; pauses < 2000 && ExitGate().num_exceptions > 0; ++pauses) {
+    if (arrow::internal::GetCpuThreadPool()->GetNumTasks() == 0) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return is_empty;
+}
 
 // Run `call` (returning a Status or Result) with the GIL, or fail when the interpreter is ending. A Python exception
 // travels inside the Status and is raised anew, the very object, by pyarrow in the thread that asked.
 template <typename Call>
 auto CallPython(Call&& call) -> decltype(call()) {
   Passage passage;
-  if (!passage) return InterpreterIsEnding();
+  if (!passage) return arrow::Status::Cancelled("the Python interpreter is ending");
   return arrow::py::SafeCallIntoPython([&]() -> decltype(call()) {
     auto outcome = call();
-    // An exception kept beyond the gate would be released, and ask for the GIL, at the wrong time.
-    if (!outcome.ok() && passage.gate_is_closed()) return InterpreterIsEnding();
+    if (!outcome.ok()) return GuardException(arrow::ToStatus(outcome));
     return outcome;
   });
 }

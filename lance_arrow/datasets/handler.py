@@ -49,8 +49,8 @@ class ScanRequest:
     Parameters
     ----------
     columns
-        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``; a dot, bracket or
-        backslash within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
+        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``; a dot or backslash
+        within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
         added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
     filter
         Expression bound to `dataset_schema`. Arrow applies it again: it may serve to skip, and need not be exact.
@@ -81,7 +81,7 @@ class ScanTasks(Protocol):
     def __len__(self) -> int: ...
 
     def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:
-        """Return the batches of one piece, in row order; with no columns wanted, batches without columns but with rows."""
+        """Return the batches of one piece, in row order; when no column is wanted, batches of rows without columns."""
         ...
 
 

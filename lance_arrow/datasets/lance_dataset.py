@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow
 import pyarrow.compute
@@ -54,40 +55,34 @@ class LanceDataset(FileSystemDataset):
         return type(self).from_dataset(super().replace_schema(schema))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return rebuild_dataset, (type(self), *dataset_parts(self))
+        return rebuild_dataset, (type(self), dataset_parts(self))
 
 
-Parts = tuple[
-    list[bridge.LanceFileFragment],
-    pyarrow.Schema,
-    bridge.BridgeFormat,
-    FileSystem | None,
-    pyarrow.compute.Expression,
-    pyarrow.compute.Expression | None,
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetParts:
+    """All that makes a dataset, picklable."""
+
+    fragments: list[bridge.LanceFileFragment]
+    schema: pyarrow.Schema
+    format: bridge.BridgeFormat
+    filesystem: FileSystem | None
+    partition_expression: pyarrow.compute.Expression
+    filter: pyarrow.compute.Expression | None
 
 
-def dataset_parts(dataset: FileSystemDataset) -> Parts:
-    """Take a dataset apart into fragments, schema, format, filesystem, root partition and filter."""
-    return (
-        bridge.show_as(LanceDataset, dataset).fragments,
-        dataset.schema,
-        bridge.format_of(dataset),
-        dataset.filesystem if dataset.files and not dataset.files[0].startswith("<Buffer>") else None,
-        dataset.partition_expression,
-        dataset._scan_options.get("filter"),
+def dataset_parts(dataset: FileSystemDataset) -> DatasetParts:
+    """Take a dataset apart."""
+    return DatasetParts(
+        fragments=bridge.show_as(LanceDataset, dataset).fragments,
+        schema=dataset.schema,
+        format=bridge.format_of(dataset),
+        filesystem=bridge.filesystem_of(dataset),
+        partition_expression=dataset.partition_expression,
+        filter=dataset._scan_options.get("filter"),
     )
 
 
-def rebuild_dataset(
-    cls: type[FileSystemDataset],
-    fragments: list[bridge.LanceFileFragment],
-    schema: pyarrow.Schema,
-    dataset_format: bridge.BridgeFormat,
-    filesystem: FileSystem | None,
-    partition_expression: pyarrow.compute.Expression,
-    filter: pyarrow.compute.Expression | None,
-) -> FileSystemDataset:
+def rebuild_dataset(cls: type[FileSystemDataset], parts: DatasetParts) -> FileSystemDataset:
     """Make the dataset that was taken apart."""
-    dataset = cls(fragments, schema, dataset_format, filesystem, partition_expression)
-    return dataset if filter is None else dataset.filter(filter)
+    dataset = cls(parts.fragments, parts.schema, parts.format, parts.filesystem, parts.partition_expression)
+    return dataset if parts.filter is None else dataset.filter(parts.filter)

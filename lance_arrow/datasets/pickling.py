@@ -19,7 +19,7 @@ def reduce_dataset(dataset: FileSystemDataset) -> str | tuple[object, ...]:
     """Take apart a dataset of any format."""
     if bridge.format_of(dataset) is None:
         return dataset.__reduce__()
-    return rebuild_dataset, (FileSystemDataset, *dataset_parts(dataset))
+    return rebuild_dataset, (FileSystemDataset, dataset_parts(dataset))
 
 
 def reduce_fragment(fragment: Fragment) -> str | tuple[object, ...]:

@@ -53,14 +53,18 @@ arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset:
   using FutureType = arrow::Future<typename Outcome::ValueType>;
   if (RunsInCaller(*options)) return FutureType::MakeFinished(call());
   auto future = FutureType::Make();
-  Tasks().Spawn(options.get(), UsualThreads(source),
-                [future, options, call = std::move(call)](const arrow::Status& start) mutable {
-                  Outcome outcome = start.ok() ? call() : Outcome(start);
-                  // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process.
-                  // Late enough, there is nothing left to wake; whoever still waits gets an answer in the end.
-                  if (ExitGate().is_closed()) std::this_thread::sleep_for(std::chrono::seconds(5));
-                  future.MarkFinished(std::move(outcome));
-                });
+  auto task = [future, options, call = std::move(call)](const arrow::Status& start) mutable {
+    {
+      Passage passage;  // held until delivered: an exception is to leave this thread before the gate counts as empty
+      Outcome outcome = start.ok() ? call() : Outcome(start);
+      if (passage && !ExitGate().IsClosed()) return future.MarkFinished(std::move(outcome));
+    }
+    // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process. Late enough,
+    // nobody is left to wake; and whoever still waits gets an answer in the end.
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    future.MarkFinished(Outcome(arrow::Status::Cancelled("the Python interpreter is ending")));
+  };
+  Tasks().Spawn(options.get(), UsualThreads(source), std::move(task));
   return CpuExecutor(*options)->Transfer(std::move(future));
 }
 

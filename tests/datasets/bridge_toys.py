@@ -5,6 +5,7 @@ Importable in child processes; its `Log` counts what the bridge asked for.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -110,7 +111,7 @@ class ToyTasks:
 
     def _batches(self, index: int) -> Sequence[pa.RecordBatch]:
         batch = self.reader.get_batch(index)
-        tops = dict.fromkeys(path.split(".")[0] for path in self.request.columns)
+        tops = dict.fromkeys(top_name(path) for path in self.request.columns)
         batch = batch.select([name for name in tops if name in batch.schema.names])
         pieces = [
             batch.slice(start, self.request.batch_size) for start in range(0, batch.num_rows, self.request.batch_size)
@@ -118,11 +119,17 @@ class ToyTasks:
         return [copy_batch(piece, self.request.memory_pool) for piece in pieces]
 
 
+def top_name(path: str) -> str:
+    """Return the first name of a column path, unescaped."""
+    escaped = re.match(r"(?:\\.|[^.\\])*", path).group()
+    return re.sub(r"\\(.)", r"\1", escaped)
+
+
 def copy_batch(batch: pa.RecordBatch, memory_pool: pa.MemoryPool) -> pa.RecordBatch:
     """Copy into memory of the pool, as a decoder would."""
     if batch.num_columns == 0:
         return batch
-    copies = [pc.take(column, pa.array(range(len(column))), memory_pool=memory_pool) for column in batch.columns]
+    copies = [pa.concat_arrays([column.slice(0, 0), column], memory_pool=memory_pool) for column in batch.columns]
     return pa.RecordBatch.from_arrays(copies, schema=batch.schema)
 
 

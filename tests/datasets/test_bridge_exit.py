@@ -1,0 +1,75 @@
+"""Processes end with code 0 whatever scans are doing, and forked children scan."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import bridge_exits
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+from bridge_toys import toy_format, write_toy
+
+NUM_PROCESSES = 50
+NUM_FRESH_PROCESSES = 2
+EXITS = Path(bridge_exits.__file__)
+
+
+@pytest.mark.parametrize("mode", sorted(bridge_exits.MODES))
+def test_processes_end_well(mode: str, tmp_path: Path) -> None:
+    bridge_exits.write_file(tmp_path)
+    command = [sys.executable, str(EXITS), mode, str(NUM_PROCESSES), str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [0] * NUM_PROCESSES, done.stderr
+
+
+@pytest.mark.parametrize("mode", sorted(bridge_exits.MODES))
+def test_fresh_processes_end_well(mode: str, tmp_path: Path) -> None:
+    script = f"import sys; sys.path.insert(0, {str(EXITS.parent)!r}); import pathlib, bridge_exits as e; "
+    bridge_exits.write_file(tmp_path)
+    script += f"e.{mode}(pathlib.Path({str(tmp_path)!r}))"
+    command = [sys.executable, "-c", script]
+    processes = [subprocess.Popen(command, cwd=tmp_path) for _ in range(NUM_FRESH_PROCESSES)]
+    assert [process.wait(60) for process in processes] == [0] * NUM_FRESH_PROCESSES
+
+
+def test_a_scan_after_the_end_was_announced_is_refused(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {str(EXITS.parent)!r})
+import atexit
+def late():
+    try:
+        dataset.to_table(use_threads=False)
+    except pa.ArrowCancelled as error:
+        print(error, flush=True)
+atexit.register(late)
+import pyarrow as pa, pyarrow.dataset as pads
+from bridge_toys import toy_bytes, toy_format
+fragment = toy_format().make_fragment(toy_bytes(pa.table({{"a": [1]}})))
+dataset = pads.FileSystemDataset([fragment], fragment.physical_schema, fragment.format)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "interpreter is ending" in done.stdout
+
+
+def test_a_forked_child_scans_even_while_the_parent_does(tmp_path: Path) -> None:
+    table = pa.table({"a": list(range(60))})
+    write_toy(tmp_path / "f.toy", table, rows_per_batch=2)
+    dataset = pads.dataset(str(tmp_path / "f.toy"), format=toy_format(delay_seconds=0.002))
+    assert dataset.to_table().equals(table)
+    busy = threading.Thread(target=lambda: [dataset.to_table() for _ in range(3)])
+    busy.start()
+    child = os.fork()
+    if child == 0:
+        equal = dataset.to_table().equals(table) and dataset.count_rows() == 60
+        os._exit(0 if equal else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    busy.join()
