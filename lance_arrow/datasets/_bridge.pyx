@@ -27,6 +27,7 @@ import pyarrow.compute
 
 from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.datasets.places import buffer_place, file_place, resolve
+from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
 
 cdef extern from "arrow/dataset/scanner.h" nogil:
@@ -185,7 +186,7 @@ cdef class BridgeFormat(FileFormat):
         return f"{type(self).__name__}({self.handler!r})"
 
     def __reduce__(self):
-        return type(self).from_handler, (self.handler,)
+        return rebuild_format, (type(self), self.handler)
 
     @property
     def type_name(self):
@@ -213,11 +214,6 @@ cdef class BridgeFormat(FileFormat):
             self.format, _make_file_source(file, filesystem, file_size), partition_expression.unwrap(),
             pyarrow_unwrap_schema(physical_schema), payload))
         return fragment
-
-    def rebuild_fragment(self, file, filesystem, partition_expression, file_size, physical_schema, payload):
-        """Make the fragment that was pickled."""
-        return self.make_fragment(file, filesystem, partition_expression, file_size=file_size,
-                                  physical_schema=physical_schema, payload=payload)
 
     def make_write_options(self):
         raise UnsupportedError("Lance files cannot be written through pyarrow.dataset yet")
@@ -269,8 +265,8 @@ cdef class LanceFileFragment(FileFragment):
         schema = pyarrow_wrap_schema(known) if known.get() != NULL else None
         file = _place(self.file_fragment.source(), None).buffer if self.filesystem is None else self.path
         size = None if self.filesystem is None else self.file_size
-        return self.format.rebuild_fragment, (
-            file, self.filesystem, self.partition_expression, size, schema, self.payload)
+        return rebuild_fragment, (
+            self.format, file, self.filesystem, self.partition_expression, (size, schema, self.payload))
 
 
 def is_lance_fragment(Fragment fragment not None):
