@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import atexit
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pyarrow
 import pyarrow.dataset
 
-if TYPE_CHECKING:
-    from lance_arrow.datasets import _bridge
+__all__ = ["bridge", "check_pyarrow"]
 
 # Longer than any callback should take to notice; the process then ends without them.
 _EXIT_TIMEOUT_SECONDS = 30.0
@@ -26,7 +26,7 @@ def check_pyarrow(build_version: str, found_version: str) -> None:
         )
 
 
-def _load() -> _bridge:
+def _load() -> ModuleType:
     try:
         build = importlib.import_module("lance_arrow.datasets._bridge_build")
     except ModuleNotFoundError as error:
@@ -37,4 +37,7 @@ def _load() -> _bridge:
     return module
 
 
-bridge = _load()
+if TYPE_CHECKING:
+    from lance_arrow.datasets import _bridge as bridge
+else:
+    bridge = _load()

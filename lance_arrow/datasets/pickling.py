@@ -12,14 +12,14 @@ import copyreg
 from pyarrow.dataset import FileSystemDataset, Fragment
 
 from lance_arrow.datasets.bridge_loading import bridge
-from lance_arrow.datasets.lance_dataset import dataset_parts, rebuild_dataset
+from lance_arrow.datasets.dataset_parts import put_together, take_apart
 
 
 def reduce_dataset(dataset: FileSystemDataset) -> str | tuple[object, ...]:
     """Take apart a dataset of any format."""
     if bridge.format_of(dataset) is None:
         return dataset.__reduce__()
-    return rebuild_dataset, (FileSystemDataset, dataset_parts(dataset))
+    return put_together, (FileSystemDataset, take_apart(dataset))
 
 
 def reduce_fragment(fragment: Fragment) -> str | tuple[object, ...]:

@@ -1,0 +1,116 @@
+from typing import Any, Self
+
+import pyarrow
+import pyarrow.compute
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, Fragment
+from pyarrow.fs import FileSystem
+
+from lance_arrow.datasets.handler import ScanHandler
+
+def close_exit_gate(timeout_seconds: float) -> bool:
+    """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
+
+class BridgeFormat(FileFormat):
+    """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler.
+
+    Parameters
+    ----------
+    handler
+        Answers all questions about files. Must not refer to the format itself.
+    """
+
+    handler: Any
+    def __init__(self, handler: ScanHandler) -> None: ...
+    @classmethod
+    def from_handler(cls, handler: ScanHandler) -> Self:
+        """Make a format, of a class whose constructor may take something else."""
+
+    def equals(self, other: BridgeFormat) -> bool: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    @property
+    def type_name(self) -> str:
+        """``"lance"``."""
+
+    @property
+    def default_extname(self) -> str:
+        """``"lance"``."""
+
+    @property
+    def default_fragment_scan_options(self) -> None:
+        """There are none."""
+
+    def inspect(self, file: object, filesystem: object | None = None) -> pyarrow.Schema:
+        """Return the schema of a file.
+
+        Parameters
+        ----------
+        file
+            Path, `pyarrow.Buffer`, or open binary file (which is read whole).
+        filesystem
+            Of a path: pyarrow's or fsspec's; None for a URL or a local path.
+        """
+
+    def make_fragment(
+        self,
+        file: object,
+        filesystem: object | None = None,
+        partition_expression: pyarrow.compute.Expression | None = None,
+        *,
+        file_size: int | None = None,
+        physical_schema: pyarrow.Schema | None = None,
+        payload: object | None = None,
+    ) -> LanceFileFragment:
+        """Make a fragment of one file, without opening it.
+
+        Parameters
+        ----------
+        file, filesystem
+            As for `inspect`.
+        partition_expression
+            What is true for every row.
+        file_size
+            Bytes of the file, if known.
+        physical_schema
+            Schema of the file, if known: it is then not asked for.
+        payload
+            Anything picklable, for the handler: it arrives as `FilePlace.payload`.
+        """
+
+    def make_write_options(self) -> Any:
+        """Raise `UnsupportedError`: writing comes later."""
+
+class LanceFileFragment(FileFragment):
+    """One file of a Lance dataset; made by `LanceFormat.make_fragment`, picklable."""
+
+    @staticmethod
+    def from_fragment(fragment: Fragment) -> LanceFileFragment:
+        """Show a fragment, as pyarrow's own datasets yield them, as this class.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It is not of Lance format.
+        """
+
+    @property
+    def format(self) -> BridgeFormat:
+        """The format that made it."""
+
+    @property
+    def payload(self) -> Any:
+        """What `make_fragment` was given for the handler."""
+
+    @property
+    def file_size(self) -> int | None:
+        """Bytes of the file, if known without asking."""
+
+def is_lance_fragment(fragment: Fragment) -> bool: ...
+def format_of(dataset: Dataset) -> Any:
+    """Return the format of a dataset of files when it is ours, else None."""
+
+def filesystem_of(dataset: Dataset) -> FileSystem | None:
+    """Return the filesystem of a dataset of files; None when the files are buffers (pyarrow's property crashes)."""
+
+def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
+    """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
