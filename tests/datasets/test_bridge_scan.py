@@ -208,6 +208,16 @@ def test_an_abandoned_scan_starts_no_more_tasks(path: str) -> None:
     assert len(log.started) == num_started
 
 
+def test_tasks_waiting_for_a_thread_do_not_begin_once_abandoned(path: str, one_cpu: None) -> None:
+    dataset, log = dataset_of(path, delay_seconds=0.05)
+    batches = dataset.to_batches(batch_readahead=16)
+    next(batches)
+    num_started = len(log.started)
+    del batches
+    time.sleep(0.05 * 16)
+    assert num_started <= len(log.started) <= num_started + 4
+
+
 def test_a_scan_inside_every_task_finishes(path: str, one_cpu: None) -> None:
     def nested(_: int) -> None:
         assert dataset_of(path)[0].to_table().num_rows == 2 * NUM_TASKS
