@@ -170,6 +170,24 @@ def test_the_first_error_in_row_order_wins_and_nothing_runs_on(path: str) -> Non
     assert len(log.started) == num_started
 
 
+def test_the_caller_gets_an_error_when_nothing_runs_any_more(path: str) -> None:
+    def fail_first(index: int) -> None:
+        if index == 0:
+            raise OddError
+        time.sleep(0.3)
+
+    before = pa.cpu_count()
+    pa.set_cpu_count(4)
+    try:
+        dataset, log = dataset_of(path, on_run=fail_first)
+        with pytest.raises(OddError):
+            dataset.to_table()
+        assert log.running == 0
+        assert 1 < len(log.started) <= 16
+    finally:
+        pa.set_cpu_count(before)
+
+
 def test_handlers_that_break_the_agreement_are_our_bug(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge_toys.ToyTasks.run", lambda self, index: [self.reader.get_batch(index)])
     dataset, _ = dataset_of(path)
@@ -215,7 +233,8 @@ def test_tasks_waiting_for_a_thread_do_not_begin_once_abandoned(path: str, one_c
     num_started = len(log.started)
     del batches
     time.sleep(0.05 * 16)
-    assert num_started <= len(log.started) <= num_started + 4
+    # Arrow lets go after the few batches it has asked for; 16 tasks were waiting.
+    assert len(log.started) < num_started + 10
 
 
 def test_a_scan_inside_every_task_finishes(path: str, one_cpu: None) -> None:
