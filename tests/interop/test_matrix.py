@@ -157,3 +157,20 @@ def test_list_items_that_are_not_nullable(witness: Witness, tmp_path: Path, vers
     with lance_arrow.LanceFile(path) as file:
         assert file.schema == witness.schema(path)
         assert_same(witness.read(path), file.read())
+
+
+@pytest.mark.parametrize("version", columns.VERSIONS)
+def test_structs_without_fields(witness: Witness, tmp_path: Path, version: str) -> None:
+    """The reference writes them as a column of their own, and its reader then takes the next one's rows for another's.
+
+    So the expectation is what was written, not what the reference reads.
+    """
+    empty = pa.array([{}] * 5, pa.struct([]))
+    nested = pa.StructArray.from_arrays([empty, pa.array(range(5)), empty], ["e", "i", "f"])
+    expected = pa.table({"a": empty, "b": [1, 2, 3, 4, 5], "c": nested, "d": ["x", "y", "z", None, ""], "e": empty})
+    path = witness.write(expected, tmp_path / "file.lance", version)
+    with lance_arrow.LanceFile(path) as file:
+        assert_same(expected, file.read())
+        assert_same(taken(expected, [4, 0, 4]), file.take([4, 0, 4]))
+        assert_same(expected.select(["d", "a"]), file.read(columns=["d", "a"]))
+    assert_same(expected, pads.dataset(path, format=lance_arrow.LanceFormat()).to_table())
