@@ -106,8 +106,13 @@ def run(folder: Path | None = None) -> DemoReport:
     try:
         flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
         notes: list[str] = []
+
+        def first_rows() -> pa.Table:
+            with LanceFile(flights.files[0]) as file:
+                return file.take(range(5), columns=_SHOWN)
+
         steps = [
-            _step("Rows and columns", "dataset.head(5)", receipts, lambda: flights.head(5, columns=_SHOWN)),
+            _step("Five rows of one file", "LanceFile(...).take([0, 1, 2, 3, 4], columns=...)", receipts, first_rows),
             _step(
                 "Long delays out of LaGuardia, by pyarrow",
                 "dataset.to_table(columns=..., filter=(origin == 'LGA') & (dep_delay > 240))",
@@ -152,7 +157,7 @@ def _delays(flights: pads.Dataset, folder: Path) -> pa.Table:
     with duckdb.connect() as connection:
         connection.register("flights", flights)
         connection.register("airlines", airlines)
-        return connection.execute(DELAYS_SQL).to_arrow_table()
+        return connection.sql(DELAYS_SQL).to_arrow_table()
 
 
 def _step(title: str, asked: str, receipts: Receipts, ask: Callable[[], pa.Table]) -> DemoStep:

@@ -68,7 +68,7 @@ def test_duckdb(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadRe
     sql = "SELECT id, x FROM flat WHERE id > 15000 AND s = 'red' ORDER BY id"
     with duckdb.connect() as connection:
         connection.register("flat", dataset)
-        actual = connection.execute(sql).to_arrow_table()
+        actual = connection.sql(sql).to_arrow_table()
         assert columns_read(receipts) == {"id", "x", "s"}
         assert any("15000" in text and "red" in text for text in filters_read(receipts))
         receipts.clear()
