@@ -111,9 +111,10 @@ class PageRead:
             offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}").tolist()
             base = offsets[0]
             return [block.values[start - base : stop - base].tobytes() for start, stop in pairwise(offsets)]
-        leaf, scale = block.shape, 1
         if isinstance(block.shape, FixedSizeList):
             leaf, scale = block.shape.leaf, block.shape.items_per_value
+        else:
+            leaf, scale = block.shape, 1
         if leaf.bits == 1:
             bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :]
             return [bits[n * scale : (n + 1) * scale].tobytes() for n in range(block.num_values)]
