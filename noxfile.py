@@ -18,6 +18,7 @@ nox.options.sessions = ["tests"]
 ROOT = Path(__file__).parent
 SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
+    "cloudpickle>=3",
     "hypothesis>=6.100",
     "psutil>=5.9",
     "pylance==14.0.2",

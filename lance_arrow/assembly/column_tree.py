@@ -66,6 +66,8 @@ class LeafNode(ColumnNode):
         What the binder is told of it.
     offset_bits
         Inner-most node first: width of a list's offsets, 0 for what is no list.
+    tells_ancestors
+        Whether its pages hold the structure of the nodes above; a struct without fields tells of itself alone.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
     """
@@ -73,6 +75,7 @@ class LeafNode(ColumnNode):
     column: int
     leaf: LeafType
     offset_bits: tuple[int, ...]
+    tells_ancestors: bool = True
     refusal: str | None = None
 
     def leaves(self) -> Iterator[LeafNode]:
@@ -127,9 +130,18 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         shape = _shape(storage)
         if shape is None:
             refusal = f"columns of type {storage}"
-    leaf = LeafType(shape, nodes, items)
     offset_bits = (0, *map(_offset_bits, above))
-    return LeafNode(field, column.path, column=column.column, leaf=leaf, offset_bits=offset_bits, refusal=refusal)
+    if is_fieldless := isinstance(storage, pa.StructType) and storage.num_fields == 0:
+        nodes, offset_bits = nodes[:1], offset_bits[:1]
+    return LeafNode(
+        field,
+        column.path,
+        column=column.column,
+        leaf=LeafType(shape, nodes, items),
+        offset_bits=offset_bits,
+        tells_ancestors=not is_fieldless or not above,
+        refusal=refusal,
+    )
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:

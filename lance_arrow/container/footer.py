@@ -17,6 +17,8 @@ from lance_arrow.io import Bytes
 FOOTER_BYTES = 40
 TABLE_ENTRY_BYTES = 16
 MAGIC = b"LANC"
+NOT_LANCE = "magic"
+"""Detail of the error for files that are of another kind altogether, as opposed to damaged ones."""
 _LAYOUT = struct.Struct("<QQQIIHH4s")
 
 
@@ -104,13 +106,15 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     """
     if file_size < FOOTER_BYTES or len(tail) < FOOTER_BYTES:
         what = "is empty" if file_size == 0 else f"has {file_size} bytes"
-        raise CorruptFileError(f"not a Lance file: it {what}, the footer alone takes {FOOTER_BYTES}")
+        raise CorruptFileError(f"not a Lance file: it {what}, the footer alone takes {FOOTER_BYTES}", detail=NOT_LANCE)
     place = (file_size - FOOTER_BYTES, file_size)
     first, columns, buffers, num_buffers, num_columns, major, minor, magic = _LAYOUT.unpack(
         tail[-FOOTER_BYTES:].tobytes()
     )
     if magic != MAGIC:
-        raise CorruptFileError(f"not a Lance file: it ends with {magic!r}, expected {MAGIC!r}", byte_range=place)
+        raise CorruptFileError(
+            f"not a Lance file: it ends with {magic!r}, expected {MAGIC!r}", byte_range=place, detail=NOT_LANCE
+        )
     version = _VERSION_OF.get((major, minor))
     if version is None:
         known = ", ".join(f"({a}, {b})" for a, b in _VERSION_OF)

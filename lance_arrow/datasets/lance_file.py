@@ -191,7 +191,7 @@ class LanceFile:
         counts: list[ReadCounts] = []
         rows = 0
         for part, part_counts in self._runtime.ahead(
-            lambda span: self._window(projection, span), windows(self.num_rows, batch_size)
+            lambda span: self._window(projection, span), windows(self.num_rows, batch_size, projection.nodes)
         ):
             counts.append(part_counts)
             for batch in part:

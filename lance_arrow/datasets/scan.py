@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode, project
 from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_guard import refuse_table_file
@@ -54,7 +55,7 @@ class FileScanHandler:
         try:
             self._open(place)
         except CorruptFileError as error:
-            if error.detail == "magic":
+            if error.detail == NOT_LANCE:
                 return False
             raise
         return True
@@ -105,7 +106,7 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = list(windows(file.rows.num_rows, request.batch_size))
+        self._windows = list(windows(file.rows.num_rows, request.batch_size, nodes))
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from lance_arrow.assembly.column_tree import ColumnNode, storage_type
 
 WINDOW_ROWS = 1 << 17
 """Rows of a window when the caller names no batch size: pyarrow's own default batch."""
 
 
-def windows(num_rows: int, batch_rows: int, *, at_least: int = WINDOW_ROWS) -> Iterator[tuple[int, int]]:
+def windows(
+    num_rows: int, batch_rows: int, nodes: Sequence[ColumnNode] = (), *, at_least: int = WINDOW_ROWS
+) -> Iterator[tuple[int, int]]:
     """Yield ``(start, stop)`` row ranges of whole batches, each of about `at_least` rows.
 
-    Small batches share a window, so that fetching and planning are paid once for many of them.
+    Small batches share a window, so that fetching and planning are paid once for many of them, and are cut out of it
+    afterwards. Columns of fixed-size lists of lists get a window for each batch: pyarrow 26 filters and takes *slices*
+    of these wrongly, and its scanner would filter what it is given.
     """
+    if any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes):
+        at_least = 1
     step = batch_rows * max(1, at_least // batch_rows)
     for start in range(0, num_rows, step):
         yield start, min(start + step, num_rows)
+
+
+def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:
+    type_ = storage_type(type_)
+    children = [type_.field(i).type for i in range(type_.num_fields)]
+    if isinstance(type_, pa.FixedSizeListType) and storage_type(children[0]).num_fields:
+        return True
+    return any(_has_lists_in_fixed_size_lists(child) for child in children)

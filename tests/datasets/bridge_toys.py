@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 
 from lance_arrow.datasets import pickling  # noqa: F401 (registers reducers)
 from lance_arrow.datasets.bridge_loading import bridge
@@ -161,3 +162,8 @@ def write_toy(path: object, table: pa.Table, *, rows_per_batch: int = 1 << 16) -
     """Write a toy file."""
     with open(str(path), "wb") as file:
         file.write(toy_bytes(table, rows_per_batch=rows_per_batch))
+
+
+def read_all(thing: pads.Dataset | pads.Fragment) -> dict[str, list[object]]:
+    """Read everything; by name, so that another process finds it."""
+    return thing.to_table().to_pydict()

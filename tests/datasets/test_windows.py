@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.scan import parse_dot_path
 from lance_arrow.datasets.windows import windows
 
@@ -22,3 +25,19 @@ def test_dot_paths_keep_escaped_characters():
     assert parse_dot_path("st.a.b") == ("st", "a", "b")
     assert parse_dot_path(r"a\.b.c\\d") == ("a.b", r"c\d")
     assert parse_dot_path("items[3]") == ("items",)
+
+
+@pytest.mark.parametrize(
+    ("type_", "whole_batches_only"),
+    [
+        (pa.list_(pa.list_(pa.float32(), 2), 3), True),
+        (pa.struct([pa.field("a", pa.list_(pa.list_(pa.int8()), 2))]), True),
+        (pa.list_(pa.float32(), 3), False),
+        (pa.list_(pa.list_(pa.int8())), False),
+        (pa.string(), False),
+    ],
+)
+def test_lists_in_fixed_size_lists_are_never_cut_out_of_a_window(type_, whole_batches_only):
+    node = ColumnNode(pa.field("x", type_), "x")
+    spans = list(windows(1000, 10, [node]))
+    assert spans == ([(start, start + 10) for start in range(0, 1000, 10)] if whole_batches_only else [(0, 1000)])

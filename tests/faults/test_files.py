@@ -113,12 +113,20 @@ FOREIGN = {
     "zeros": bytes(4096),
     "magic_alone": b"LANC",
     "magic_at_the_start": b"LANC" + bytes(60),
-    "footer_of_zeros": bytes(60) + struct.pack("<QQQIIHH4s", 0, 0, 0, 0, 0, 2, 1, b"LANC"),
     "counts_beyond_everything": bytes(60) + struct.pack("<QQQIIHH4s", 0, 0, 0, 2**32 - 1, 2**32 - 1, 2, 1, b"LANC"),
     "places_beyond_everything": bytes(60) + struct.pack("<QQQIIHH4s", *[2**64 - 1] * 3, 1, 1, 2, 2, b"LANC"),
     "arrow": b"ARROW1\0\0" + bytes(100) + b"ARROW1",
     "parquet": b"PAR1" + bytes(100) + b"PAR1",
 }
+
+
+def test_a_file_without_a_schema_is_refused_as_such(tmp_path: Path) -> None:
+    """No global buffers: a file made to live inside another, which only a caller with a schema could read."""
+    path = tmp_path / "inner.lance"
+    path.write_bytes(bytes(60) + struct.pack("<QQQIIHH4s", 0, 0, 0, 0, 0, 2, 1, b"LANC"))
+    for error in read_each_way(path):
+        assert isinstance(error, UnsupportedError), repr(error)
+        assert "no schema" in str(error)
 
 
 @pytest.mark.parametrize("name", FOREIGN)
