@@ -60,3 +60,5 @@ class BufferRole(enum.Enum):
     REPETITION = "repetition levels"
     DEFINITION = "definition levels"
     SCALAR = "scalar"
+    INDICES = "indices"
+    STRUCTURE = "structure"

@@ -24,7 +24,6 @@ from lance_arrow.proto.encodings_v21_pb2 import PageLayout
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
-    BlockSlice,
     BoundChunkCodec,
     BufferRole,
     BufferSlices,
@@ -46,6 +45,7 @@ from lance_arrow.spi import (
     max_visible_def,
     new_block,
 )
+from lance_arrow.spi.pages import RepeatedPage, fits
 
 _LEVEL = FixedWidth(16)
 _ROLES = {
@@ -71,7 +71,7 @@ class Constant:
         if scalar is not None:
             if not isinstance(shape, FixedWidth) or len(scalar) > _MAX_INLINE_BYTES:
                 raise CorruptFileError(f"an inline scalar of {len(scalar)} bytes for values of {shape}")
-            if not _fits(scalar, shape):
+            if not fits(scalar, shape):
                 raise CorruptFileError(f"an inline scalar {scalar.hex()} for values of {shape.bits} bits")
         return BoundConstant(
             layers=layers,
@@ -190,7 +190,7 @@ class BoundConstant:
             num_values = int(np.count_nonzero(def_ <= max_visible_def(self.layers)))
         if index.scalar is None and self.shape is not None and num_values:
             self._check_no_valid(def_)
-        return ConstantPage(levels, self.shape, num_values, index.scalar)
+        return RepeatedPage(levels, self.shape, num_values, index.scalar)
 
     def _is_all_null(self, index: ConstantIndex) -> bool:
         # A struct without fields is written as if it were all null, and is read as all valid.
@@ -200,46 +200,6 @@ class BoundConstant:
     def _check_no_valid(self, def_: NDArray[np.uint16] | None) -> None:
         if def_ is None or not def_.all():
             raise CorruptPageError("a constant page without a scalar has valid values")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ConstantPage:
-    """Selected rows of a constant page: the scalar again and again, or empty slots."""
-
-    levels: Levels
-    shape: BlockShape | None
-    num_values: int
-    scalar: bytes | None
-    dictionary = None
-
-    @property
-    def num_bytes(self) -> int:
-        if not isinstance(self.shape, VariableWidth) or self.scalar is None:
-            return 0
-        return self.num_values * len(self.scalar)
-
-    def decode(self, out: BlockSlice) -> None:
-        if isinstance(out.shape, VariableWidth):
-            offsets = out.offsets.view(f"i{out.shape.offset_bits // 8}")
-            length = len(self.scalar or b"")
-            offsets[1:] = offsets[0] + length * np.arange(1, self.num_values + 1, dtype=offsets.dtype)
-            if length:
-                out.values.reshape(self.num_values, length)[:] = np.frombuffer(self.scalar, np.uint8)
-        elif isinstance(out.shape, FixedWidth) and out.shape.bits == 1:
-            kernels.fill_bits(out.values, out.bit_offset, self.num_values, self.scalar not in (None, b"\0"))
-        elif self.scalar is None:
-            _clear(out, self.num_values)
-        elif self.num_values:
-            out.values.reshape(self.num_values, len(self.scalar))[:] = np.frombuffer(self.scalar, np.uint8)
-
-
-def _clear(out: BlockSlice, num_values: int) -> None:
-    if isinstance(out.shape, FixedWidth) or out.shape.leaf.bits != 1:
-        out.values[:] = 0
-    else:
-        kernels.fill_bits(out.values, out.bit_offset, num_values * out.shape.items_per_value, False)
-    for bitmap in out.validity:
-        kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
 
 
 def _levels(
@@ -275,7 +235,7 @@ def _scalar(buffer: Bytes, shape: BlockShape | None) -> bytes:
     if header + sum(sizes) != len(data):
         raise CorruptPageError(f"a scalar's buffers of {sizes} bytes do not fill {len(data) - header}")
     if isinstance(shape, FixedWidth):
-        if count != 1 or not _fits(data[header:], shape):
+        if count != 1 or not fits(data[header:], shape):
             raise CorruptPageError(f"a scalar of {sizes} bytes for values of {shape.bits} bits")
         return data[header:]
     if not isinstance(shape, VariableWidth) or count != 2 or sizes[0] != shape.offset_bits // 4:
@@ -284,11 +244,6 @@ def _scalar(buffer: Bytes, shape: BlockShape | None) -> bytes:
     if first != 0 or last != sizes[1]:
         raise CorruptPageError(f"a scalar's offsets {first} and {last} do not span its {sizes[1]} bytes")
     return data[header + sizes[0] :]
-
-
-def _fits(scalar: bytes, shape: FixedWidth) -> bool:
-    """Whether the bytes are one value of `shape`; a boolean is one byte, 0 or 1."""
-    return scalar in (b"\0", b"\1") if shape.bits == 1 else len(scalar) == shape.bytes_per_value
 
 
 def _kept(

@@ -3,44 +3,18 @@
     buffer 0   entries: [control word: levels] [length, when widths vary] [value]
     buffer 1   row index: where each row begins, when rows have no common width
 
-A read cuts the stream at row borders; entries are then split into levels and places of values, which the value codec
-decodes in one call. Source: lance.encodings21.FullZipLayout; spec 6.
+Here is the description only; `lance_arrow.spi.pages` reads the entries.
+Source: lance.encodings21.FullZipLayout; spec 6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError
 from lance_arrow.proto.encodings_v21_pb2 import PageLayout
-from lance_arrow.spi import (
-    BindScope,
-    BlockShape,
-    BlockSlice,
-    BoundPerValueCodec,
-    BufferRole,
-    BufferSlices,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    LayerKind,
-    Levels,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    Scratch,
-    ValueBatch,
-    hookimpl,
-    max_visible_def,
-)
-
-_LEVEL_BITS = 16
-_BIT, _BYTE = FixedWidth(1), FixedWidth(8)
+from lance_arrow.spi import BindScope, EncodingKey, hookimpl
+from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,255 +24,20 @@ class FullZip:
     key = EncodingKey("lance.encodings21.PageLayout", "full_zip_layout")
     message_type = PageLayout
 
-    def bind(self, message: Any, scope: BindScope) -> BoundFullZip:
-        """Check the widths against the layers and the value codec."""
-        layers = scope.layers(message.layers)
-        values = scope.value_codec(message.value_compression)
-        max_rep = sum(layer.is_list for layer in layers)
-        max_def = sum(layer.num_def_levels for layer in layers)
-        if message.bits_rep > _LEVEL_BITS or message.bits_def > _LEVEL_BITS:
-            raise CorruptFileError(f"levels of {message.bits_rep} and {message.bits_def} bits, expected at most 16")
-        if max_rep >> message.bits_rep or (message.bits_rep and not max_rep):
-            raise CorruptFileError(f"repetition levels of {message.bits_rep} bits cannot count {max_rep} lists")
-        if message.bits_def and not max_def:
-            raise CorruptFileError("a page has definition levels, but no layer that uses them")
+    def bind(self, message: Any, scope: BindScope) -> ZippedPages:
+        """Take the form from the message."""
         details = message.WhichOneof("details")
-        if details is None:
-            raise CorruptFileError("a zipped page says neither the width of its values nor that of their lengths")
-        value_bits = message.bits_per_value if details == "bits_per_value" else None
-        if values.value_bits != value_bits:
-            raise CorruptFileError(f"zipped values of {value_bits} bits, their codec says {values.value_bits}")
-        if value_bits is None and message.bits_per_offset not in (32, 64):
-            raise CorruptFileError(f"lengths of {message.bits_per_offset} bits, expected 32 or 64")
-        if scope.leaf.shape == _BIT and values.shape == _BYTE:
-            values = Booleans(values, scope.scratch)
-        return BoundFullZip(
-            layers=layers,
-            max_rep=max_rep,
-            max_def=max_def,
-            entry=EntryForm(message.bits_rep, message.bits_def, value_bits, message.bits_per_offset),
-            values=values,
+        form = ZippedForm(
+            layers=scope.layers(message.layers),
+            values=message.value_compression,
+            bits_rep=message.bits_rep,
+            bits_def=message.bits_def,
+            value_bits=message.bits_per_value if details == "bits_per_value" else None,
+            length_bits=message.bits_per_offset if details == "bits_per_offset" else None,
             num_entries=message.num_items,
             num_values=message.num_visible_items,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Booleans:
-    """Booleans, which zipped pages store as one byte each: 0 is false, anything else true (as the reference reads)."""
-
-    stored: BoundPerValueCodec
-    scratch: Scratch
-    shape: ClassVar[FixedWidth] = _BIT
-
-    @property
-    def value_bits(self) -> int | None:
-        return self.stored.value_bits
-
-    def measure(self, values: ValueBatch) -> int:
-        return 0
-
-    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
-        with self.scratch.block(_BYTE, values.num_values) as block:
-            self.stored.decode(values, block)
-            bits = np.packbits(block.values != 0, bitorder="little")
-        everything = np.zeros(1, np.int64), np.array([values.num_values], np.int64)
-        kernels.take_bit_runs(bits, 0, *everything, out.values, out.bit_offset)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryForm:
-    """How an entry is written.
-
-    Parameters
-    ----------
-    bits_rep, bits_def
-        Widths inside the control word.
-    value_bits
-        Width of every value, or None where each valid value carries its length.
-    length_bits
-        Width of the length; 0 where there is none.
-    """
-
-    bits_rep: int
-    bits_def: int
-    value_bits: int | None
-    length_bits: int
-
-    @property
-    def value_bytes(self) -> int:
-        """Bytes of every value; -1 where each carries its length (what kernels expect)."""
-        return -1 if self.value_bits is None else self.value_bits // 8
-
-    @property
-    def control_bytes(self) -> int:
-        bits = self.bits_rep + self.bits_def
-        return 0 if bits == 0 else 1 if bits <= 8 else 2 if bits <= 16 else 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowIndex:
-    """Where each row begins in the stream, then the stream's end: ``(num_rows + 1,) int64``."""
-
-    row_starts: NDArray[np.int64]
-
-    @property
-    def nbytes(self) -> int:
-        return self.row_starts.nbytes
-
-
-@dataclass(frozen=True, slots=True)
-class BoundFullZip:
-    """A validated full-zip description; counts are the page's own."""
-
-    layers: tuple[LayerKind, ...]
-    max_rep: int
-    max_def: int
-    entry: EntryForm
-    values: BoundPerValueCodec
-    num_entries: int
-    num_values: int
-
-    @property
-    def max_visible(self) -> int:
-        """Largest definition level of an entry that owns a value; -1 where every entry does."""
-        return max_visible_def(self.layers) if self.max_rep else -1
-
-    @property
-    def row_bytes(self) -> int | None:
-        """Bytes of every row, or None where rows differ and an index tells."""
-        if self.max_rep or self.entry.value_bits is None:
-            return None
-        return self.entry.control_bytes + self.entry.value_bytes
-
-    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
-        roles = [BufferRole.DATA] if self.row_bytes is not None else [BufferRole.DATA, BufferRole.ROW_INDEX]
-        if len(roles) != len(page.buffer_sizes):
-            raise CorruptFileError(f"a page has {len(page.buffer_sizes)} buffers, expected {len(roles)}")
-        if not self.max_rep and not page.num_rows == self.num_entries == self.num_values:
-            raise CorruptFileError(
-                f"a page has {page.num_rows} rows, {self.num_entries} entries and {self.num_values} values"
-            )
-        if self.row_bytes is not None and page.num_rows * self.row_bytes != page.buffer_sizes[0]:
-            raise CorruptFileError(
-                f"{page.num_rows} rows of {self.row_bytes} bytes in a buffer of {page.buffer_sizes[0]}"
-            )
-        return tuple(roles)
-
-    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        roles = self.roles(page)
-        return (BufferSlices.whole(page, 1),) if BufferRole.ROW_INDEX in roles else ()
-
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> RowIndex | None:
-        if not fetched:
-            return None
-        index = fetched[0].one()
-        if index.size < page.num_rows + 1:
-            raise CorruptPageError(f"a row index of {index.size} bytes for {page.num_rows} rows")
-        row_starts = np.empty(page.num_rows + 1, np.int64)
-        kernels.read_row_index(index, page.num_rows, page.buffer_sizes[0], row_starts)
-        return RowIndex(row_starts)
-
-    def plan(self, page: PageFacts, index: RowIndex | None, rows: RowRanges) -> PageReadPlan:
-        if index is not None:
-            slices = BufferSlices(0, index.row_starts[rows.starts], index.row_starts[rows.stops])
-        elif self.row_bytes is not None:
-            slices = BufferSlices(0, rows.starts * self.row_bytes, rows.stops * self.row_bytes)
-        else:
-            raise InternalError("a zipped page whose rows differ in width is planned without its index")
-        return PageReadPlan((slices,), rows)
-
-    def load(
-        self, page: PageFacts, index: RowIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> ZippedPage:
-        rows: RowRanges = plan.notes
-        stream = fetched[0]
-        num_entries, num_values, borders = self._count(stream, rows)
-        if rows.covers(0, page.num_rows) and (num_entries, num_values) != (self.num_entries, self.num_values):
-            raise CorruptPageError(
-                f"a page holds {num_entries} entries and {num_values} values, "
-                f"its description says {self.num_entries} and {self.num_values}"
-            )
-        levels, values = self._unzip(stream, num_entries, num_values)
-        if levels.rep is not None:
-            _check_rows(levels.rep, self.max_rep, borders, rows)
-        return ZippedPage(levels, self.values, values, self.values.measure(values))
-
-    def _count(self, stream: FetchedSlices, rows: RowRanges) -> tuple[int, int, NDArray[np.int64]]:
-        """Count entries and values, and find where the entries of each run of rows begin."""
-        borders = np.zeros(len(rows) + 1, np.int64)
-        if self.row_bytes is not None:
-            np.cumsum(rows.stops - rows.starts, out=borders[1:])
-            return int(borders[-1]), int(borders[-1]), borders
-        run_entries = np.empty(len(rows), np.int64)
-        num_entries, num_values = kernels.count_entries(
-            stream.data,
-            stream.starts,
-            stream.starts + stream.sizes,
-            self.entry.bits_rep,
-            self.entry.bits_def,
-            self.entry.value_bytes,
-            self.entry.length_bits,
-            self.max_visible,
-            run_entries,
-        )
-        wrong = run_entries < rows.stops - rows.starts if self.max_rep else run_entries != rows.stops - rows.starts
-        if wrong.any():
-            raise CorruptPageError(
-                "the row index and the entries of a page disagree", detail=int(rows.starts[np.argmax(wrong)])
-            )
-        np.cumsum(run_entries, out=borders[1:])
-        return num_entries, num_values, borders
-
-    def _unzip(self, stream: FetchedSlices, num_entries: int, num_values: int) -> tuple[Levels, ValueBatch]:
-        rep = np.empty(num_entries, np.uint16) if self.entry.bits_rep else None
-        def_ = np.empty(num_entries, np.uint16) if self.entry.bits_def else None
-        value_starts = np.empty(num_values, np.int64)
-        regions = (stream.data, stream.starts, stream.starts + stream.sizes, self.entry.bits_rep, self.entry.bits_def)
-        if self.entry.value_bits is None:
-            value_sizes = np.empty(num_values, np.int64)
-            kernels.unzip_variable(
-                *regions, self.entry.length_bits, self.max_visible, rep, def_, value_starts, value_sizes
-            )
-        else:
-            value_sizes = np.full(num_values, self.entry.value_bytes, np.int64)
-            kernels.unzip_fixed(*regions, self.entry.value_bytes, self.max_visible, rep, def_, value_starts)
-        if rep is not None or def_ is not None:
-            kernels.check_levels(rep, def_, self.max_rep, self.max_def)
-        return Levels(self.layers, num_entries, rep, def_), ValueBatch(stream.data, value_starts, value_sizes)
-
-
-def _check_rows(rep: NDArray[np.uint16], max_rep: int, borders: NDArray[np.int64], rows: RowRanges) -> None:
-    """Refuse runs that do not begin with a row or hold another number of them than the index promised."""
-    starts = rep == max_rep
-    found = np.add.reduceat(starts, borders[:-1], dtype=np.int64)
-    wrong = ~starts[borders[:-1]] | (found != rows.stops - rows.starts)
-    if wrong.any():
-        raise CorruptPageError(
-            "the row index and the repetition levels of a page disagree", detail=int(rows.starts[np.argmax(wrong)])
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ZippedPage:
-    """Selected rows, split into levels and places of values."""
-
-    levels: Levels
-    codec: BoundPerValueCodec
-    values: ValueBatch
-    num_bytes: int
-    dictionary = None
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.codec.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.values.num_values
-
-    def decode(self, out: BlockSlice) -> None:
-        self.codec.decode(self.values, out)
+        return bind_zipped(form, scope)
 
 
 @hookimpl

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.spi import BlockSlice, Bytes, RowRanges
+from lance_arrow.spi.blocks import BlockSlice, Bytes
+from lance_arrow.spi.rows import RowRanges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,7 @@ class ChunkSelection:
         breaks = np.flatnonzero(np.diff(self.chunks) != 1) + 1
         return np.concatenate(([0], breaks, [len(self.chunks)]))
 
-    def byte_runs(self, index: MiniBlockIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def byte_runs(self, index: ChunkIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Byte ranges of the runs of neighbouring chunks in the data buffer."""
         borders = self.run_borders
         first, last = self.chunks[borders[:-1]], self.chunks[borders[1:] - 1]
@@ -55,7 +56,7 @@ class ChunkSelection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MiniBlockIndex:
+class ChunkIndex:
     """What is kept of a page between reads.
 
     Parameters

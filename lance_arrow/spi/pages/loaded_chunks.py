@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.spi import (
-    BlockShape,
-    BlockSlice,
-    BoundChunkCodec,
-    Bytes,
-    ChunkBatch,
-    Levels,
-    Limits,
-    Scratch,
-    VariableWidth,
-    copy_runs,
-    measure_runs,
-    new_block,
-)
-from lance_arrow_layouts.mini_block.chunks import ValueRuns
+from lance_arrow.settings import Limits
+from lance_arrow.spi.block_runs import copy_runs, measure_runs
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, Levels, VariableWidth
+from lance_arrow.spi.chunks import ChunkBatch
+from lance_arrow.spi.codecs import BoundChunkCodec
+from lance_arrow.spi.pages.open_chunks import ValueRuns
+from lance_arrow.spi.scratch import Scratch, new_block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +39,7 @@ class ValuePage:
         cls, codec: BoundChunkCodec, chunks: ChunkBatch, levels: Levels, runs: ValueRuns, scratch: Scratch
     ) -> ValuePage:
         num_bytes = codec.measure(chunks)
-        if runs.starts is None or not isinstance(codec.shape, VariableWidth):
+        if runs.starts is None or runs.stops is None or not isinstance(codec.shape, VariableWidth):
             return cls(levels, codec, chunks, runs, num_bytes, scratch)
         block = new_block(codec.shape, chunks.num_values, num_bytes)
         codec.decode(chunks, block)
@@ -61,7 +54,7 @@ class ValuePage:
         return self.runs.num_values
 
     def decode(self, out: BlockSlice) -> None:
-        if self.runs.starts is None:
+        if self.runs.starts is None or self.runs.stops is None:
             self.codec.decode(self.chunks, out)
         elif self.decoded is not None:
             copy_runs(self.decoded, self.runs.starts, self.runs.stops, out)
@@ -86,7 +79,7 @@ class DictionaryPage:
         num_bytes = 0
         if isinstance(items.shape, VariableWidth) and items.num_values:
             num_bytes = kernels.measure_take_variable(
-                items.offsets, items.shape.offset_bits, indices.values, indices.shape.bits
+                items.offsets, items.shape.offset_bits, indices.values, _index_bits(indices)
             )
         return cls(levels, indices, items, num_bytes)
 
@@ -99,7 +92,7 @@ class DictionaryPage:
         return self.indices.num_values
 
     def decode(self, out: BlockSlice) -> None:
-        bits = self.indices.shape.bits
+        bits = _index_bits(self.indices)
         if isinstance(self.shape, VariableWidth):
             kernels.take_variable(
                 self.items.offsets,
@@ -111,8 +104,21 @@ class DictionaryPage:
                 self.shape.offset_bits,
                 out.values,
             )
+        elif isinstance(self.shape, FixedSizeList) or self.shape.bits == 1:
+            places = _numbers(self.indices)
+            copy_runs(self.items, places, places + 1, out)
         else:
             kernels.take_fixed(self.items.values, self.shape.bytes_per_value, self.indices.values, bits, out.values)
+
+
+def _index_bits(indices: BlockSlice) -> int:
+    assert isinstance(indices.shape, FixedWidth)
+    return indices.shape.bits
+
+
+def _numbers(indices: BlockSlice) -> NDArray[np.int64]:
+    """Indices, which are known to have an item each, as positions."""
+    return indices.values.view(f"u{_index_bits(indices) // 8}").astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,21 +10,16 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.spi import (
-    BlockSlice,
-    BoundChunkCodec,
-    ChunkBatch,
-    FetchedSlices,
-    FixedWidth,
-    Levels,
-    copy_runs,
-    max_visible_def,
-    new_block,
-)
-from lance_arrow_layouts.mini_block.index import ChunkSelection, MiniBlockIndex
+from lance_arrow.spi.block_runs import copy_runs
+from lance_arrow.spi.blocks import BlockSlice, FixedWidth, Levels, max_visible_def
+from lance_arrow.spi.chunks import ChunkBatch
+from lance_arrow.spi.codecs import BoundChunkCodec
+from lance_arrow.spi.layouts import FetchedSlices
+from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, RowTable
+from lance_arrow.spi.scratch import new_block
 
 if TYPE_CHECKING:
-    from lance_arrow_layouts.mini_block.layout import BoundMiniBlock
+    from lance_arrow.spi.pages.chunked import ChunkedPages
 
 _LEVEL = FixedWidth(16)
 
@@ -65,7 +60,7 @@ class OpenChunks:
 
     @classmethod
     def of(
-        cls, layout: BoundMiniBlock, index: MiniBlockIndex, selection: ChunkSelection, fetched: FetchedSlices
+        cls, layout: ChunkedPages, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices
     ) -> OpenChunks:
         """Parse the headers of the selected chunks.
 
@@ -107,12 +102,10 @@ class OpenChunks:
         values = ChunkBatch(fetched.data, value_starts, value_sizes, counts)
         return cls(values, num_levels, (places[0], places[1]), (places[2], places[3]))
 
-    def levels(
-        self, layout: BoundMiniBlock, index: MiniBlockIndex, selection: ChunkSelection
-    ) -> tuple[Levels, ValueRuns]:
+    def levels(self, layout: ChunkedPages, index: ChunkIndex, selection: ChunkSelection) -> tuple[Levels, ValueRuns]:
         """Decode the levels and trim them to the selected rows; say which values belong to those."""
-        if layout.rep is not None:
-            return self._nested_levels(layout, index, selection)
+        if layout.rep is not None and index.rows is not None:
+            return self._nested_levels(layout, layout.rep, index.rows, selection)
         runs = self._flat_runs(index, selection)
         if layout.def_ is None:
             return Levels(layout.layers, runs.num_values), runs
@@ -123,7 +116,7 @@ class OpenChunks:
         kernels.check_levels(None, def_, 0, max_visible_def(layout.layers))
         return Levels(layout.layers, runs.num_values, None, _kept(def_, runs.starts, runs.stops)), runs
 
-    def _flat_runs(self, index: MiniBlockIndex, selection: ChunkSelection) -> ValueRuns:
+    def _flat_runs(self, index: ChunkIndex, selection: ChunkSelection) -> ValueRuns:
         rows = selection.rows
         num_values = rows.num_rows
         if num_values == self.values.num_values:
@@ -135,11 +128,15 @@ class OpenChunks:
         return ValueRuns(starts, starts + (rows.stops - rows.starts), num_values)
 
     def _nested_levels(
-        self, layout: BoundMiniBlock, index: MiniBlockIndex, selection: ChunkSelection
+        self,
+        layout: ChunkedPages,
+        rep_codec: BoundChunkCodec,
+        row_table: RowTable,
+        selection: ChunkSelection,
     ) -> tuple[Levels, ValueRuns]:
         level_starts = np.zeros(len(self.num_levels) + 1, np.int64)
         np.cumsum(self.num_levels, out=level_starts[1:])
-        rep = self._decode(layout.rep, self.rep, level_starts)
+        rep = self._decode(rep_codec, self.rep, level_starts)
         def_ = None if layout.def_ is None else self._decode(layout.def_, self.def_, level_starts)
         max_rep = sum(layer.is_list for layer in layout.layers)
         kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in layout.layers))
@@ -152,8 +149,8 @@ class OpenChunks:
             max_visible_def(layout.layers),
             level_starts,
             self.values.value_starts,
-            index.rows.started[chunks],
-            index.rows.started[chunks + 1] - index.rows.started[chunks],
+            row_table.started[chunks],
+            row_table.started[chunks + 1] - row_table.started[chunks],
             rows.starts,
             rows.stops,
             *places,
@@ -161,9 +158,11 @@ class OpenChunks:
         entry_starts, entry_stops, value_starts, value_stops = places
         num_entries = int((entry_stops - entry_starts).sum())
         num_values = int((value_stops - value_starts).sum())
-        if num_entries != len(rep):
-            rep, def_ = _kept(rep, entry_starts, entry_stops), _kept(def_, entry_starts, entry_stops)
-        levels = Levels(layout.layers, num_entries, rep, def_)
+        if num_entries == len(rep):
+            levels = Levels(layout.layers, num_entries, rep, def_)
+        else:
+            kept = [_kept(stream, entry_starts, entry_stops) for stream in (rep, def_)]
+            levels = Levels(layout.layers, num_entries, *kept)
         if num_values == self.values.num_values:
             return levels, ValueRuns(None, None, num_values)
         return levels, ValueRuns(value_starts, value_stops, num_values)
@@ -175,18 +174,21 @@ class OpenChunks:
         level_starts: NDArray[np.int64],
     ) -> NDArray[np.uint16]:
         block = new_block(_LEVEL, int(level_starts[-1]))
-        codec.decode(ChunkBatch(self.values.data, *places, level_starts), block)
+        codec.decode(ChunkBatch(self.values.data, *places, level_starts).buffers(0, codec.num_buffers), block)
         return block.values.view(np.uint16)
 
-    def indices(self, codec: BoundChunkCodec, levels: Levels, runs: ValueRuns, num_items: int) -> BlockSlice:
+    def indices(
+        self, codec: BoundChunkCodec, slot_levels: NDArray[np.uint16] | None, runs: ValueRuns, num_items: int
+    ) -> BlockSlice:
         """Decode indices into a dictionary, checked; those of null slots become 0."""
         block = new_block(codec.shape, self.values.num_values)
         codec.decode(self.values, block)
-        if runs.starts is not None:
+        if runs.starts is not None and runs.stops is not None:
             kept = new_block(codec.shape, runs.num_values)
             copy_runs(block, runs.starts, runs.stops, kept)
             block = kept
-        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, visible_levels(levels))
+        assert isinstance(codec.shape, FixedWidth)
+        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, slot_levels)
         return block
 
 
@@ -200,7 +202,7 @@ def visible_levels(levels: Levels) -> NDArray[np.uint16] | None:
 def _kept(
     levels: NDArray[np.uint16] | None, starts: NDArray[np.int64] | None, stops: NDArray[np.int64] | None
 ) -> NDArray[np.uint16] | None:
-    if levels is None or starts is None:
+    if levels is None or starts is None or stops is None:
         return levels
     kept = np.empty(int((stops - starts).sum()), np.uint16)
     kernels.take_runs_fixed(levels.view(np.uint8), 2, starts, stops, kept.view(np.uint8))
