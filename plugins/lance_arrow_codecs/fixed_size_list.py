@@ -2,8 +2,8 @@
 
 Nested lists are one description inside the other, outermost first, with one leaf. In a mini-block chunk each item
 bitmap and the leaf's buffers are separate; a zipped row holds each layer's bitmap in whole bytes, then the leaf items:
-it is decoded as a chunk of one value whose buffers are the parts of the row.
-Source: CompressiveEncoding.FixedSizeList; spec 5.8.
+it is decoded as a chunk of one value whose buffers are the parts of the row. A block is zipped rows back to back.
+Source: CompressiveEncoding.FixedSizeList; spec 5.8, 11.5.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class FixedSizeLists:
     """Binds ``fixed_size_list`` with all lists nested in it."""
 
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
-    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    contexts = frozenset(DecodeContext)
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
-    ) -> BoundFixedSizeList | BoundZippedFixedSizeList:
+    ) -> BoundFixedSizeList | BoundZippedFixedSizeList | BoundFixedSizeListBlocks:
         """Check dimensions and leaf; in zipped rows the leaf is flat, or absent when all items are null."""
         layers = _layers(message, scope.limits.max_description_depth)
         leaf_message = layers[-1].values
-        zipped = context is DecodeContext.PER_VALUE
+        zipped = context is not DecodeContext.MINI_BLOCK
         leaf_case = leaf_message.WhichOneof("compression")
         leaf: BoundChunkCodec | None = None
         if zipped and leaf_case == "constant" and not leaf_message.constant.HasField("value"):
@@ -56,7 +56,10 @@ class FixedSizeLists:
             shape = _nest(layers, leaf.shape)
         scope.limits.check("max_value_bytes", shape.items_per_value * shape.leaf.bits // 8)
         bound = BoundFixedSizeList(shape, leaf)
-        return BoundZippedFixedSizeList.over(bound) if zipped else bound
+        if not zipped:
+            return bound
+        values = BoundZippedFixedSizeList.over(bound)
+        return BoundFixedSizeListBlocks(values) if context is DecodeContext.BLOCK else values
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,30 @@ class BoundZippedFixedSizeList:
         starts = values.starts + (np.cumsum(sizes, axis=0) - sizes)
         rows = np.arange(values.num_values + 1)
         self.rows.decode(ChunkBatch(values.data, starts, np.repeat(sizes, values.num_values, axis=1), rows), out)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFixedSizeListBlocks:
+    """Decodes blocks of rows in their zipped form, back to back: dictionary items of 2.3."""
+
+    rows: BoundZippedFixedSizeList
+    num_buffers: int = 1
+
+    @property
+    def shape(self) -> FixedSizeList:
+        return self.rows.shape
+
+    def measure(self, chunks: ChunkBatch) -> int:
+        return 0
+
+    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
+        row_bytes = self.rows.value_bits // 8
+        counts = np.diff(chunks.value_starts)
+        if (chunks.sizes[0] != counts * row_bytes).any():
+            raise CorruptPageError(f"a block of fixed-size lists has another size than rows of {row_bytes} bytes")
+        places = np.arange(out.num_values) - np.repeat(chunks.value_starts[:-1], counts)
+        starts = np.repeat(chunks.starts[0], counts) + places * row_bytes
+        self.rows.decode(ValueBatch(chunks.data, starts, np.full(out.num_values, row_bytes, np.int64)), out)
 
 
 def _layers(message: Any, max_depth: int) -> list[Any]:

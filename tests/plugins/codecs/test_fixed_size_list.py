@@ -27,7 +27,7 @@ def bitmap(bits, garbage=False):
 
 class TestFixedSizeList(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
-    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    contexts = frozenset(DecodeContext)
     shapes = (
         FixedSizeList(FixedWidth(32), 2),
         FixedSizeList(FixedWidth(8), 3, has_validity=True),
@@ -43,9 +43,12 @@ class TestFixedSizeList(CodecSuite):
         return context is DecodeContext.MINI_BLOCK or shape.leaf.bits * shape.items_per_value % 8 == 0
 
     def encode(self, sample, context):
-        if context is DecodeContext.PER_VALUE:
+        if context is not DecodeContext.MINI_BLOCK:
             parts = sample.chunks(1)
             units = [(b"".join(bitmap(bits, True) for bits in part.validity) + part.plain(),) for part in parts]
+            if context is DecodeContext.BLOCK:
+                rows = b"".join(row for (row,) in units)
+                return EncodedSample(describe(sample.shape), ((rows,),), (sample.num_values,))
         else:
             parts = sample.chunks(self.chunk_values)
             units = [(*map(bitmap, part.validity), part.plain()) for part in parts]
@@ -72,7 +75,7 @@ class TestFixedSizeList(CodecSuite):
         offsets = pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=32))
         strings = pb.CompressiveEncoding(variable=pb.Variable(offsets=offsets))
         description = describe(FixedSizeList(FixedWidth(8), 2), strings)
-        for context in (DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE):
+        for context in DecodeContext:
             with pytest.raises((CorruptFileError, UnsupportedError)):
                 self.bind(EncodedSample(description, (), ()), context, FixedSizeList(FixedWidth(8), 2))
 

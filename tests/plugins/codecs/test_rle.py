@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
@@ -46,10 +46,10 @@ class TestRle(CodecSuite):
         return EncodedSample(rle(sample.shape.bits), tuple(units), tuple(counts))
 
     @pytest.mark.parametrize(
-        "description", [rle(24), rle(8, 16), pb.CompressiveEncoding(rle=pb.Rle(values=flat(8))), rle(1)]
+        "description", [rle(24), rle(8, 24), pb.CompressiveEncoding(rle=pb.Rle(values=flat(8))), rle(1)]
     )
     def test_other_children_are_refused(self, description):
-        with pytest.raises(UnsupportedError):
+        with pytest.raises((CorruptFileError, UnsupportedError)):
             self.bind(EncodedSample(description, (), ()), DecodeContext.MINI_BLOCK, FixedWidth(8))
 
     @pytest.mark.parametrize(("lengths", "count"), [([3, 0], 3), ([3, 4], 6), ([3, 4], 8), ([7], 7)])
@@ -58,3 +58,78 @@ class TestRle(CodecSuite):
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(8))
         with pytest.raises(CorruptPageError):
             decode(bound, DecodeContext.MINI_BLOCK, encoded)
+
+
+def packed(bits, packed_bits):
+    words = pb.OutOfLineBitpacking(uncompressed_bits_per_value=bits, values=flat(packed_bits))
+    return pb.CompressiveEncoding(out_of_line_bitpacking=words)
+
+
+def constant(value, bits):
+    return pb.CompressiveEncoding(constant=pb.Constant(value=value.to_bytes(bits // 8, "little")))
+
+
+def steps(bits, start, step):
+    return pb.CompressiveEncoding(range=pb.Range(uncompressed_bits_per_value=bits, start=start, step=step))
+
+
+def encoded_runs(values, lengths):
+    return pb.CompressiveEncoding(rle=pb.Rle(values=values, run_lengths=lengths))
+
+
+def expand(description, buffers, count, context=DecodeContext.MINI_BLOCK, bits=32):
+    encoded = EncodedSample(description, (buffers,), (count,))
+    bound = TestRle().bind(encoded, context, FixedWidth(bits))
+    assert bound.num_buffers == len(buffers)
+    return decode(bound, context, encoded).block.values.view(f"u{bits // 8}").tolist()
+
+
+def u32(*numbers):
+    return np.array(numbers, "<u4").tobytes()
+
+
+BLOCK, MINI = DecodeContext.BLOCK, DecodeContext.MINI_BLOCK
+LENGTHS_16 = np.array([2, 300], "<u2").tobytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "lengths", "block", "chunk"),
+    [
+        (flat(32), flat(16), ((8).to_bytes(8, "little") + u32(7, 9) + LENGTHS_16,), (u32(7, 9), LENGTHS_16)),
+        (steps(32, 7, 2), flat(16), (LENGTHS_16,), (LENGTHS_16,)),
+        (packed(32, 32), flat(16), ((8).to_bytes(8, "little") + u32(7, 9) + LENGTHS_16,), (u32(7, 9), LENGTHS_16)),
+    ],
+)
+def test_values_and_lengths_of_any_encoding(values, lengths, block, chunk):
+    description = encoded_runs(values, lengths)
+    assert expand(description, block, 302, BLOCK) == [7] * 2 + [9] * 300
+    assert expand(description, chunk, 302) == [7] * 2 + [9] * 300
+    for count in (1, 301, 303):
+        with pytest.raises(CorruptPageError):
+            expand(description, chunk, count)
+
+
+def test_runs_without_any_bytes():
+    description = encoded_runs(steps(32, 5, 1), constant(3, 8))
+    for context in (BLOCK, MINI):
+        assert expand(description, (), 9, context) == [5, 5, 5, 6, 6, 6, 7, 7, 7]
+        assert expand(description, (), 0, context) == []
+        with pytest.raises(CorruptPageError):
+            expand(description, (), 10, context)
+    assert expand(encoded_runs(flat(32), constant(2, 16)), (u32(8, 3),), 4) == [8, 8, 3, 3]
+    with pytest.raises(CorruptPageError):
+        expand(encoded_runs(steps(32, 5, 1), constant(0, 8)), (), 4)
+
+
+def test_runs_whose_number_nothing_tells_are_refused():
+    with pytest.raises(UnsupportedError, match="tell the number"):
+        expand(encoded_runs(packed(32, 3), packed(8, 3)), (b"", b""), 4)
+
+
+def test_a_block_that_says_more_bytes_than_it_has():
+    description = encoded_runs(flat(32), flat(16))
+    for header in (9, 1 << 63, (1 << 64) - 1):
+        with pytest.raises(CorruptPageError):
+            expand(description, (header.to_bytes(8, "little") + u32(7, 9),), 302, BLOCK)
+    with pytest.raises(CorruptPageError):
+        expand(description, (b"abc",), 302, BLOCK)

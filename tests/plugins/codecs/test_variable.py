@@ -1,5 +1,7 @@
 """Variable-width values."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,8 @@ class TestVariable(CodecSuite):
     def test_encoded_offsets_and_odd_widths_are_refused(self, context):
         with pytest.raises(CorruptFileError, match="32 or 64"):
             self.bind(EncodedSample(variable(16), (), ()), context, VariableWidth(32))
+        if context is DecodeContext.MINI_BLOCK:
+            return
         packed = pb.CompressiveEncoding(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=32))
         description = pb.CompressiveEncoding(variable=pb.Variable(offsets=packed))
         with pytest.raises(UnsupportedError):
@@ -61,3 +65,52 @@ class TestVariable(CodecSuite):
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, VariableWidth(32))
         with pytest.raises(CorruptPageError, match="descend"):
             decode(bound, DecodeContext.MINI_BLOCK, encoded)
+
+
+def encoded(offsets):
+    return pb.CompressiveEncoding(variable=pb.Variable(offsets=offsets))
+
+
+def read(description, chunks, counts, bits=32):
+    sample = EncodedSample(description, chunks, counts)
+    bound = TestVariable().bind(sample, DecodeContext.MINI_BLOCK, VariableWidth(bits))
+    return decode(bound, DecodeContext.MINI_BLOCK, sample)
+
+
+STEPS = pb.CompressiveEncoding(range=pb.Range(uncompressed_bits_per_value=32, step=2))
+WIDE = pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=64))
+DELTAS = pb.CompressiveEncoding(delta=pb.Delta(uncompressed_bits_per_value=64, deltas=WIDE))
+ZEROS = pb.CompressiveEncoding(constant=pb.Constant(value=bytes(4)))
+
+
+def values_of(destination):
+    block = destination.block
+    offsets = block.offsets.view(f"i{block.shape.offset_bits // 8}")
+    return [block.values[a - offsets[0] : b - offsets[0]].tobytes() for a, b in pairwise(offsets.tolist())]
+
+
+def test_offsets_of_an_encoding_of_their_own():
+    assert values_of(read(encoded(STEPS), ((b"aabbcc",), (b"dd??",)), (3, 1))) == [b"aa", b"bb", b"cc", b"dd"]
+    chunks = ((words([3, 0, 2], 64), b"abcde"), (b"", b""), (words([1], 64), b"f"))
+    assert values_of(read(encoded(DELTAS), chunks, (3, 0, 1), 64)) == [b"abc", b"", b"de", b"f"]
+    assert values_of(read(encoded(ZEROS), ((b"",),), (4,))) == [b""] * 4
+
+
+@pytest.mark.parametrize(
+    ("description", "chunk", "bits"),
+    [
+        (encoded(STEPS), (b"aabbc",), 32),
+        (encoded(DELTAS), (words([3, 2**64 - 1, 2], 64), b"abcde"), 64),
+        (encoded(DELTAS), (words([3, 2**63, 2], 64), b"abcde"), 64),
+        (encoded(DELTAS), (words([3, 1], 64), b"abcde"), 64),
+        (encoded(pb.CompressiveEncoding(constant=pb.Constant(value=b"\1\0\0\0"))), (b"aaa",), 32),
+    ],
+)
+def test_encoded_offsets_that_leave_their_chunk_are_refused(description, chunk, bits):
+    with pytest.raises(CorruptPageError):
+        read(description, (chunk,), (3,), bits)
+
+
+def test_encoded_offsets_of_another_width_are_refused():
+    with pytest.raises(CorruptFileError, match="32 or 64"):
+        read(encoded(pb.CompressiveEncoding(constant=pb.Constant(value=b"\0\0"))), ((b"",),), (1,))
