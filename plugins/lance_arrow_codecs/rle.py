@@ -1,7 +1,7 @@
 """Run-length encoding: run values and run lengths, of 8 bits or in encodings of their own.
 
 In a mini-block chunk they are two buffers; a block holds the byte count of the values, the values, the lengths. A child
-that takes no bytes (2.3) has no buffer, and leaves the other without a byte count before it.
+that takes no bytes (2.3) has no buffer in a chunk; a block with one such child still holds the byte count.
 Source: CompressiveEncoding.Rle; spec 5.7, 11.5.
 """
 
@@ -125,7 +125,7 @@ class RunCounter:
 class BoundEncodedRuns:
     """Expands runs whose values, lengths or both have an encoding of their own, chunk by chunk.
 
-    `is_block` tells that both parts, if both have bytes, lie in one buffer behind the byte count of the first.
+    `is_block` tells that both parts, if either has bytes, lie in one buffer behind the byte count of the first.
     """
 
     values: BoundChunkCodec
@@ -171,8 +171,9 @@ class BoundEncodedRuns:
         places = [
             (int(starts[number]), int(sizes[number])) for starts, sizes in zip(chunks.starts, chunks.sizes, strict=True)
         ]
-        if self.is_block and self.values.num_buffers and self.lengths.num_buffers:
-            places = _split(chunks.data, *places[0])
+        if self.is_block and places:
+            parts = zip(_split(chunks.data, *places[0]), (self.values, self.lengths), strict=True)
+            places = [place for place, codec in parts if _has_bytes(codec, place, number)]
         of_values, of_lengths = places[: self.values.num_buffers], places[self.values.num_buffers :]
         num_runs = self._num_runs(chunks.data, of_values, of_lengths, len(out))
         lengths = _decode_runs(self.lengths, chunks.data, of_lengths, num_runs).astype(np.int64)
@@ -195,6 +196,12 @@ class BoundEncodedRuns:
         lengths = _decode_runs(self.lengths, data, [], num_values).astype(np.int64)
         reached = np.cumsum(np.clip(lengths, 0, num_values))
         return min(int(np.searchsorted(reached, num_values)) + 1, num_values)
+
+
+def _has_bytes(codec: BoundChunkCodec, place: tuple[int, int], number: int) -> bool:
+    if codec.num_buffers == 0 and place[1]:
+        raise CorruptPageError(f"a part of a run block has {place[1]} bytes, expected none", detail=number)
+    return codec.num_buffers > 0
 
 
 def _split(data: Bytes, start: int, size: int) -> Places:

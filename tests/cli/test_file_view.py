@@ -189,7 +189,7 @@ def test_a_missing_plugin_hinders_one_column(command: Callable[..., Any], path: 
 
 
 @pytest.mark.parametrize("version", ["2.0", "2.3"])
-def test_versions_that_cannot_be_read_can_be_inspected(
+def test_other_versions_can_be_inspected(
     command: Callable[..., Any], witness: Witness, tmp_path: Path, version: str
 ) -> None:
     flat = table().select(["id", "word", "s"])
@@ -205,5 +205,8 @@ def test_versions_that_cannot_be_read_can_be_inspected(
     )
     assert command("inspect", path).code == 0
     outcome = command("head", path, "--json")
+    if version == "2.3":
+        assert outcome.code == 0
+        return
     assert outcome.code == 1
     assert outcome.document["error"]["type"] in ("UnknownEncodingError", "UnsupportedError")

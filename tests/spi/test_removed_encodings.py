@@ -37,6 +37,16 @@ NEEDS = {
 }
 
 
+# Entry point, and rows of integers (lists of them where a row is a list) whose 2.3 page needs it.
+PLANAR = {
+    "codec.constant": [None] * 50,
+    "codec.range": [7 if row % 3 else None for row in range(3000)],
+    "codec.delta": [[5] * (row % 3) for row in range(3000)],
+    "codec.dictionary": [[5] * (row % 3) for row in range(3000)],
+    "layout.planar": [7] * 50,
+}
+
+
 def without(*names: str) -> LoadedPlugins:
     """All plugins but these, as if their lines had been deleted."""
     points = entry_points()
@@ -52,9 +62,9 @@ def one_column(group: str, name: str) -> pa.Table:
 
 def test_every_built_in_is_missed_somewhere() -> None:
     built_in = {point.name for point in entry_points() if point.dist is not None and point.dist.name == "lance-arrow"}
-    # The first is missed below, in levels. Flat columns of 2.1 and 2.2 have no `Constant` but the one that a list of
-    # nulls reads by itself, and no zone maps before this package writes them.
-    assert built_in - set(NEEDS) == {"codec.out_of_line_bitpacking", "codec.constant", "column.zone_index"}
+    # The first is missed below, in levels, and the next ones in structure. Nothing has zone maps before this package
+    # writes them.
+    assert built_in - set(NEEDS) == {"codec.out_of_line_bitpacking", *PLANAR, "column.zone_index"}
 
 
 @pytest.mark.interop
@@ -74,6 +84,20 @@ def test_missed_by_name(witness: Witness, tmp_path: Path, plugin: str) -> None:
         if other:
             assert_same(expected.select(other), file.read(columns=other))
             assert_same(expected.select(other).slice(3, 2), file.take([3, 4], columns=other))
+    with lance_arrow.LanceFile(path) as file:
+        assert_same(expected, file.read())
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("plugin", PLANAR)
+def test_missed_by_name_in_planar_pages(witness: Witness, tmp_path: Path, plugin: str) -> None:
+    rows = PLANAR[plugin]
+    expected = pa.table({"odd": pa.array(rows, pa.list_(pa.int64()) if isinstance(rows[0], list) else pa.int64())})
+    path = witness.write(expected, tmp_path / "file.lance", "2.3")
+    with lance_arrow.LanceFile(path, runtime=Runtime(plugins=without(plugin))) as file:
+        with pytest.raises(UnknownEncodingError, match=r"PlanarLayout|" + plugin.rpartition(".")[2]) as caught:
+            file.read()
+        assert str(caught.value.column).split(".")[0] == "odd"
     with lance_arrow.LanceFile(path) as file:
         assert_same(expected, file.read())
 

@@ -96,7 +96,8 @@ LENGTHS_16 = np.array([2, 300], "<u2").tobytes()
     ("values", "lengths", "block", "chunk"),
     [
         (flat(32), flat(16), ((8).to_bytes(8, "little") + u32(7, 9) + LENGTHS_16,), (u32(7, 9), LENGTHS_16)),
-        (steps(32, 7, 2), flat(16), (LENGTHS_16,), (LENGTHS_16,)),
+        (steps(32, 7, 2), flat(16), (bytes(8) + LENGTHS_16,), (LENGTHS_16,)),
+        (flat(32), steps(32, 2, 298), ((8).to_bytes(8, "little") + u32(7, 9),), (u32(7, 9),)),
         (packed(32, 32), flat(16), ((8).to_bytes(8, "little") + u32(7, 9) + LENGTHS_16,), (u32(7, 9), LENGTHS_16)),
     ],
 )
@@ -133,3 +134,5 @@ def test_a_block_that_says_more_bytes_than_it_has():
             expand(description, (header.to_bytes(8, "little") + u32(7, 9),), 302, BLOCK)
     with pytest.raises(CorruptPageError):
         expand(description, (b"abc",), 302, BLOCK)
+    with pytest.raises(CorruptPageError, match="expected none"):
+        expand(encoded_runs(steps(32, 7, 2), flat(16)), ((2).to_bytes(8, "little") + LENGTHS_16,), 302, BLOCK)

@@ -1,0 +1,47 @@
+"""Pages of 2.3: a plane of structure (lists and nulls) and a plane of values, described apart.
+
+    structure   values                buffers
+    dense       chunked, zipped       as in mini-block and full-zip pages
+    dense       constant              none
+    sparse      chunked               chunk table, chunks, [dictionary], structure
+    sparse      zipped                values, [index], structure
+    sparse      indexed               [indices], items, [index of items], structure
+    sparse      constant, none        structure
+
+Dense structure is levels among the values (`dense`). Sparse structure is positions of nulls and of lists that are not
+empty (`structure`), which `slots` turns into levels for the selected rows, while values are found by slot (`sparse`).
+Source: lance.encodings23.PlanarLayout; spec 11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.proto.encodings_v23_pb2 import PlanarLayout
+from lance_arrow.spi import BindScope, BoundLayout, EncodingKey, hookimpl
+from lance_arrow_layouts.planar.dense import bind_dense
+from lance_arrow_layouts.planar.sparse import bind_sparse
+
+
+@dataclass(frozen=True, slots=True)
+class Planar:
+    """Reads `PlanarLayout`."""
+
+    key = EncodingKey("lance.encodings23.PlanarLayout")
+    message_type = PlanarLayout
+
+    def bind(self, message: Any, scope: BindScope) -> BoundLayout:
+        """Read both planes; each must have one case set."""
+        structure, values = message.structure.WhichOneof("plane"), message.values.WhichOneof("plane")
+        if structure is None or values is None:
+            raise CorruptFileError(f"a page has structure {structure} and values {values}, expected both")
+        if structure == "sparse":
+            return bind_sparse(message.structure.sparse, message.values, scope)
+        return bind_dense(message.structure.dense, message.values, scope)
+
+
+@hookimpl
+def lance_provide_layouts() -> list[Planar]:
+    return [Planar()]

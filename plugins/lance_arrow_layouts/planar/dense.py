@@ -1,0 +1,118 @@
+"""Dense structure: levels among the values, as in 2.2; and pages of one scalar, which have no levels at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.spi import (
+    BindScope,
+    BoundLayout,
+    BufferRole,
+    BufferSlices,
+    FetchedSlices,
+    FixedWidth,
+    LayerKind,
+    Levels,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+)
+from lance_arrow.spi.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits
+
+
+def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
+    """Bind the cells of a dense structure."""
+    layers = scope.layers(structure.layers)
+    case = values.WhichOneof("plane")
+    if case == "chunked":
+        return bind_chunked(chunked_form(values.chunked, layers, values.chunked.num_items), scope)
+    if case == "zipped":
+        zipped = values.zipped
+        return bind_zipped(zipped_form(zipped, layers, zipped.num_items, zipped.num_visible_items), scope)
+    if case == "constant":
+        if any(layer is not LayerKind.ALL_VALID_ITEM for layer in layers):
+            raise CorruptFileError("a page of one scalar has nulls or lists, but no levels")
+        return DenseConstant(layers, *checked_scalar(values.constant, scope))
+    raise UnsupportedError(f"a page of dense structure with {case} values is not readable")
+
+
+def chunked_form(message: Any, layers: tuple[LayerKind, ...], num_values: int | None) -> ChunkedForm:
+    """Take the form from ``ChunkedValues``; chunks of 2.3 are always large ones."""
+    levels = message.levels
+    return ChunkedForm(
+        layers=layers,
+        values=message.value_compression,
+        rep=levels.rep_compression if levels.HasField("rep_compression") else None,
+        def_=levels.def_compression if levels.HasField("def_compression") else None,
+        items=message.dictionary if message.HasField("dictionary") else None,
+        num_items=message.num_dictionary_items,
+        num_buffers=message.num_buffers,
+        index_depth=levels.repetition_index_depth,
+        num_values=num_values,
+        large=True,
+    )
+
+
+def zipped_form(
+    message: Any, layers: tuple[LayerKind, ...], num_entries: int | None, num_values: int | None
+) -> ZippedForm:
+    """Take the form from ``ZippedValues``."""
+    details = message.WhichOneof("details")
+    return ZippedForm(
+        layers=layers,
+        values=message.value_compression,
+        bits_rep=message.levels.bits_rep,
+        bits_def=message.levels.bits_def,
+        value_bits=message.bits_per_value if details == "bits_per_value" else None,
+        length_bits=message.bits_per_offset if details == "bits_per_offset" else None,
+        num_entries=num_entries,
+        num_values=num_values,
+    )
+
+
+def checked_scalar(message: Any, scope: BindScope) -> tuple[FixedWidth, bytes]:
+    """Take the scalar from ``ConstantValues``, and the shape it is a value of.
+
+    Raises
+    ------
+    CorruptFileError
+        There is none, or it is no value of the leaf's type.
+    """
+    shape = scope.leaf.shape
+    scalar = bytes(message.scalar)
+    if not isinstance(shape, FixedWidth) or not fits(scalar, shape):
+        raise CorruptFileError(f"a scalar of {len(scalar)} bytes for values of {shape}")
+    return shape, scalar
+
+
+@dataclass(frozen=True, slots=True)
+class DenseConstant:
+    """Every row is valid and holds one scalar."""
+
+    layers: tuple[LayerKind, ...]
+    shape: FixedWidth
+    scalar: bytes
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        if page.buffer_sizes:
+            raise CorruptFileError(f"a page of one scalar has {len(page.buffer_sizes)} buffers, expected none")
+        return ()
+
+    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
+        self.roles(page)
+        return ()
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> None:
+        return None
+
+    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows.num_rows)
+
+    def load(
+        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> RepeatedPage:
+        num_rows: int = plan.notes
+        return RepeatedPage(Levels(self.layers, num_rows), self.shape, num_rows, self.scalar)

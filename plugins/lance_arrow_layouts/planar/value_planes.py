@@ -1,0 +1,353 @@
+"""Values beside a sparse structure, found by leaf slot: in chunks, zipped, by index, one scalar, none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.spi import (
+    BindScope,
+    BlockShape,
+    BlockSlice,
+    BoundChunkCodec,
+    BufferRole,
+    ChunkBatch,
+    DecodeContext,
+    FetchedSlices,
+    FixedWidth,
+    LayerKind,
+    Levels,
+    Limits,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+    Scratch,
+    VariableWidth,
+    copy_runs,
+    new_block,
+)
+from lance_arrow.spi.pages import (
+    ChunkedPages,
+    DictionaryPage,
+    IndexPage,
+    RepeatedPage,
+    ZippedPages,
+    bind_chunked,
+    bind_zipped,
+)
+from lance_arrow_layouts.planar.dense import checked_scalar, chunked_form, zipped_form
+from lance_arrow_layouts.planar.slots import without_empty
+from lance_arrow_layouts.planar.structure import Validity
+
+_PLAIN = (LayerKind.ALL_VALID_ITEM,)
+_INDEX_BITS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slots:
+    """Leaf slots of a page, and the sizes of its buffers."""
+
+    validity: Validity
+    buffer_sizes: tuple[int, ...]
+
+    def facts(self, num_values: int, start: int, stop: int) -> PageFacts:
+        """The page that buffers ``start .. stop`` are by themselves."""
+        return PageFacts(num_values, self.buffer_sizes[start:stop])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotLevels:
+    """What the structure says of the selection: all levels; of each leaf slot its number and definition level."""
+
+    levels: Levels
+    slots: NDArray[np.int64]
+    def_: NDArray[np.uint16]
+
+
+class ValuePlane(Protocol):
+    """Values of a page whose structure is elsewhere; like a `BoundLayout`, with leaf slots for rows.
+
+    Slot ranges may be empty.
+    """
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]: ...
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None: ...
+
+    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan: ...
+
+    def load(
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+    ) -> LoadedPage: ...
+
+
+def bind_values(message: Any, scope: BindScope) -> ValuePlane:
+    """Bind the value plane."""
+    case = message.WhichOneof("plane")
+    if case == "chunked":
+        return ChunkedSlots(bind_chunked(chunked_form(message.chunked, _PLAIN, None), scope))
+    if case == "zipped":
+        return ZippedSlots(_zipped(message.zipped, scope), message.zipped.num_visible_items, scope.scratch)
+    if case == "indexed":
+        return _indexed(message.indexed, scope)
+    if case == "constant":
+        return RepeatedSlots(*checked_scalar(message.constant, scope))
+    return RepeatedSlots(scope.leaf.shape, None)
+
+
+def _zipped(message: Any, scope: BindScope) -> ZippedPages:
+    if message.levels.bits_rep or message.levels.bits_def:
+        raise CorruptFileError("values beside a sparse structure have control words")
+    if message.num_items != message.num_visible_items:
+        raise CorruptFileError(f"{message.num_items} zipped entries hold {message.num_visible_items} values")
+    return bind_zipped(zipped_form(message, _PLAIN, None, None), scope)
+
+
+def _indexed(message: Any, scope: BindScope) -> IndexedSlots:
+    indices = scope.chunk_codec(message.indices, DecodeContext.BLOCK)
+    if not isinstance(indices.shape, FixedWidth) or indices.shape.bits not in _INDEX_BITS:
+        raise CorruptFileError(f"indices are {indices.shape}, expected whole numbers")
+    scope.limits.check("max_dictionary_bytes", message.items.num_items)
+    return IndexedSlots(
+        indices, _zipped(message.items, scope), message.items.num_items, scope.leaf.items is not None, scope.limits
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSlots:
+    """One scalar for all valid slots; without one every slot is null, or there is nothing to hold a value."""
+
+    shape: BlockShape | None
+    scalar: bytes | None
+    roles: tuple[BufferRole, ...] = ()
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> None:
+        if self.scalar is None and self.shape is not None and page.validity.num_valid:
+            raise CorruptPageError(f"a page without values has {page.validity.num_valid} valid slots")
+
+    def plan(self, page: Slots, index: None, slots: RowRanges) -> PageReadPlan:
+        return PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+    ) -> LoadedPage:
+        return RepeatedPage(selected.levels, self.shape, len(selected.slots), self.scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedSlots:
+    """A value for every slot, null ones too, in chunks."""
+
+    pages: ChunkedPages
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        dictionary = () if self.pages.items is None else (BufferRole.DICTIONARY,)
+        return (BufferRole.CHUNK_TABLE, BufferRole.DATA, *dictionary)
+
+    def _facts(self, page: Slots) -> PageFacts:
+        return page.facts(page.validity.num_slots, 0, len(self.roles))
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        self.pages.roles(self._facts(page))
+        return self.pages.load_index(self._facts(page), fetched)
+
+    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
+        return self.pages.plan(self._facts(page), index, slots) if len(slots) else PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+    ) -> LoadedPage:
+        if not len(selected.slots):
+            return RepeatedPage(selected.levels, self.pages.shape, 0, None)
+        return StructuredPage(selected.levels, self.pages.load_slots(index, plan, fetched, selected.def_))
+
+
+@dataclass(frozen=True, slots=True)
+class ZippedSlots:
+    """Values of the valid slots only, one after the other; `num_values` is what the description says."""
+
+    pages: ZippedPages
+    num_values: int
+    scratch: Scratch
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        if self.pages.row_bytes is not None:
+            return (BufferRole.DATA,)
+        return (BufferRole.DATA, BufferRole.ROW_INDEX)
+
+    def _facts(self, page: Slots) -> PageFacts:
+        return page.facts(self.num_values, 0, len(self.roles))
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+        if page.validity.num_valid != self.num_values:
+            raise CorruptPageError(f"{self.num_values} values are zipped for {page.validity.num_valid} valid slots")
+        self.pages.roles(self._facts(page))
+        return self.pages.load_index(self._facts(page), fetched)
+
+    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
+        validity = page.validity
+        stored = without_empty(validity.valid_before(slots.starts), validity.valid_before(slots.stops))
+        return self.pages.plan(self._facts(page), index, stored) if len(stored) else PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+    ) -> LoadedPage:
+        num_slots = len(selected.slots)
+        if not plan.slices:
+            return RepeatedPage(selected.levels, self.pages.values.shape, num_slots, None)
+        stored = self.pages.load(self._facts(page), index, plan, fetched)
+        nulls = page.validity.nulls(selected.slots)
+        if not nulls.any():
+            return StructuredPage(selected.levels, stored)
+        return SpreadPage(selected.levels, stored, np.cumsum(~nulls), self.scratch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemIndex:
+    """Distinct items of a page, and an index for every slot."""
+
+    items: BlockSlice
+    indices: BlockSlice
+
+    @property
+    def nbytes(self) -> int:
+        return self.items.values.nbytes + self.items.offsets.nbytes + self.indices.values.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSlots:
+    """An index for every slot into distinct items, which are zipped."""
+
+    indices: BoundChunkCodec
+    items: ZippedPages
+    num_items: int
+    keeps_items: bool
+    limits: Limits
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        index = () if self.items.row_bytes is not None else (BufferRole.ROW_INDEX,)
+        return (*(BufferRole.INDICES,) * self.indices.num_buffers, BufferRole.DICTIONARY, *index)
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> ItemIndex:
+        first = self.indices.num_buffers
+        return ItemIndex(self._items(page, fetched[first:]), self._indices(page.validity.num_slots, fetched[:first]))
+
+    def _items(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
+        if not self.num_items:
+            return new_block(self.items.values.shape, 0)
+        first = self.indices.num_buffers
+        facts = page.facts(self.num_items, first, len(self.roles))
+        self.items.roles(facts)
+        index = self.items.load_index(facts, fetched[1:])
+        plan = self.items.plan(facts, index, RowRanges.one(0, self.num_items))
+        loaded = self.items.load(facts, index, plan, fetched[:1])
+        self.limits.check("max_dictionary_bytes", loaded.num_bytes)
+        block = new_block(loaded.shape, self.num_items, loaded.num_bytes)
+        loaded.decode(block)
+        return block
+
+    def _indices(self, num_slots: int, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
+        self.limits.check("max_batch_bytes", num_slots * self.indices.shape.bytes_per_value)
+        data = fetched[0].one() if fetched else np.empty(0, np.uint8)
+        places = (len(fetched), 1)
+        batch = ChunkBatch(
+            data, np.zeros(places, np.int64), np.full(places, data.size, np.int64), np.array([0, num_slots], np.int64)
+        )
+        block = new_block(self.indices.shape, num_slots)
+        self.indices.decode(batch, block)
+        return block
+
+    def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), slots)
+
+    def load(
+        self,
+        page: Slots,
+        index: ItemIndex,
+        plan: PageReadPlan,
+        fetched: tuple[FetchedSlices, ...],
+        selected: SlotLevels,
+    ) -> LoadedPage:
+        slots: RowRanges = plan.notes
+        chosen = new_block(self.indices.shape, len(selected.slots))
+        copy_runs(index.indices, slots.starts, slots.stops, chosen)
+        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, selected.def_)
+        if self.keeps_items:
+            return IndexPage(selected.levels, chosen, index.items)
+        if not self.num_items:
+            return RepeatedPage(selected.levels, self.items.values.shape, len(selected.slots), None)
+        return DictionaryPage.of(selected.levels, chosen, index.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructuredPage:
+    """A page whose values are those of another, slot by slot, and whose levels come from elsewhere."""
+
+    levels: Levels
+    values: LoadedPage
+
+    @property
+    def shape(self) -> BlockShape | None:
+        return self.values.shape
+
+    @property
+    def num_values(self) -> int:
+        return self.values.num_values
+
+    @property
+    def num_bytes(self) -> int:
+        return self.values.num_bytes
+
+    @property
+    def dictionary(self) -> Any:
+        return self.values.dictionary
+
+    def decode(self, out: BlockSlice) -> None:
+        self.values.decode(out)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadPage:
+    """Values of the valid slots, spread to all of them; `valid_through` counts valid slots up to and with each."""
+
+    levels: Levels
+    stored: LoadedPage
+    valid_through: NDArray[np.int64]
+    scratch: Scratch
+    dictionary = None
+
+    @property
+    def shape(self) -> BlockShape | None:
+        return self.stored.shape
+
+    @property
+    def num_values(self) -> int:
+        return len(self.valid_through)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.stored.num_bytes
+
+    def decode(self, out: BlockSlice) -> None:
+        shape = out.shape
+        with self.scratch.block(shape, self.stored.num_values, self.num_bytes) as block:
+            self.stored.decode(block)
+            if isinstance(shape, VariableWidth):
+                offsets, own = (one.view(f"i{shape.offset_bits // 8}") for one in (out.offsets, block.offsets))
+                offsets[1:] = offsets[0] + own[self.valid_through]
+                out.values[:] = block.values
+            else:
+                # A null slot may hold anything: the value before it, or the first.
+                places = np.maximum(self.valid_through - 1, 0)
+                copy_runs(block, places, places + 1, out)
