@@ -180,9 +180,10 @@ class LoadedLayer:
 
 @dataclass(frozen=True, slots=True)
 class BoundStructure:
-    """A sparse structure as described, outer-most layer first."""
+    """A sparse structure as described, outer-most layer first; the first `num_outer` are checked and then left out."""
 
     layers: tuple[BoundLayer, ...]
+    num_outer: int
     limits: Limits
 
     @classmethod
@@ -195,6 +196,10 @@ class BoundStructure:
             Layers contradict the schema or themselves.
         """
         nodes = scope.leaf.nodes
+        # Structs without fields are taken by themselves: earlier versions write no layer of what is around them.
+        num_outer = len(message.layers) - len(nodes) if scope.leaf.shape is None else 0
+        if num_outer > 0:
+            nodes = (*nodes, *(NodeKind.ITEM,) * num_outer)
         if len(message.layers) != len(nodes):
             raise CorruptFileError(f"a page has {len(message.layers)} layers, expected {len(nodes)} from the schema")
         layers: list[BoundLayer] = []
@@ -202,12 +207,12 @@ class BoundStructure:
         for layer, node in zip(reversed(message.layers), nodes, strict=True):
             layers.append(_bind_layer(layer, node, level, scope))
             level += layers[-1].kind.num_def_levels
-        return cls(tuple(reversed(layers)), scope.limits)
+        return cls(tuple(reversed(layers)), max(num_outer, 0), scope.limits)
 
     @property
     def kinds(self) -> tuple[LayerKind, ...]:
         """Inner-most first, as `Levels` has them."""
-        return tuple(layer.kind for layer in reversed(self.layers))
+        return tuple(layer.kind for layer in reversed(self.layers[self.num_outer :]))
 
     @property
     def num_buffers(self) -> int:
@@ -222,7 +227,7 @@ class BoundStructure:
         for bound in self.layers:
             layers.append(bound.load(buffers, domain))
             domain = domain if bound.num_items is None else bound.num_items
-        return tuple(layers)
+        return tuple(layers[self.num_outer :])
 
 
 def _bind_layer(message: Any, node: NodeKind, level: int, scope: BindScope) -> BoundLayer:
