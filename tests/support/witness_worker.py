@@ -68,6 +68,9 @@ def compact(node: Any) -> str:
     """Print a codec or layout on one line: name, then what it holds; plain numbers are left out."""
     if not isinstance(node, dict):
         return str(node)
+    if len(node) != 1:
+        # Planar pages name their planes.
+        return ", ".join(f"{name}={compact(held)}" for name, held in node.items())
     ((name, fields),) = node.items()
     if name == "CompressiveEncoding":
         return compact(fields["compression"])
