@@ -93,7 +93,7 @@ def test_nested_projection(witness: Witness, tmp_path: Path, version: str) -> No
         assert_same(taken(reference, indices), file.take(indices, columns=wanted))
 
 
-@pytest.mark.parametrize("version", columns.DESCRIBED_VERSIONS)
+@pytest.mark.parametrize("version", columns.VERSIONS)
 @pytest.mark.parametrize("group", columns.GROUPS)
 def test_pages_of_different_kinds(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
     """Pages of one column differ in nulls, length and codec; each call of the writer ends a page."""
@@ -116,7 +116,7 @@ def test_pages_of_different_kinds(witness: Witness, tmp_path: Path, group: str, 
     assert_same(expected, pads.dataset(path, format=lance_arrow.LanceFormat()).to_table())
 
 
-@pytest.mark.parametrize("version", columns.DESCRIBED_VERSIONS)
+@pytest.mark.parametrize("version", columns.VERSIONS)
 def test_pages_of_default_size(witness: Witness, tmp_path: Path, version: str) -> None:
     """More than 8 MiB per column, as a writer without options cuts it."""
     rng = seeded("default pages")

@@ -26,8 +26,6 @@ from values import (
 )
 
 VERSIONS = ("2.1", "2.2", "2.3")
-DESCRIBED_VERSIONS = ("2.1", "2.2")
-"""Versions whose page descriptions the witness can print in a form that tests take apart."""
 ROW_COUNTS = (0, 1, 1023, 1024, 100_000)
 NULLS = ("none", "some", "all")
 
