@@ -133,9 +133,11 @@ def test_a_file_without_a_schema_is_refused_as_such(tmp_path: Path) -> None:
 def test_not_a_lance_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"{name}.lance"
     path.write_bytes(FOREIGN[name])
+    # A footer without global buffers is what files that live inside others have: legal, but not for us.
+    expected = UnsupportedError if name == "footer_of_zeros" else CorruptFileError
     for error in read_each_way(path):
-        assert isinstance(error, CorruptFileError), repr(error)
-    with pytest.raises(CorruptFileError) as caught:
+        assert isinstance(error, expected), repr(error)
+    with pytest.raises(expected) as caught:
         lance_arrow.LanceFile(path)
     assert str(path) in str(caught.value)
 
