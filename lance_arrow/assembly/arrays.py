@@ -94,12 +94,16 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
         return _list_array(type_, values, own.num_slots, own.validity, own.null_count, 0)
     if values.offsets is None:
         return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.values], own.null_count)
-    array = pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
+    check_text(type_, values)
+    return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
+
+
+def check_text(type_: pa.DataType, values: LeafBuffers) -> None:
+    """Raise `CorruptPageError` for values of a string type that are not UTF-8; other types pass."""
     if pa.types.is_string(type_) or pa.types.is_large_string(type_):
         offsets = np.frombuffer(values.offsets, np.uint8)
         data = np.frombuffer(values.values, np.uint8) if values.values.size else NO_BYTES
         kernels.check_utf8(offsets, values.shape.offset_bits, data)
-    return array
 
 
 def _list_array(

@@ -174,6 +174,27 @@ def test_page_cut_out_names_its_column(whole: Path, witness: Witness, tmp_path: 
         assert file.read(columns=["uint16_small", "string_few"]).num_rows == 300
 
 
+@pytest.mark.parametrize("name", ["string_few", "string_words", "dictionary_int8_string", "string_zip", "string_fsst"])
+def test_text_that_is_not_utf8(witness: Witness, tmp_path: Path, name: str) -> None:
+    """Texts, dictionary items and symbols are checked: Arrow promises UTF-8 to whoever reads them."""
+    every = [case for group in columns.GROUPS for case in columns.cases(group, "2.1", 1000, "none")]
+    (case,) = (case for case in every if case.name == name)
+    array = case.build(1000, "none")
+    table = pa.table([array], schema=pa.schema([case.field_for(array, "none")]))
+    content = witness.write(table, tmp_path / "good.lance", "2.1").read_bytes()
+    ((page,),) = witness.describe(tmp_path / "good.lance")["columns"]
+    places = [at for start, size in page["buffers"] for at in range(start, start + size, max(1, size // 60))]
+    refused = 0
+    for at in places:
+        with lance_arrow.LanceFile(content[:at] + b"\xff" + content[at + 1 :]) as file:
+            try:
+                file.read().validate(full=True)
+            except CorruptFileError as error:
+                assert error.column == name  # noqa: PT017
+                refused += 1
+    assert refused > len(places) / 10
+
+
 def test_flipped_bits(whole: Path) -> None:
     metadata = footer_of(whole.read_bytes())[0]
     command = [sys.executable, str(FLIPPER), str(whole), "500", "2024", str(metadata)]

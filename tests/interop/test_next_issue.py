@@ -105,6 +105,15 @@ def test_equal_or_refused(witness: Witness, tmp_path: Path, name: str) -> None:
                 assert_same(expected.select(["odd"]), actual)
 
 
+def test_dictionaries_too_large_together_are_equal_or_refused(witness: Witness, tmp_path: Path) -> None:
+    """Two pages of 100 items each need more than int8 indices: the reference cannot read its own file either."""
+    indices = pa.array(np.arange(300) % 100, pa.int8())
+    parts = [pa.DictionaryArray.from_arrays(indices, [f"{page}{i}" for i in range(100)]) for page in "ab"]
+    expected = pa.table({"odd": pa.chunked_array(parts)})
+    path = witness.write(expected, tmp_path / "file.lance", "2.2", data_cache_bytes=1)
+    equal_or_refused(expected, path)
+
+
 @pytest.mark.parametrize("version", ["2.0", "2.3"])
 def test_other_versions_are_equal_or_refused(witness: Witness, tmp_path: Path, version: str) -> None:
     expected = pa.table({"a": [1, None, 3], "b": ["x", "y", None], "c": pa.array([0.5, 1.5, 2.5], pa.float32())})
