@@ -216,15 +216,25 @@ class ConstantPage:
     def num_bytes(self) -> int:
         if not isinstance(self.shape, VariableWidth) or self.scalar is None:
             return 0
-        return self.num_values * len(self.scalar)
+        valid = self._valid()
+        return len(self.scalar) * (self.num_values if valid is None else int(np.count_nonzero(valid)))
+
+    def _valid(self) -> NDArray[np.bool_] | None:
+        """Which slots hold the scalar, ``(num_values,) bool``; None for all: null slots take no bytes."""
+        def_ = self.levels.def_
+        if def_ is None or self.levels.rep is None:
+            return None if def_ is None else def_ == 0
+        return def_[def_ <= self.levels.max_visible_def] == 0
 
     def decode(self, out: BlockSlice) -> None:
         if isinstance(out.shape, VariableWidth):
             offsets = out.offsets.view(f"i{out.shape.offset_bits // 8}")
             length = len(self.scalar or b"")
-            offsets[1:] = offsets[0] + length * np.arange(1, self.num_values + 1, dtype=offsets.dtype)
+            valid = self._valid()
+            before = np.arange(1, self.num_values + 1) if valid is None else np.cumsum(valid)
+            offsets[1:] = offsets[0] + length * before.astype(offsets.dtype)
             if length:
-                out.values.reshape(self.num_values, length)[:] = np.frombuffer(self.scalar, np.uint8)
+                out.values.reshape(-1, length)[:] = np.frombuffer(self.scalar, np.uint8)
         elif isinstance(out.shape, FixedWidth) and out.shape.bits == 1:
             kernels.fill_bits(out.values, out.bit_offset, self.num_values, self.scalar not in (None, b"\0"))
         elif self.scalar is None:

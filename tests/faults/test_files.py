@@ -21,7 +21,7 @@ from lance_arrow.errors import CorruptFileError, LanceError, UnsupportedError
 pytestmark = pytest.mark.interop
 
 FOOTER = struct.Struct("<QQQIIHH4s")
-FLIPPER = Path(__file__).with_name("flip_bits.py")
+DAMAGER = Path(__file__).with_name("damage.py")
 
 
 def many_typed(version: str) -> pa.Table:
@@ -195,14 +195,14 @@ def test_text_that_is_not_utf8(witness: Witness, tmp_path: Path, name: str) -> N
     assert refused > len(places) / 10
 
 
-def test_flipped_bits(whole: Path) -> None:
+def test_flipped_bits_and_overwritten_numbers(whole: Path) -> None:
     metadata = footer_of(whole.read_bytes())[0]
-    command = [sys.executable, str(FLIPPER), str(whole), "500", "2024", str(metadata)]
+    command = [sys.executable, str(DAMAGER), str(whole), "700", "2024", str(metadata)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd=whole.parent)
     *tried, last = done.stdout.strip().splitlines()
     assert done.returncode == 0, f"exit code {done.returncode} after {last}\n{done.stderr[-3000:]}"
     result = json.loads(last)
-    assert len(tried) == 500
+    assert len(tried) == 700
     assert not result["failures"], json.dumps(result["failures"][:5], indent=1)
-    assert sum(result["outcomes"].values()) == 500
+    assert sum(result["outcomes"].values()) == 700
     assert result["outcomes"]["CorruptFileError"] > 50, "metadata damage is noticed"

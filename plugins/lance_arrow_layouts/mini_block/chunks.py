@@ -178,15 +178,17 @@ class OpenChunks:
         codec.decode(ChunkBatch(self.values.data, *places, level_starts), block)
         return block.values.view(np.uint16)
 
-    def indices(self, codec: BoundChunkCodec, levels: Levels, runs: ValueRuns, num_items: int) -> BlockSlice:
-        """Decode indices into a dictionary, checked; those of null slots become 0."""
+    def indices(
+        self, codec: BoundChunkCodec, levels: Levels, runs: ValueRuns, num_items: int, null_index: int
+    ) -> BlockSlice:
+        """Decode indices into a dictionary, checked; those of null slots become `null_index`."""
         block = new_block(codec.shape, self.values.num_values)
         codec.decode(self.values, block)
         if runs.starts is not None:
             kept = new_block(codec.shape, runs.num_values)
             copy_runs(block, runs.starts, runs.stops, kept)
             block = kept
-        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, visible_levels(levels))
+        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, null_index, visible_levels(levels))
         return block
 
 

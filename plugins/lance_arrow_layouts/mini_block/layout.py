@@ -24,10 +24,11 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     Scratch,
+    VariableWidth,
 )
 from lance_arrow_layouts.mini_block.chunks import OpenChunks
 from lance_arrow_layouts.mini_block.index import ChunkSelection, MiniBlockIndex, chunk_table, row_table
-from lance_arrow_layouts.mini_block.pages import DictionaryPage, IndexPage, ValuePage, decode_items
+from lance_arrow_layouts.mini_block.pages import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 
 _LEVEL = FixedWidth(16)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -136,6 +137,8 @@ class BoundMiniBlock:
         items = None
         if self.items is not None:
             items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
+            if self._adds_empty_item:
+                items = with_empty_item(items)
         return MiniBlockIndex(chunk_starts, value_starts, rows, items)
 
     def plan(self, page: PageFacts, index: MiniBlockIndex, rows: RowRanges) -> PageReadPlan:
@@ -151,7 +154,19 @@ class BoundMiniBlock:
         levels, runs = chunks.levels(self, index, selection)
         if index.items is None:
             return ValuePage.of(self.values, chunks.values, levels, runs, self.scratch)
-        indices = chunks.indices(self.values, levels, runs, self.num_items)
+        indices = chunks.indices(
+            self.values, levels, runs, self.num_items, self.num_items if self._adds_empty_item else 0
+        )
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)
+
+    @property
+    def _adds_empty_item(self) -> bool:
+        """Whether null slots expand to an empty item behind the dictionary.
+
+        Expanded from item 0, nulls would take its bytes: a gigabyte for 30,000 nulls beside one long text.
+        """
+        if self.items is None or self.keeps_items or not isinstance(self.items.shape, VariableWidth):
+            return False
+        return self.num_items < 1 << min(self.values.shape.bits, 32)
