@@ -45,7 +45,8 @@ def clear_null_indices(
     """Set the index of every null slot (definition level above 0) to ``null_index`` in place and check all others.
 
     Null slots may hold any index, even one out of range. ``null_index`` is not compared with ``num_items``: it may
-    name an item that the caller appended, so that null slots expand to nothing. Source: MiniBlockLayout.dictionary; spec 3.
+    name an item that the caller appended, so that null slots expand to nothing.
+    Source: MiniBlockLayout.dictionary; spec 3.
 
     Raises
     ------
