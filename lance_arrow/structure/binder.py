@@ -139,10 +139,6 @@ class _Scope:
 
     def layers(self, values: Any) -> tuple[LayerKind, ...]:
         nodes = self.leaf.nodes
-        if self.leaf.shape is None and len(values) == 1 and NodeKind.LIST not in nodes:
-            # The reference describes a struct without fields by its own layer alone, wherever it stands, and refuses
-            # to write one below a null.
-            values = [*values, *[LayerKind.ALL_VALID_ITEM] * (len(nodes) - 1)]
         if len(values) != len(nodes):
             raise CorruptFileError(f"a page has {len(values)} layers, expected {len(nodes)} from the schema")
         return tuple(_layer(value, node) for value, node in zip(values, nodes, strict=True))
