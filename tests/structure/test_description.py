@@ -51,8 +51,7 @@ def table_of(broken: Iterable[str] = (), **plugins: dict[str, Sequence[Factory]]
         module = Plugin(name, provided)
         manager.register(module, name=name)
         records.append(PluginRecord(name=name, distribution="dist", version="1", target=name, module=module))
-    by_name = {record.name: record for record in records if record.error is None}
-    return EncodingTable(LoadedPlugins(tuple(records), manager, by_name), {})
+    return EncodingTable(LoadedPlugins(records, manager), {})
 
 
 def codecs(*cases: str) -> dict[str, Sequence[Factory]]:
