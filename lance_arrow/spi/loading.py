@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -94,18 +94,25 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
         )
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    records = tuple(_load(point, manager) for point in points)
+    records: dict[str, PluginRecord] = {}
+    for point in points:
+        record = _load(point, manager, records)
+        records[record.name] = record
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginLoadError(f"a plugin implements an unknown hook: {error}") from error
-    return LoadedPlugins(records, manager)
+    return LoadedPlugins(records.values(), manager)
 
 
-def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager) -> PluginRecord:
+def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, earlier: Container[str]) -> PluginRecord:
     distribution = point.dist.name if point.dist is not None else "unknown"
     version = point.dist.version if point.dist is not None else "unknown"
-    name = point.name if not manager.has_plugin(point.name) else f"{distribution}:{point.name}"
+    name = point.name
+    if name in earlier:
+        name = f"{distribution}:{point.name}"
+    if name in earlier:
+        name = f"{name}={point.value}"
     try:
         module = point.load()
         manager.register(module, name=name)
