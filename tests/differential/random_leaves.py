@@ -1,4 +1,4 @@
-"""Random flat arrays built from buffers, so that nulls may hide values and offsets: every pattern triggers some codec."""
+"""Random flat arrays built from buffers, so that nulls may hide values; every pattern triggers some codec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,22 @@ FIXED = (pa.bool_(), *INTEGERS, *FLOATS, *TEMPORAL, *WIDE)
 
 NUMBER_PATTERNS = ("random", "small", "sequential", "runs", "constant", "few", "negative", "outliers", "zero")
 TEXT_PATTERNS = ("words", "few", "unique", "runs", "constant", "empties", "long", "accents")
-WORDS = "alpha beta gamma delta epsilon a bb ccc the quick brown fox jumps over lazy dogs".split()
+WORDS = (
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "a",
+    "bb",
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "over",
+    "lazy",
+    "dogs",
+)
 
 
 def null_mask(rng: np.random.Generator, num_rows: int, share: float) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -153,7 +154,8 @@ def build(rng: np.random.Generator, node: Node, num_rows: int) -> pa.Array:
             return pa.nulls(num_rows)
         return (text if node.type in TEXTS else fixed_width)(rng, node.type, is_null, garbage)
     if node.kind == "dictionary":
-        items = build(rng, Node("leaf", node.type.value_type, (), bool(rng.random() < 0.1)), int(rng.integers(1, 90)))
+        nullable_items = node.nullable and bool(rng.random() < 0.1)
+        items = build(rng, Node("leaf", node.type.value_type, (), nullable_items), int(rng.integers(1, 90)))
         indices = pa.array(rng.integers(0, len(items), num_rows), node.type.index_type, mask=is_null)
         return pa.DictionaryArray.from_arrays(indices, items)
     if node.kind == "struct":
@@ -201,7 +203,7 @@ def random_case(seed: int, version: str) -> Case:
     table = pa.Table.from_batches(chunks, schema)
     writer_options = {"data_cache_bytes": 1} if rng.random() < 0.6 else {}
     slices = None
-    if num_batches == 1 and rng.random() < 0.35:
+    if table.num_rows and len(chunks) == 1 and rng.random() < 0.35:
         cuts = np.sort(rng.integers(0, table.num_rows + 1, int(rng.integers(2, 5))))
-        slices = [(int(start), int(stop)) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+        slices = [(int(start), int(stop)) for start, stop in pairwise(cuts)]
     return Case(table, slices, writer_options)

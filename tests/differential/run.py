@@ -1,7 +1,7 @@
 """Compare many random tables with the reference: `python tests/differential/run.py --version 2.2 --count 2000`.
 
-One table: `python tests/differential/run.py --version 2.2 --seed 123`. The tables are read by processes of their own: one
-that dies is a failure of the table it had begun.
+One table: `python tests/differential/run.py --version 2.2 --seed 123`. The tables are read by processes of their own:
+one that dies is a failure of the table it had begun.
 """
 
 from __future__ import annotations
@@ -104,6 +104,18 @@ class Summary:
             self.counts["equal"] += 1
 
 
+def summarise(version: str, first: int, stop: int, jobs: int) -> Summary:
+    """Compare the tables of a range of seeds, `jobs` processes at a time."""
+    summary = Summary(version)
+    starts = range(first, stop, STRIDE_SEEDS)
+    with ThreadPoolExecutor(jobs) as pool:
+        spans = pool.map(lambda start: list(outcomes(version, start, min(start + STRIDE_SEEDS, stop))), starts)
+        for span in spans:
+            for seed, outcome in span:
+                summary.add(seed, outcome)
+    return summary
+
+
 def _general(text: str) -> str:
     """Cut what varies from table to table, so that equal reasons count together."""
     text = re.sub(r"(?:/[^\s/:]+)+/", "", text)
@@ -158,17 +170,7 @@ def main() -> int:
     if options.seed is not None:
         return max(show_one(version, options.seed) for version in versions)
     count = options.count or (LONG if options.long else SHORT)
-    summaries = []
-    for version in versions:
-        summary = Summary(version)
-        last = options.first + count
-        starts = range(options.first, last, STRIDE_SEEDS)
-        with ThreadPoolExecutor(options.jobs) as pool:
-            spans = pool.map(lambda start, v=version: list(outcomes(v, start, min(start + STRIDE_SEEDS, last))), starts)
-            for span in spans:
-                for seed, outcome in span:
-                    summary.add(seed, outcome)
-        summaries.append(summary)
+    summaries = [summarise(version, options.first, options.first + count, options.jobs) for version in versions]
     report(summaries, options.reasons)
     return 1 if any(summary.failures for summary in summaries) else 0
 
