@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from canonical import difference
 from compare import compare
 from random_tables import random_case
