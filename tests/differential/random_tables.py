@@ -115,9 +115,12 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
         size = int(rng.choice([1, 2, 3, 8, 100], p=[0.2, 0.3, 0.25, 0.2, 0.05]))
         return Node(kind, pa.list_(item.field("item"), size), (item,), nullable, options)
     if kind == "struct":
-        packed = rng.random() < 0.12
-        below = 0 if packed else depth - 1
-        children = tuple(plan(rng, version, below) for _ in range(int(rng.integers(1, 4))))
+        packed, num_children = rng.random() < 0.25, int(rng.integers(1, 4))
+        if packed and (version == "2.1" or rng.random() < 0.5):
+            # Children of varying width are packed since 2.2 only, in another way.
+            children = tuple(Node("leaf", FIXED[rng.integers(1, len(FIXED))], (), False) for _ in range(num_children))
+        else:
+            children = tuple(plan(rng, version, 0 if packed else depth - 1) for _ in range(num_children))
         if packed:
             options["lance-encoding:packed"] = "true"
         fields = [child.field("abc"[number]) for number, child in enumerate(children)]
