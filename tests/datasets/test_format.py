@@ -91,6 +91,16 @@ def test_nested_columns_are_projected(path: Path) -> None:
         assert file.read(columns=["st.b", "id"]).equals(got)
 
 
+def test_names_with_brackets_and_backslashes_are_read(witness: Witness, tmp_path: Path) -> None:
+    """A name cut at its bracket would be a column that the file has not: read as null without a word."""
+    rows = [{"x[0]": i, "y\\z": -i} for i in range(10)]
+    table = pa.table({"size [mm]": pa.array(range(10)), "[a]": pa.array(range(10, 20)), "s[t]": pa.array(rows)})
+    dataset = pads.dataset(str(witness.write(table, tmp_path / "names.lance", "2.1")), format=LanceFormat())
+    assert dataset.to_table().equals(table)
+    assert dataset.to_table(columns=["[a]"], filter=pc.field("size [mm]") > 7)["[a]"].to_pylist() == [18, 19]
+    assert dataset.to_table(columns={"x": pc.field("s[t]", "x[0]")})["x"].to_pylist() == list(range(10))
+
+
 def test_versions_belong_to_tables(path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="not part of one"):
         pads.dataset(str(path), format=LanceFormat(version=1))
