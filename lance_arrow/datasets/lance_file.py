@@ -145,10 +145,12 @@ class LanceFile:
 
         A few windows of rows are decoded ahead on the runtime's threads; memory stays bounded by them.
         """
-        if batch_size < 1:
-            raise InvalidArgumentError(f"batch_size is {batch_size}, expected at least 1", detail=batch_size)
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise InvalidArgumentError(
+                f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
+            )
         projection = Projection.of(self._rows.roots, self.schema, columns)
-        return self._iterate(projection, batch_size)
+        return self._iterate(projection, min(int(batch_size), max(self.num_rows, 1)))
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""

@@ -101,6 +101,20 @@ def test_names_with_brackets_and_backslashes_are_read(witness: Witness, tmp_path
     assert dataset.to_table(columns={"x": pc.field("s[t]", "x[0]")})["x"].to_pylist() == list(range(10))
 
 
+@pytest.mark.parametrize("columns", ["id", [1], [None], 5])
+def test_columns_are_lists_of_names(path: Path, columns: object) -> None:
+    with LanceFile(path) as file, pytest.raises(InvalidArgumentError, match="columns"):
+        file.read(columns)
+
+
+def test_batch_sizes_are_positive_integers_of_any_size(path: Path) -> None:
+    with LanceFile(path) as file:
+        for wrong in (0, 1.5, None):
+            with pytest.raises(InvalidArgumentError, match="batch_size"):
+                file.to_batches(["id"], batch_size=wrong)
+        assert sum(batch.num_rows for batch in file.to_batches(["id"], batch_size=2**63)) == ROWS
+
+
 def test_versions_belong_to_tables(path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="not part of one"):
         pads.dataset(str(path), format=LanceFormat(version=1))
