@@ -194,7 +194,7 @@ def random_case(seed: int, version: str) -> Case:
     num_batches = int(rng.choice([1, 2, 3, 5], p=[0.5, 0.2, 0.2, 0.1]))
     counts = [_num_rows(rng) for _ in range(num_batches)]
     chunks = [pa.record_batch([build(rng, node, rows) for node in columns], schema=schema) for rows in counts]
-    if rng.random() < 0.004:
+    if rng.random() < 0.01:
         # More than a page of 8 MiB without asking for small ones.
         schema = schema.append(pa.field("wide", pa.binary(2500)))
         wide = [
