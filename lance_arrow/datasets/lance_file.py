@@ -136,7 +136,13 @@ class LanceFile:
         batches = [projection.apply(batch) for batch in read]
         table = _table(batches, projection.schema)
         self._report(projection, [counts], table.num_rows, before, started)
-        return table if order.positions is None else table.take(pa.array(order.positions))
+        if order.positions is None:
+            return table
+        if not table.num_columns:
+            # pyarrow's `take` forgets how many rows a table without columns has.
+            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
+        return table.take(pa.array(order.positions))
 
     def to_batches(
         self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS

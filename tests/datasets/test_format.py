@@ -115,6 +115,12 @@ def test_batch_sizes_are_positive_integers_of_any_size(path: Path) -> None:
         assert sum(batch.num_rows for batch in file.to_batches(["id"], batch_size=2**63)) == ROWS
 
 
+@pytest.mark.parametrize("indices", [[], [1, 2], [3, 1], [1, 2, 2]])
+def test_rows_without_columns_are_counted(path: Path, indices: list[int]) -> None:
+    with LanceFile(path) as file:
+        assert file.take(indices, []).num_rows == len(indices)
+
+
 def test_versions_belong_to_tables(path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="not part of one"):
         pads.dataset(str(path), format=LanceFormat(version=1))
