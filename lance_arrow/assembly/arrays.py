@@ -70,6 +70,9 @@ def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, De
     if node.kind is NodeKind.LIST:
         expected = own.num_items
         buffers = [own.validity, own.offsets]
+    elif node.kind is NodeKind.FIXED_SIZE_LIST:
+        expected = own.num_slots * storage.list_size
+        buffers = [own.validity]
     else:
         expected = own.num_slots
         buffers = [own.validity]
@@ -87,7 +90,11 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
     if pa.types.is_null(type_):
         return pa.nulls(own.num_slots)
     if isinstance(type_, pa.StructType):
-        return pa.Array.from_buffers(type_, own.num_slots, [own.validity], own.null_count, children=[])
+        children = [
+            _leaf_array(storage_type(field.type), packed, NodeStructure(own.num_slots))
+            for field, packed in zip(type_, values.fields, strict=True)
+        ]
+        return _struct_array(type_, own, children)
     if values.num_values != own.num_slots:
         raise CorruptPageError(f"{values.num_values} values for {own.num_slots} slots")
     if isinstance(type_, pa.FixedSizeListType):
@@ -104,6 +111,15 @@ def check_text(type_: pa.DataType, values: LeafBuffers) -> None:
         offsets = np.frombuffer(values.offsets, np.uint8)
         data = np.frombuffer(values.values, np.uint8) if values.values.size else NO_BYTES
         kernels.check_utf8(offsets, values.shape.offset_bits, data)
+
+
+def _struct_array(type_: pa.StructType, own: NodeStructure, children: list[pa.Array]) -> pa.Array:
+    """A struct of storage arrays, each put under the extension type its field may have."""
+    typed = [
+        child if child.type == field.type else _with_extensions(child, field.type)
+        for field, child in zip(type_, children, strict=True)
+    ]
+    return pa.Array.from_buffers(type_, own.num_slots, [own.validity], own.null_count, children=typed)
 
 
 def _list_array(

@@ -42,6 +42,7 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     VariableWidth,
+    clear_block,
     hookimpl,
     max_visible_def,
     new_block,
@@ -238,18 +239,9 @@ class ConstantPage:
         elif isinstance(out.shape, FixedWidth) and out.shape.bits == 1:
             kernels.fill_bits(out.values, out.bit_offset, self.num_values, self.scalar not in (None, b"\0"))
         elif self.scalar is None:
-            _clear(out, self.num_values)
+            clear_block(out)
         elif self.num_values:
             out.values.reshape(self.num_values, len(self.scalar))[:] = np.frombuffer(self.scalar, np.uint8)
-
-
-def _clear(out: BlockSlice, num_values: int) -> None:
-    if isinstance(out.shape, FixedWidth) or out.shape.leaf.bits != 1:
-        out.values[:] = 0
-    else:
-        kernels.fill_bits(out.values, out.bit_offset, num_values * out.shape.items_per_value, False)
-    for bitmap in out.validity:
-        kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
 
 
 def _levels(

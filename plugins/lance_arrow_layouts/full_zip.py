@@ -30,6 +30,7 @@ from lance_arrow.spi import (
     FixedWidth,
     LayerKind,
     Levels,
+    NumBytes,
     PageFacts,
     PageReadPlan,
     RowRanges,
@@ -286,7 +287,7 @@ class ZippedPage:
     levels: Levels
     codec: BoundPerValueCodec
     values: ValueBatch
-    num_bytes: int
+    num_bytes: NumBytes
     dictionary = None
 
     @property

@@ -16,6 +16,7 @@ from lance_arrow.spi import (
     FixedWidth,
     Levels,
     Limits,
+    NumBytes,
     Scratch,
     VariableWidth,
     copy_runs,
@@ -37,7 +38,7 @@ class ValuePage:
     codec: BoundChunkCodec
     chunks: ChunkBatch
     runs: ValueRuns
-    num_bytes: int
+    num_bytes: NumBytes
     scratch: Scratch
     decoded: BlockSlice | None = None
     dictionary = None
