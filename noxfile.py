@@ -96,3 +96,10 @@ def bench(session: nox.Session) -> None:
     """Time scans and takes beside the reference package; prints medians and ratios, asserts nothing."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/benchmarks/scalars.py", *session.posargs)
+
+
+@nox.session
+def differential(session: nox.Session) -> None:
+    """Compare 2,000 random nested tables per version with the reference package; `-- --long` compares 20,000."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/run.py", *session.posargs)

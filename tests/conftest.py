@@ -6,10 +6,15 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from witness import Witness
 
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, hookimpl
+
+# Times are compared in benchmarks, never asserted: a busy machine is no failure.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

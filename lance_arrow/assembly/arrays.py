@@ -70,6 +70,9 @@ def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, De
     if node.kind is NodeKind.LIST:
         expected = own.num_items
         buffers = [own.validity, own.offsets]
+    elif node.kind is NodeKind.FIXED_SIZE_LIST:
+        expected = own.num_slots * storage.list_size
+        buffers = [own.validity]
     else:
         expected = own.num_slots
         buffers = [own.validity]
@@ -87,19 +90,36 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
     if pa.types.is_null(type_):
         return pa.nulls(own.num_slots)
     if isinstance(type_, pa.StructType):
-        return pa.Array.from_buffers(type_, own.num_slots, [own.validity], own.null_count, children=[])
+        children = [
+            _leaf_array(storage_type(field.type), packed, NodeStructure(own.num_slots))
+            for field, packed in zip(type_, values.fields, strict=True)
+        ]
+        return _struct_array(type_, own, children)
     if values.num_values != own.num_slots:
         raise CorruptPageError(f"{values.num_values} values for {own.num_slots} slots")
     if isinstance(type_, pa.FixedSizeListType):
         return _list_array(type_, values, own.num_slots, own.validity, own.null_count, 0)
     if values.offsets is None:
         return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.values], own.null_count)
-    array = pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
+    check_text(type_, values)
+    return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.offsets, values.values], own.null_count)
+
+
+def check_text(type_: pa.DataType, values: LeafBuffers) -> None:
+    """Raise `CorruptPageError` for values of a string type that are not UTF-8; other types pass."""
     if pa.types.is_string(type_) or pa.types.is_large_string(type_):
         offsets = np.frombuffer(values.offsets, np.uint8)
         data = np.frombuffer(values.values, np.uint8) if values.values.size else NO_BYTES
         kernels.check_utf8(offsets, values.shape.offset_bits, data)
-    return array
+
+
+def _struct_array(type_: pa.StructType, own: NodeStructure, children: list[pa.Array]) -> pa.Array:
+    """A struct of storage arrays, each put under the extension type its field may have."""
+    typed = [
+        child if child.type == field.type else _with_extensions(child, field.type)
+        for field, child in zip(type_, children, strict=True)
+    ]
+    return pa.Array.from_buffers(type_, own.num_slots, [own.validity], own.null_count, children=typed)
 
 
 def _list_array(

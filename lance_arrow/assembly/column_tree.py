@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
-from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, VariableWidth
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
 
 Path: TypeAlias = tuple[str, ...]
 """Names from a column down to a struct field; never empty."""
@@ -66,6 +66,10 @@ class LeafNode(ColumnNode):
         What the binder is told of it.
     offset_bits
         Inner-most node first: width of a list's offsets, 0 for what is no list.
+    dimensions
+        Inner-most node first: items of a fixed-size list of structs, 0 for what is none.
+    lengths_per_row
+        What its pages count for one row of the file.
     tells_ancestors
         Whether its pages hold the structure of the nodes above; a struct without fields tells of itself alone.
     refusal
@@ -75,6 +79,8 @@ class LeafNode(ColumnNode):
     column: int
     leaf: LeafType
     offset_bits: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    lengths_per_row: int
     tells_ancestors: bool = True
     refusal: str | None = None
 
@@ -120,28 +126,36 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
 
 def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
     nodes = (NodeKind.ITEM, *map(_kind, above))
-    refusal = "fixed-size lists of structs" if NodeKind.FIXED_SIZE_LIST in nodes else None
-    shape = items = None
-    if column.is_packed or column.is_blob:
-        refusal = "blob columns" if column.is_blob else "packed structs"
+    shape = items = refusal = None
+    if NodeKind.FIXED_SIZE_LIST in nodes[: _outermost_list(nodes)]:
+        # Their writer repeats the repetition levels too, and no reader of its own understands them.
+        refusal = "lists of fixed-size lists of structs"
+    if column.is_blob:
+        refusal = "blob columns"
     elif isinstance(storage, pa.DictionaryType):
         shape, items = _shape(storage.index_type), _shape(storage.value_type)
-    elif not pa.types.is_null(storage) and not isinstance(storage, pa.StructType):
+    elif not pa.types.is_null(storage) and (column.is_packed or not isinstance(storage, pa.StructType)):
         shape = _shape(storage)
         if shape is None:
             refusal = f"columns of type {storage}"
-    offset_bits = (0, *map(_offset_bits, above))
+    offset_bits, dimensions = (0, *map(_offset_bits, above)), (0, *map(_dimension, above))
     if is_fieldless := isinstance(storage, pa.StructType) and storage.num_fields == 0:
-        nodes, offset_bits = nodes[:1], offset_bits[:1]
+        nodes, offset_bits, dimensions = nodes[:1], offset_bits[:1], dimensions[:1]
     return LeafNode(
         field,
         column.path,
         column=column.column,
         leaf=LeafType(shape, nodes, items),
         offset_bits=offset_bits,
+        dimensions=dimensions,
+        lengths_per_row=column.lengths_per_row,
         tells_ancestors=not is_fieldless or not above,
         refusal=refusal,
     )
+
+
+def _outermost_list(nodes: tuple[NodeKind, ...]) -> int:
+    return max((n for n, node in enumerate(nodes) if node is NodeKind.LIST), default=0)
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
@@ -170,6 +184,10 @@ def _offset_bits(storage: pa.DataType) -> int:
     return 32 if isinstance(storage, (pa.ListType, pa.MapType)) else 0
 
 
+def _dimension(storage: pa.DataType) -> int:
+    return storage.list_size if isinstance(storage, pa.FixedSizeListType) else 0
+
+
 def _shape(storage: pa.DataType) -> BlockShape | None:
     storage = storage_type(storage)
     types = pa.types
@@ -177,6 +195,11 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
         return VariableWidth(32)
     if types.is_large_string(storage) or types.is_large_binary(storage):
         return VariableWidth(64)
+    if isinstance(storage, pa.StructType):
+        # Only a packed one is a leaf.
+        fields = [_shape(field.type) for field in storage]
+        plain = tuple(field for field in fields if isinstance(field, (FixedWidth, VariableWidth, FixedSizeList)))
+        return PackedStruct(plain) if len(plain) == len(fields) else None
     if isinstance(storage, pa.FixedSizeListType):
         items = _shape(storage.value_type)
         return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
@@ -228,6 +251,9 @@ def _exists(node: ColumnNode, rest: Path) -> bool:
         return True
     if not isinstance(node.storage, pa.StructType):
         return False
+    if isinstance(node, LeafNode):
+        # A packed struct is read whole, and its field cut out of it.
+        return len(rest) == 1 and node.storage.get_field_index(rest[0]) >= 0
     return any(child.field.name == rest[0] and _exists(child, rest[1:]) for child in node.children)
 
 

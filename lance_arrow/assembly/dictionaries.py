@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.arrays import check_text
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.unravel import NodeStructure
-from lance_arrow.errors import CorruptPageError
+from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
 
 
@@ -58,7 +59,9 @@ def decode_dictionary(
     Raises
     ------
     CorruptPageError
-        A valid slot's index has no item.
+        A valid slot's index has no item, or a text is not UTF-8.
+    UnsupportedError
+        The items of all pages together are too many for the index type.
     """
     type_ = leaf.storage
     validity = own.validity
@@ -73,7 +76,12 @@ def decode_dictionary(
         return chunks[0]
     if not chunks:
         return pa.array([], type_)
-    return pa.chunked_array(chunks, type_).unify_dictionaries().combine_chunks()
+    try:
+        return pa.chunked_array(chunks, type_).unify_dictionaries().combine_chunks()
+    except pa.ArrowInvalid as error:
+        raise UnsupportedError(
+            f"pages with different dictionaries hold more items together than {type_.index_type} indices can tell apart"
+        ) from error
 
 
 def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:
@@ -81,6 +89,7 @@ def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape | None, alloc
         # Every row of the page is null: no item was ever written.
         return pa.array([], type_)
     values = decode_values([_ItemsAsPage(page.dictionary)], shape, allocator)
+    check_text(type_, values)
     return _array(type_, values, None, 0)
 
 

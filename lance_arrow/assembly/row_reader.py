@@ -23,9 +23,9 @@ from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptPageError, UnsupportedError, located
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import LoadedPage, RowRanges, VariableWidth
+from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
 from lance_arrow.structure.page_scan import PageTask, load_pages
-from lance_arrow.structure.row_selection import by_page
+from lance_arrow.structure.row_selection import by_page, scaled
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -117,7 +117,7 @@ class RowReader:
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
             start = len(tasks)
             with located(column=leaf.path):
-                for number, part in by_page(rows, meta.page_starts):
+                for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
                     layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
                     tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
@@ -142,7 +142,7 @@ class RowReader:
 
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
-        structure = unravel([page.levels for page in pages], leaf.offset_bits, allocator)
+        structure = unravel([page.levels for page in pages], leaf.offset_bits, leaf.dimensions, allocator)
         if leaf.leaf.items is not None:
             return DecodedLeaf(decode_dictionary(pages, leaf, structure[0], allocator), structure)
         return DecodedLeaf(decode_values(pages, leaf.leaf.shape, allocator), structure)
@@ -156,10 +156,19 @@ class RowReader:
 
 def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
     return any(
-        (leaf.leaf.shape == VariableWidth(32) and sum(page.num_bytes for page in leaf_pages) > _INT32_MAX)
+        _values_overflow(leaf.leaf.shape, leaf_pages)
         or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
         for leaf, leaf_pages in zip(leaves, pages, strict=True)
     )
+
+
+def _values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
+    """Whether the bytes of a column of 32-bit offsets, or of a packed struct's field, are too many for them."""
+    if isinstance(shape, PackedStruct):
+        sizes = np.array([field_bytes(shape, page.num_bytes) for page in pages], np.int64)
+        of_fields = zip(shape.fields, sizes.reshape(-1, len(shape.fields)).sum(axis=0), strict=True)
+        return any(field == VariableWidth(32) and size > _INT32_MAX for field, size in of_fields)
+    return shape == VariableWidth(32) and sum(page.num_bytes for page in pages) > _INT32_MAX
 
 
 def _halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:

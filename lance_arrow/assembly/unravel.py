@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
@@ -41,7 +42,9 @@ class NodeStructure:
     num_items: int = 0
 
 
-def unravel(pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allocator) -> tuple[NodeStructure, ...]:
+def unravel(
+    pages: Sequence[Levels], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
+) -> tuple[NodeStructure, ...]:
     """Turn the levels of consecutive pages of one leaf into the structure of every node on its path.
 
     Parameters
@@ -50,6 +53,8 @@ def unravel(pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allo
         Levels of the selected rows, page by page.
     offset_bits
         For the leaf and its ancestors, inner-most first: width of a list's offsets, 0 for what is no list.
+    dimensions
+        The same for fixed-size lists of structs: items per list, 0 for what is none.
     allocator
         Where the memory comes from.
 
@@ -58,8 +63,8 @@ def unravel(pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allo
     CorruptPageError
         Levels contradict the layers.
     """
-    if any(offset_bits):
-        return _nested_nodes(pages, offset_bits, allocator)
+    if any(offset_bits) or any(dimensions):
+        return _nested_nodes(pages, offset_bits, np.array(dimensions, np.int64), allocator)
     num_slots = sum(levels.num_entries for levels in pages)
     return tuple(_flat_node(pages, position, num_slots, allocator) for position in range(len(offset_bits)))
 
@@ -81,13 +86,13 @@ def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator
 
 
 def _nested_nodes(
-    pages: Sequence[Levels], offset_bits: Sequence[int], allocator: Allocator
+    pages: Sequence[Levels], offset_bits: Sequence[int], dimensions: NDArray[np.int64], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
     layers = [np.array(levels.layers, np.uint8) for levels in pages]
     num_nodes = len(offset_bits)
     counts = np.zeros((len(pages), num_nodes), np.int64)
     for levels, kinds, slots in zip(pages, layers, counts, strict=True):
-        kernels.measure_layers(levels.rep, levels.def_, levels.num_entries, kinds, None, slots)
+        kernels.measure_layers(levels.rep, levels.def_, levels.num_entries, kinds, dimensions, slots)
     totals = counts.sum(axis=0).tolist()
     bitmaps = [allocator.bitmap(total) for total in totals]
     offsets = [
@@ -103,7 +108,8 @@ def _nested_nodes(
     slots, null_counts = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
     validity = [bits for _, bits in bitmaps]
     for levels, kinds in zip(pages, layers, strict=True):
-        kernels.unravel(levels.rep, levels.def_, levels.num_entries, kinds, None, validity, views, slots, null_counts)
+        streams = (levels.rep, levels.def_, levels.num_entries)
+        kernels.unravel(*streams, kinds, dimensions, validity, views, slots, null_counts)
     return tuple(
         NodeStructure(
             num_slots=totals[node],

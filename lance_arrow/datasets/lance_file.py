@@ -136,7 +136,13 @@ class LanceFile:
         batches = [projection.apply(batch) for batch in read]
         table = _table(batches, projection.schema)
         self._report(projection, [counts], table.num_rows, before, started)
-        return table if order.positions is None else table.take(pa.array(order.positions))
+        if order.positions is None:
+            return table
+        if not table.num_columns:
+            # pyarrow's `take` forgets how many rows a table without columns has.
+            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
+        return table.take(pa.array(order.positions))
 
     def to_batches(
         self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS
@@ -145,10 +151,12 @@ class LanceFile:
 
         A few windows of rows are decoded ahead on the runtime's threads; memory stays bounded by them.
         """
-        if batch_size < 1:
-            raise InvalidArgumentError(f"batch_size is {batch_size}, expected at least 1", detail=batch_size)
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise InvalidArgumentError(
+                f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
+            )
         projection = Projection.of(self._rows.roots, self.schema, columns)
-        return self._iterate(projection, batch_size)
+        return self._iterate(projection, min(int(batch_size), max(self.num_rows, 1)))
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode, parse_path, project
+from lance_arrow.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,11 +37,17 @@ class Projection:
         Raises
         ------
         InvalidArgumentError
-            A path names no column.
+            A path names no column, or `columns` is no sequence of strings.
         """
         if columns is None:
             outputs = tuple(_Output(root.field.name, i, ()) for i, root in enumerate(roots))
             return cls(tuple(roots), outputs, schema)
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
+        columns = list(columns)
+        for column in columns:
+            if not isinstance(column, str):
+                raise InvalidArgumentError(f"columns hold {column!r}, expected names", detail=column)
         names = {root.field.name for root in roots}
         paths = [parse_path(column, names) for column in columns]
         nodes = project(roots, paths)

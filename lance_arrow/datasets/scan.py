@@ -157,9 +157,9 @@ class FileScan:
 
 
 def parse_dot_path(text: str) -> tuple[str, ...]:
-    """Split ``a.b`` at unescaped dots; a backslash keeps the next character, an index (``[0]``) ends the path.
+    """Split ``a.b`` at unescaped dots; a backslash keeps the next character.
 
-    An index means an item of a list or a struct field by number: the whole column above it is read.
+    Brackets are part of a name: the bridge has turned indices into names before.
     """
     parts = [""]
     characters = iter(text)
@@ -168,8 +168,6 @@ def parse_dot_path(text: str) -> tuple[str, ...]:
             parts[-1] += next(characters, "")
         elif character == ".":
             parts.append("")
-        elif character == "[":
-            break
         else:
             parts[-1] += character
     return tuple(parts)

@@ -10,6 +10,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `gather` | copies, selects and expands fixed- and variable-width values |
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
+| `streams` | puts byte streams together; splits packed rows into fields |
 | `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
@@ -58,6 +59,7 @@ from lance_arrow.kernels.offsets import (
     measure_variable_values,
 )
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
@@ -77,6 +79,8 @@ __all__ = [
     "expand_runs",
     "expand_symbols",
     "fill_bits",
+    "gather_streams",
+    "locate_fields",
     "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
@@ -88,6 +92,7 @@ __all__ = [
     "parse_chunk_words",
     "read_row_index",
     "select_rows",
+    "split_rows",
     "take_bit_runs",
     "take_fixed",
     "take_runs_fixed",

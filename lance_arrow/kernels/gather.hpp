@@ -93,8 +93,10 @@ inline Outcome take_fixed(const uint8_t* source, int64_t source_bytes, int64_t w
 }
 
 inline Outcome clear_null_indices(uint8_t* indices, int64_t indices_bytes, int index_bits, int64_t num_items,
-                                  const uint16_t* def_levels, int64_t num_levels) {
+                                  int64_t null_index, const uint16_t* def_levels, int64_t num_levels) {
   if (num_items < 0) return misuse("num_items is negative");
+  if (null_index < 0 || null_index >> (index_bits < 63 ? index_bits : 63))
+    return misuse("null_index does not fit the indices");
   return with_index_type(index_bits, indices_bytes, [&]<class Index>() {
     const int64_t num_values = indices_bytes / static_cast<int64_t>(sizeof(Index));
     if (def_levels == nullptr) return check_indices<Index>(indices, 0, num_values, num_items);
@@ -102,7 +104,7 @@ inline Outcome clear_null_indices(uint8_t* indices, int64_t indices_bytes, int i
     for (int64_t value = 0; value < num_values; ++value) {
       const Index index = load<Index>(indices, value);
       if (def_levels[value] > 0)
-        store<Index>(indices, value, 0);
+        store<Index>(indices, value, static_cast<Index>(null_index));
       else if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(num_items))
         return corrupt("an index lies outside the dictionary", value);
     }

@@ -39,11 +39,14 @@ def take_fixed(src: _Bytes, bytes_per_value: int, indices: _Bytes, index_bits: i
 def copy_values(data: _Bytes, starts: _Positions, bytes_per_value: int, out: _Bytes) -> None:
     """Copy one value of ``bytes_per_value`` from each byte position ``starts[i]`` of ``data``."""
 
-def clear_null_indices(indices: _Bytes, index_bits: int, num_items: int, def_levels: NDArray[np.uint16] | None) -> None:
-    """Set the index of every null slot (definition level above 0) to 0 in place and check all others.
+def clear_null_indices(
+    indices: _Bytes, index_bits: int, num_items: int, null_index: int, def_levels: NDArray[np.uint16] | None
+) -> None:
+    """Set the index of every null slot (definition level above 0) to ``null_index`` in place and check all others.
 
-    Null slots may hold any index, even one out of range. With ``num_items`` 0 the cleared indices are still 0, so an
-    all-null column must not be expanded from an empty dictionary. Source: MiniBlockLayout.dictionary; spec 3.
+    Null slots may hold any index, even one out of range. ``null_index`` is not compared with ``num_items``: it may
+    name an item that the caller appended, so that null slots expand to nothing.
+    Source: MiniBlockLayout.dictionary; spec 3.
 
     Raises
     ------

@@ -16,7 +16,7 @@ cdef extern from "gather.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _take_fixed "lance_arrow::kernels::take_fixed"(
         const uint8_t*, int64_t, int64_t, const uint8_t*, int64_t, int, uint8_t*, int64_t)
     Outcome _clear_null_indices "lance_arrow::kernels::clear_null_indices"(
-        uint8_t*, int64_t, int, int64_t, const uint16_t*, int64_t)
+        uint8_t*, int64_t, int, int64_t, int64_t, const uint16_t*, int64_t)
     Outcome _copy_values "lance_arrow::kernels::copy_values"(
         const uint8_t*, int64_t, const int64_t*, int64_t, int64_t, uint8_t*, int64_t)
 
@@ -82,7 +82,8 @@ def copy_values(
 
 
 def clear_null_indices(
-    uint8_t[::1] indices not None, int index_bits, int64_t num_items, const uint16_t[::1] def_levels,
+    uint8_t[::1] indices not None, int index_bits, int64_t num_items, int64_t null_index,
+    const uint16_t[::1] def_levels,
 ):
     cdef Outcome outcome
     cdef const uint16_t* levels = NULL
@@ -93,7 +94,8 @@ def clear_null_indices(
         if num_levels == 0 and indices.shape[0] != 0:
             raise refusal(b"def_levels and indices have different lengths", -1, 0)
     with nogil:
-        outcome = _clear_null_indices(&indices[0], indices.shape[0], index_bits, num_items, levels, num_levels)
+        outcome = _clear_null_indices(&indices[0], indices.shape[0], index_bits, num_items, null_index, levels,
+                                      num_levels)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
 

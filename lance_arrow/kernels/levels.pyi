@@ -125,8 +125,8 @@ def unravel(
         ``(num_layers,) uint8``: RepDefLayer numbers, inner-most first, at most 64. The page's own: other pages of the
         same destination may number their levels differently.
     dimensions
-        ``(num_layers,) int64``: dimension of fixed-size lists of structs, 0 for other layers; or None. Only zeros for
-        now.
+        ``(num_layers,) int64``: dimension of fixed-size lists of structs, 0 for other layers; or None. Such a layer has
+        a slot for every `dimension` slots of the layer inside it.
     out_validity
         Per layer a bitmap, written from bit ``slots[layer]`` on, or None where the destination keeps none. A slot of a
         null struct is null where its own layer can be.

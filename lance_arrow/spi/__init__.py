@@ -7,7 +7,7 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 """
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi.block_runs import copy_runs, measure_runs
+from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.blocks import (
     NO_BYTES,
     Bitmap,
@@ -18,6 +18,8 @@ from lance_arrow.spi.blocks import (
     FixedWidth,
     LayerKind,
     Levels,
+    NumBytes,
+    PackedStruct,
     VariableWidth,
     max_visible_def,
 )
@@ -50,7 +52,7 @@ from lance_arrow.spi.layouts import (
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
-from lance_arrow.spi.scratch import Scratch, block_over, new_block
+from lance_arrow.spi.scratch import Scratch, block_over, field_bytes, new_block
 
 __all__ = [
     "COMPRESSIVE",
@@ -88,6 +90,8 @@ __all__ = [
     "Limits",
     "LoadedPage",
     "NodeKind",
+    "NumBytes",
+    "PackedStruct",
     "PageFacts",
     "PageIndex",
     "PageReadPlan",
@@ -98,7 +102,9 @@ __all__ = [
     "VariableWidth",
     "ZoneMapPlace",
     "block_over",
+    "clear_block",
     "copy_runs",
+    "field_bytes",
     "hookimpl",
     "hookspec",
     "max_visible_def",

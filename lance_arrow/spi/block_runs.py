@@ -1,4 +1,4 @@
-"""Selecting runs of values out of a decoded block: what a layout does with the edges of its chunks."""
+"""Selecting runs of values out of a decoded block, and filling one with nothing: what layouts do beside decoding."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.spi.blocks import BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi.blocks import BlockSlice, Bytes, FixedSizeList, FixedWidth, NumBytes, PackedStruct, VariableWidth
 
 
-def measure_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> int:
+def measure_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NumBytes:
     """Return the bytes of variable-width data in values ``starts[i] .. stops[i]``; 0 for other shapes."""
+    if isinstance(block.shape, PackedStruct):
+        return tuple(_measure_plain(field, starts, stops) for field in block.fields)
+    return _measure_plain(block, starts, stops)
+
+
+def _measure_plain(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> int:
     if isinstance(block.shape, VariableWidth):
         return kernels.measure_take_runs_variable(block.offsets, block.shape.offset_bits, starts, stops)
     return 0
@@ -33,6 +39,9 @@ def copy_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.in
         kernels.take_runs_variable(
             block.offsets, shape.offset_bits, block.values, starts, stops, out.offsets, shape.offset_bits, out.values
         )
+    elif isinstance(shape, PackedStruct):
+        for field, out_field in zip(block.fields, out.fields, strict=True):
+            copy_runs(field, starts, stops, out_field)
     elif isinstance(shape, FixedSizeList):
         items = shape.items_per_value
         _copy_fixed(shape.leaf, block.values, starts * items, stops * items, out.values, out.bit_offset)
@@ -42,6 +51,25 @@ def copy_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.in
             )
     else:
         _copy_fixed(shape, block.values, starts, stops, out.values, out.bit_offset)
+
+
+def clear_block(out: BlockSlice) -> None:
+    """Fill a block with null values: zeros, cleared bits and empty strings."""
+    shape = out.shape
+    if isinstance(shape, PackedStruct):
+        for field in out.fields:
+            clear_block(field)
+    elif isinstance(shape, VariableWidth):
+        offsets = out.offsets.view(f"i{shape.offset_bits // 8}")
+        offsets[1:] = offsets[0]
+    else:
+        leaf, scale = (shape.leaf, shape.items_per_value) if isinstance(shape, FixedSizeList) else (shape, 1)
+        if leaf.bits == 1:
+            kernels.fill_bits(out.values, out.bit_offset, out.num_values * scale, False)
+        else:
+            out.values[:] = 0
+        for bitmap in out.validity:
+            kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
 
 
 def _copy_fixed(

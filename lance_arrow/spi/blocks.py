@@ -74,7 +74,17 @@ class FixedSizeList:
         return FixedSizeList(items, self.dimension)
 
 
-BlockShape: TypeAlias = FixedWidth | VariableWidth | FixedSizeList
+@dataclass(frozen=True, slots=True)
+class PackedStruct:
+    """Structs whose fields lie together in one column; decoded, each field is a block of its own."""
+
+    fields: tuple[FixedWidth | VariableWidth | FixedSizeList, ...]
+
+
+BlockShape: TypeAlias = FixedWidth | VariableWidth | FixedSizeList | PackedStruct
+
+NumBytes: TypeAlias = int | tuple[int, ...]
+"""Measured bytes of variable-width data: one number, or one per field where the shape is a `PackedStruct`."""
 
 
 class LayerKind(enum.IntEnum):
@@ -153,7 +163,7 @@ class BlockSlice:
     Parameters
     ----------
     shape
-        FixedWidth, VariableWidth or FixedSizeList.
+        FixedWidth, VariableWidth, FixedSizeList or PackedStruct.
     num_values
         Values to produce; for FixedSizeList, whole (outer) lists.
     values
@@ -168,6 +178,8 @@ class BlockSlice:
         i to ``values[offsets[i] - base : offsets[i + 1] - base]``.
     validity
         FixedSizeList only: one bitmap per layer of `shape` that has validity, outer first.
+    fields
+        PackedStruct only: the block of each field; the struct itself has no memory.
     """
 
     shape: BlockShape
@@ -176,9 +188,13 @@ class BlockSlice:
     bit_offset: int = 0
     offsets: Bytes = field(default_factory=lambda: NO_BYTES)
     validity: tuple[Bitmap, ...] = ()
+    fields: tuple[BlockSlice, ...] = ()
 
     def part(self, start: int, stop: int) -> BlockSlice:
         """Return values ``start .. stop`` of a fixed-width or list block (variable blocks are filled in order)."""
+        if isinstance(self.shape, PackedStruct):
+            fields = tuple(one.part(start, stop) for one in self.fields)
+            return BlockSlice(self.shape, stop - start, NO_BYTES, fields=fields)
         if isinstance(self.shape, VariableWidth):
             raise TypeError("variable-width blocks have no parts before they are filled")
         leaf, scale = (

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from google.protobuf.message import Message
 
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.keys import DecodeContext, EncodingKey
 from lance_arrow.spi.scopes import BindScope, EncodeScope
@@ -29,8 +29,8 @@ class BoundChunkCodec(Protocol):
     def num_buffers(self) -> int:
         """How many buffers of each chunk it consumes; 1 in the block context."""
 
-    def measure(self, chunks: ChunkBatch) -> int:
-        """Return the exact bytes of variable-width data; 0 for other shapes.
+    def measure(self, chunks: ChunkBatch) -> NumBytes:
+        """Return the exact bytes of variable-width data, per field for a packed struct; 0 for other shapes.
 
         Raises
         ------
@@ -59,8 +59,8 @@ class BoundPerValueCodec(Protocol):
     def value_bits(self) -> int | None:
         """Bits per stored value (a multiple of 8), or None when each value carries its own length."""
 
-    def measure(self, values: ValueBatch) -> int:
-        """Return the exact bytes of variable-width data; 0 for other shapes."""
+    def measure(self, values: ValueBatch) -> NumBytes:
+        """Return the exact bytes of variable-width data, per field for a packed struct; 0 for other shapes."""
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         """Fill all of `out` (``values.num_values`` values), or raise `CorruptPageError`."""

@@ -15,7 +15,7 @@ import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, Levels
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, Levels, NumBytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -106,8 +106,8 @@ class LoadedPage(Protocol):
         """Visible items: slots that `decode` fills."""
 
     @property
-    def num_bytes(self) -> int:
-        """Exact bytes of variable-width data; 0 for other shapes."""
+    def num_bytes(self) -> NumBytes:
+        """Exact bytes of variable-width data, per field for a packed struct; 0 for other shapes."""
 
     @property
     def dictionary(self) -> DictionaryItems | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -28,19 +28,40 @@ class PluginRecord:
     error: BaseException | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class LoadedPlugins:
-    """All entry points of the group, and the manager that holds the importable ones."""
+    """All entry points of the group, and the manager that holds the importable ones.
 
-    records: tuple[PluginRecord, ...]
-    manager: pluggy.PluginManager
-    by_name: dict[str, PluginRecord] = field(default_factory=dict)
+    Parameters
+    ----------
+    records
+        One per entry point, in sorted order.
+    manager
+        Holds the modules that could be imported.
+    """
+
+    def __init__(self, records: Iterable[PluginRecord], manager: pluggy.PluginManager) -> None:
+        self.manager = manager
+        self._records = {record.name: record for record in records}
+
+    @property
+    def records(self) -> tuple[PluginRecord, ...]:
+        """Every plugin; those that failed, at import or when asked what they provide, with their error."""
+        return tuple(self._records.values())
 
     def provided(self, hook: str) -> Iterable[tuple[PluginRecord, Any]]:
-        """Call each plugin's implementation of a `provide` hook and yield (record, provided object)."""
+        """Call each plugin's implementation of a `provide` hook and yield (record, provided object).
+
+        A plugin that raises is recorded as broken, and provides nothing by this hook.
+        """
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
-            record = self.by_name[implementation.plugin_name]
-            for item in implementation.function():
+            record = self._records[implementation.plugin_name]
+            try:
+                items = tuple(implementation.function())
+            # A plugin is foreign code: whatever it raises is kept and chained to whoever needs the plugin.
+            except Exception as error:  # noqa: BLE001
+                self._records[record.name] = replace(record, error=error)
+                continue
+            for item in items:
                 yield record, item
 
     def claimants(self, case: str | None) -> Iterable[PluginRecord]:
@@ -73,18 +94,25 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
         )
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    records = tuple(_load(point, manager) for point in points)
+    records: dict[str, PluginRecord] = {}
+    for point in points:
+        record = _load(point, manager, records)
+        records[record.name] = record
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginLoadError(f"a plugin implements an unknown hook: {error}") from error
-    return LoadedPlugins(records, manager, {record.name: record for record in records if record.error is None})
+    return LoadedPlugins(records.values(), manager)
 
 
-def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager) -> PluginRecord:
+def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, earlier: Container[str]) -> PluginRecord:
     distribution = point.dist.name if point.dist is not None else "unknown"
     version = point.dist.version if point.dist is not None else "unknown"
-    name = point.name if not manager.has_plugin(point.name) else f"{distribution}:{point.name}"
+    name = point.name
+    if name in earlier:
+        name = f"{distribution}:{point.name}"
+    if name in earlier:
+        name = f"{name}={point.value}"
     try:
         module = point.load()
         manager.register(module, name=name)

@@ -38,14 +38,11 @@ class LeafType:
         Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
     items
         For a leaf that keeps its dictionary: the shape of the items; None otherwise.
-    fields
-        Shapes of the children of a packed struct, in schema order; empty otherwise.
     """
 
     shape: BlockShape | None
     nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
     items: BlockShape | None = None
-    fields: tuple[BlockShape, ...] = ()
 
 
 class BindScope(Protocol):
@@ -73,6 +70,9 @@ class BindScope(Protocol):
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         """Bind a child ``CompressiveEncoding`` in the PER_VALUE context."""
+
+    def for_field(self, field: int) -> BindScope:
+        """Return the scope for the codec of one field of a packed struct: its `leaf` is the field alone."""
 
     def layout(self, message: Any) -> BoundLayout:
         """Bind an inner page layout (a wrapper's)."""

@@ -18,6 +18,8 @@ from lance_arrow.spi.blocks import (
     BlockSlice,
     Bytes,
     FixedSizeList,
+    NumBytes,
+    PackedStruct,
     VariableWidth,
 )
 
@@ -42,7 +44,7 @@ class Scratch(threading.local):
                 kept -= self._free.pop(0).size
 
     @contextmanager
-    def block(self, shape: BlockShape, num_values: int, num_bytes: int = 0) -> Iterator[BlockSlice]:
+    def block(self, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> Iterator[BlockSlice]:
         """Lend a block of `num_values` values; `num_bytes` is the measured data of a variable-width one."""
         size = block_bytes(shape, num_values, num_bytes)
         with self.bytes(size) as memory:
@@ -57,8 +59,12 @@ class Scratch(threading.local):
         return np.empty(max(size, 4096), np.uint8)
 
 
-def block_bytes(shape: BlockShape, num_values: int, num_bytes: int = 0) -> int:
+def block_bytes(shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> int:
     """Bytes that `block_over` needs."""
+    if isinstance(shape, PackedStruct):
+        sizes = zip(shape.fields, field_bytes(shape, num_bytes), strict=True)
+        return sum(_align(block_bytes(field, num_values, size)) for field, size in sizes)
+    num_bytes = _plain(num_bytes)
     if isinstance(shape, VariableWidth):
         return _align((num_values + 1) * shape.offset_bits // 8) + num_bytes
     if isinstance(shape, FixedSizeList):
@@ -67,8 +73,11 @@ def block_bytes(shape: BlockShape, num_values: int, num_bytes: int = 0) -> int:
     return shape.num_bytes(num_values)
 
 
-def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: int = 0) -> BlockSlice:
+def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
     """Lay a block over plain bytes; a variable-width one starts at offset 0."""
+    if isinstance(shape, PackedStruct):
+        return _struct_over(memory, shape, num_values, num_bytes)
+    num_bytes = _plain(num_bytes)
     if isinstance(shape, VariableWidth):
         width = shape.offset_bits // 8
         offsets = memory[: (num_values + 1) * width]
@@ -87,11 +96,32 @@ def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: int
     return BlockSlice(shape, num_values, memory[: shape.num_bytes(num_values)])
 
 
-def new_block(shape: BlockShape, num_values: int, num_bytes: int = 0) -> BlockSlice:
+def new_block(shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
     """Allocate a block that outlives the call: dictionaries, intermediates kept by `derive`."""
     size = block_bytes(shape, num_values, num_bytes)
     memory = np.empty(size, np.uint8) if size else NO_BYTES
     return block_over(memory, shape, num_values, num_bytes)
+
+
+def _struct_over(memory: Bytes, shape: PackedStruct, num_values: int, num_bytes: NumBytes) -> BlockSlice:
+    fields = []
+    position = 0
+    for field, size in zip(shape.fields, field_bytes(shape, num_bytes), strict=True):
+        stop = position + block_bytes(field, num_values, size)
+        fields.append(block_over(memory[position:stop], field, num_values, size))
+        position = _align(stop)
+    return BlockSlice(shape, num_values, NO_BYTES, fields=tuple(fields))
+
+
+def field_bytes(shape: PackedStruct, num_bytes: NumBytes) -> tuple[int, ...]:
+    """Measured bytes per field; a struct whose fields all have fixed widths may be measured as 0."""
+    return num_bytes if isinstance(num_bytes, tuple) else (num_bytes,) * len(shape.fields)
+
+
+def _plain(num_bytes: NumBytes) -> int:
+    if isinstance(num_bytes, tuple):
+        raise TypeError("only packed structs are measured field by field")
+    return num_bytes
 
 
 def _align(size: int) -> int:

@@ -85,7 +85,9 @@ class EncodingTable:
             f"no installed plugin provides the encoding {key}; `lance-arrow plugins` lists what there is", detail=key
         )
         for record in self.plugins.claimants(key.case):
-            error.add_note(f"plugin {record.name!r} of {record.distribution} {record.version} could not be imported")
+            error.add_note(
+                f"plugin {record.name!r} of {record.distribution} {record.version} is broken: {record.error!r}"
+            )
             error.__cause__ = record.error
         return error
 

@@ -33,6 +33,7 @@ from lance_arrow.spi import (
     LayerKind,
     LeafType,
     NodeKind,
+    PackedStruct,
     Scratch,
 )
 from lance_arrow.spi.table import EncodingTable
@@ -118,6 +119,11 @@ class _Scope:
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         return self._codec(message, DecodeContext.PER_VALUE)
+
+    def for_field(self, field: int) -> BindScope:
+        shape = self.leaf.shape
+        assert isinstance(shape, PackedStruct)
+        return replace(self, leaf=LeafType(shape.fields[field]))
 
     def layout(self, message: Any) -> BoundLayout:
         key = key_of(message)

@@ -26,6 +26,8 @@ from lance_arrow.spi import (
     FixedSizeList,
     FixedWidth,
     LeafType,
+    NumBytes,
+    PackedStruct,
     ValueBatch,
     VariableWidth,
 )
@@ -136,8 +138,7 @@ class CodecSuite:
             assert all(len(buffers) == bound.num_buffers for buffers in encoded.units)
         decode(bound, suite_context, encoded).assert_equals(sample)
         # A bound codec keeps nothing of a batch: the same again, and without being asked to measure first.
-        num_bytes = sum(map(len, sample.items)) if isinstance(suite_shape, VariableWidth) else 0
-        decode(bound, suite_context, encoded, num_bytes).assert_equals(sample)
+        decode(bound, suite_context, encoded, sample.num_bytes).assert_equals(sample)
 
     def test_bytes_outside_the_data_are_refused(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
         encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
@@ -155,14 +156,16 @@ class CodecSuite:
         sample = self.hostile_sample(suite_shape)
         encoded = self.encode(sample, suite_context)
         bound = self.bind(encoded, suite_context, suite_shape)
-        self_delimiting = suite_context is DecodeContext.PER_VALUE and isinstance(suite_shape, VariableWidth)
+        self_delimiting = suite_context is DecodeContext.PER_VALUE and isinstance(
+            suite_shape, VariableWidth | PackedStruct
+        )
         for unit, buffer, content in _some(list(encoded.buffers()), 40):
             for size in {0, len(content) // 2, len(content) - 1} - {-1, len(content)}:
                 try:
                     result = decode(bound, suite_context, encoded.with_buffer(unit, buffer, content[:size]))
                 except LanceError:
                     continue
-                # Only padding may be missed, or the end of a zipped value, whose length stands elsewhere.
+                # Only padding may be missed, or (the end of) a zipped value, whose length stands elsewhere.
                 if not self_delimiting:
                     result.assert_equals(sample)
 
@@ -215,13 +218,19 @@ def make_batch(bound: Any, context: DecodeContext, encoded: EncodedSample) -> Ch
     return ChunkBatch(data, places, sizes, np.cumsum([0, *encoded.counts]))
 
 
-def decode(bound: Any, context: DecodeContext, encoded: EncodedSample, num_bytes: int | None = None) -> Destination:
+def decode(
+    bound: Any, context: DecodeContext, encoded: EncodedSample, num_bytes: NumBytes | None = None
+) -> Destination:
     """Decode into fresh guarded memory; `num_bytes` replaces the measure."""
     return decode_batch(bound, context, make_batch(bound, context, encoded), sum(encoded.counts), num_bytes)
 
 
 def decode_batch(
-    bound: Any, context: DecodeContext, batch: ChunkBatch | ValueBatch, num_values: int, num_bytes: int | None = None
+    bound: Any,
+    context: DecodeContext,
+    batch: ChunkBatch | ValueBatch,
+    num_values: int,
+    num_bytes: NumBytes | None = None,
 ) -> Destination:
     """Decode a batch into fresh guarded memory and check that nothing else was written."""
     measured = bound.measure(batch) if num_bytes is None else num_bytes
@@ -244,6 +253,8 @@ def decode_or_refuse(bound: Any, context: DecodeContext, encoded: EncodedSample)
 
 def _name(shape: BlockShape) -> str:
     """Short test id of a shape."""
+    if isinstance(shape, PackedStruct):
+        return f"struct-{'-'.join(map(_name, shape.fields))}"
     if isinstance(shape, FixedSizeList):
         return f"{_name(shape.items)}[{shape.dimension}]{'?' if shape.has_validity else ''}"
     return f"u{shape.bits}" if isinstance(shape, FixedWidth) else f"bytes{shape.offset_bits}"

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.spi import Bitmap, BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi import (
+    Bitmap,
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    FixedWidth,
+    NumBytes,
+    PackedStruct,
+    VariableWidth,
+    field_bytes,
+)
 
 SAMPLE_NAMES = (
     "empty",
@@ -40,15 +51,27 @@ class Sample:
         more: ``(n, bytes) uint8``. FixedSizeList: the innermost items in the same form, ``n * items_per_value`` long.
     validity
         FixedSizeList: ``bool`` per item of each layer that has validity, outer first.
+    fields
+        PackedStruct, which has no `items`: a sample per field.
     """
 
     shape: BlockShape
     num_values: int
     items: Any
     validity: tuple[NDArray[np.bool_], ...] = ()
+    fields: tuple[Sample, ...] = ()
+
+    @property
+    def num_bytes(self) -> NumBytes:
+        """What a codec must measure."""
+        if isinstance(self.shape, PackedStruct):
+            return tuple(_num_bytes(field) for field in self.fields)
+        return _num_bytes(self)
 
     def part(self, start: int, stop: int) -> Sample:
         """Return values ``start .. stop``."""
+        if isinstance(self.shape, PackedStruct):
+            return Sample(self.shape, stop - start, None, (), tuple(field.part(start, stop) for field in self.fields))
         scale = 1
         dimensions: tuple[int, ...] = ()
         if isinstance(self.shape, FixedSizeList):
@@ -78,6 +101,9 @@ def make_sample(shape: BlockShape, name: str, chunk_values: int) -> Sample:
     """Make the sample called `name` (one of `SAMPLE_NAMES`) for a codec whose chunks hold `chunk_values`."""
     num_values = {"empty": 0, "one value": 1, "exactly full chunk": chunk_values}.get(name, 2 * chunk_values + 7)
     generator = np.random.default_rng(len(name))
+    if isinstance(shape, PackedStruct):
+        fields = tuple(make_sample(field, name, chunk_values) for field in shape.fields)
+        return Sample(shape, num_values, None, (), fields)
     if isinstance(shape, VariableWidth):
         return Sample(shape, num_values, _strings(name, num_values, generator))
     if isinstance(shape, FixedSizeList):
@@ -85,6 +111,10 @@ def make_sample(shape: BlockShape, name: str, chunk_values: int) -> Sample:
         validity = tuple(generator.integers(0, 2, num_values * d) == 1 for d in shape.validity_dimensions)
         return Sample(shape, num_values, items, validity)
     return Sample(shape, num_values, _fixed(shape, name, num_values, generator))
+
+
+def _num_bytes(sample: Sample) -> int:
+    return sum(map(len, sample.items)) if isinstance(sample.shape, VariableWidth) else 0
 
 
 def _strings(name: str, count: int, generator: np.random.Generator) -> list[bytes]:
@@ -117,14 +147,20 @@ def _fixed(shape: FixedWidth, name: str, count: int, generator: np.random.Genera
 class Destination:
     """Guarded memory for a block: offsets that do not start at 0, bits that do not start at a byte."""
 
-    def __init__(self, shape: BlockShape, num_values: int, num_bytes: int) -> None:
+    def __init__(self, shape: BlockShape, num_values: int, num_bytes: NumBytes) -> None:
         self._guarded: list[Bytes] = []
+        self._fields: list[Destination] = []
         self._kept_bits: list[tuple[Bytes, int, int]] = []
         validity: list[Bitmap] = []
         offsets = self._memory(0)
-        if isinstance(shape, VariableWidth):
+        if isinstance(shape, PackedStruct):
+            sizes = zip(shape.fields, field_bytes(shape, num_bytes), strict=True)
+            self._fields = [Destination(field, num_values, size) for field, size in sizes]
+            values, bit_offset = offsets, 0
+        elif isinstance(shape, VariableWidth):
             offsets = self._memory((num_values + 1) * shape.offset_bits // 8)
             offsets.view(f"<i{shape.offset_bits // 8}")[0] = _BASE
+            assert isinstance(num_bytes, int)
             values, bit_offset = self._memory(num_bytes), 0
         else:
             leaf = shape.leaf if isinstance(shape, FixedSizeList) else shape
@@ -134,10 +170,13 @@ class Destination:
                 validity = [self._bits(num_values * bits) for bits in shape.validity_dimensions]
             bitmap = self._bits(items) if leaf.bits == 1 else Bitmap(self._memory(leaf.num_bytes(items)), 0, items)
             values, bit_offset = bitmap.values, bitmap.bit_offset
-        self.block = BlockSlice(shape, num_values, values, bit_offset, offsets, tuple(validity))
+        fields = tuple(field.block for field in self._fields)
+        self.block = BlockSlice(shape, num_values, values, bit_offset, offsets, tuple(validity), fields)
 
     def assert_untouched_outside(self) -> None:
         """Require that nothing beside the block was written, not even a bit."""
+        for field in self._fields:
+            field.assert_untouched_outside()
         for memory in self._guarded:
             edges = np.concatenate([memory[:_GUARD_BYTES], memory[len(memory) - _GUARD_BYTES :]])
             assert (edges == _GUARD).all(), "bytes outside the destination were written"
@@ -151,7 +190,10 @@ class Destination:
         """Require the values of `sample`; items that are null in a list may be anything."""
         block = self.block
         assert block.num_values == sample.num_values
-        if isinstance(block.shape, VariableWidth):
+        if isinstance(block.shape, PackedStruct):
+            for field, expected in zip(self._fields, sample.fields, strict=True):
+                field.assert_equals(expected)
+        elif isinstance(block.shape, VariableWidth):
             offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
             ends = np.cumsum([0, *map(len, sample.items)])
             np.testing.assert_array_equal(offsets, _BASE + ends)

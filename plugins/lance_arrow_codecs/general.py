@@ -26,6 +26,7 @@ from lance_arrow.spi import (
     ChunkBatch,
     DecodeContext,
     EncodingKey,
+    NumBytes,
     ValueBatch,
     VariableWidth,
     hookimpl,
@@ -93,7 +94,7 @@ class BoundGeneral:
     def num_buffers(self) -> int:
         return self.child.num_buffers
 
-    def measure(self, chunks: ChunkBatch) -> int:
+    def measure(self, chunks: ChunkBatch) -> NumBytes:
         return self.child.measure(self._plain(chunks))
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
@@ -132,7 +133,7 @@ class BoundGeneralValues:
     def shape(self) -> BlockShape:
         return self.child.shape
 
-    def measure(self, values: ValueBatch) -> int:
+    def measure(self, values: ValueBatch) -> NumBytes:
         return self.child.measure(self._plain(values))
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:

@@ -24,7 +24,7 @@ def test_dot_paths_keep_escaped_characters():
     assert parse_dot_path("a") == ("a",)
     assert parse_dot_path("st.a.b") == ("st", "a", "b")
     assert parse_dot_path(r"a\.b.c\\d") == ("a.b", r"c\d")
-    assert parse_dot_path("items[3]") == ("items",)
+    assert parse_dot_path("size [mm].x[0]") == ("size [mm]", "x[0]")
 
 
 @pytest.mark.parametrize(

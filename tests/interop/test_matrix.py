@@ -7,6 +7,7 @@ from pathlib import Path
 import columns
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 from same import assert_same, taken
@@ -157,6 +158,19 @@ def test_list_items_that_are_not_nullable(witness: Witness, tmp_path: Path, vers
     with lance_arrow.LanceFile(path) as file:
         assert file.schema == witness.schema(path)
         assert_same(witness.read(path), file.read())
+
+
+@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("name", ["string_few", "large_string_long", "string_wide", "binary_constant"])
+def test_nulls_take_no_bytes(witness: Witness, tmp_path: Path, name: str, version: str) -> None:
+    """Null rows of a dictionary or constant page hold nothing: memory is that of the values."""
+    expected = columns.table("text", version, 20_000, "some").select([name])
+    path = witness.write(expected, tmp_path / "file.lance", version)
+    num_bytes = pc.sum(pc.binary_length(expected[name])).as_py()
+    with lance_arrow.LanceFile(path) as file:
+        for actual in (file.read(), pads.dataset(path, format=lance_arrow.LanceFormat()).to_table()):
+            assert_same(expected, actual)
+            assert sum(chunk.buffers()[2].size for chunk in actual[name].chunks) <= num_bytes + 4096
 
 
 @pytest.mark.parametrize("version", columns.VERSIONS)

@@ -106,7 +106,10 @@ def test_clear_null_indices_agrees_with_twin(data):
     )
     def_levels = None if levels is None else np.array(levels, np.uint16)
     indices = as_bytes(chosen, "u", bits)
-    assert_twins_agree(gather.clear_null_indices, twin.clear_null_indices, indices, bits, num_items, def_levels)
+    null_index = data.draw(st.integers(-1, 300))
+    assert_twins_agree(
+        gather.clear_null_indices, twin.clear_null_indices, indices, bits, num_items, null_index, def_levels
+    )
 
 
 @given(st.data())

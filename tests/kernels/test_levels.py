@@ -30,12 +30,12 @@ def bits_of(array: np.ndarray, start: int, stop: int) -> list[bool]:
     return np.unpackbits(array, bitorder="little")[start:stop].astype(bool).tolist()
 
 
-def unravel(module, rep, def_, num_entries, layers, before=None, offset_type=np.int64, spare=0):
+def unravel(module, rep, def_, num_entries, layers, before=None, offset_type=np.int64, spare=0, dimensions=None):
     """Slots, nulls, validity bits and offsets per layer; or the type of the refusal."""
     before = [0] * len(layers) if before is None else before
     added = np.full(len(layers), -1, np.int64)
     try:
-        module.measure_layers(rep, def_, num_entries, layers, None, added)
+        module.measure_layers(rep, def_, num_entries, layers, dimensions, added)
         room = [first + int(more) + spare for first, more in zip(before, added, strict=True)]
         validity = [np.full((n + 7) // 8 + 1, 0xA5, np.uint8) for n in room]
         offsets = [
@@ -43,7 +43,7 @@ def unravel(module, rep, def_, num_entries, layers, before=None, offset_type=np.
             for n, kind in zip(room, layers, strict=True)
         ]
         slots, nulls = np.array(before, np.int64), np.full(len(layers), 3, np.int64)
-        module.unravel(rep, def_, num_entries, layers, None, validity, offsets, slots, nulls)
+        module.unravel(rep, def_, num_entries, layers, dimensions, validity, offsets, slots, nulls)
     except LanceError as error:
         return type(error)
     assert (slots - before).tolist() == added.tolist()
@@ -91,8 +91,9 @@ def test_pages_append_after_each_other(module):
 class Shredder:
     """Random nested values written down twice: as levels, and as the slots every layer should get."""
 
-    def __init__(self, layers: list[int], chance: random.Random) -> None:
+    def __init__(self, layers: list[int], chance: random.Random, dimensions: list[int] | None = None) -> None:
         self.layers, self.chance = layers, chance
+        self.dimensions = dimensions or [0] * len(layers)
         self.rep: list[int] = []
         self.def_: list[int] = []
         self.validity: list[list[bool]] = [[] for _ in layers]
@@ -118,9 +119,9 @@ class Shredder:
         null = self.null_level[layer] > 0 and self.chance.random() < 0.2
         self.validity[layer].append(not null)
         if null:
-            if not is_list:
-                self.placeholders(layer - 1)
-            self.entry(rep, self.null_level[layer])
+            # Each slot that is left inside has an entry of its own.
+            for _ in range(1 if is_list else self.placeholders(layer, 1)):
+                self.entry(rep, self.null_level[layer])
         elif is_list:
             lowest = 0 if self.empty_level[layer] else 1
             length = self.chance.choice([lowest, 1, 2, 3, 9] if len(self.rep) < 150 else [lowest, 1])
@@ -130,16 +131,20 @@ class Shredder:
             for item in range(length):
                 self.grow(layer - 1, rep if item == 0 else own - 1)
         else:
-            self.grow(layer - 1, rep)
+            for _ in range(max(1, self.dimensions[layer])):
+                self.grow(layer - 1, rep)
 
-    def placeholders(self, layer: int) -> None:
-        """Slots under a null struct: everything down to the next list, which is empty."""
-        while layer >= 0:
-            self.validity[layer].append(self.null_level[layer] == 0)
-            if self.layers[layer] in LIST_KINDS:
-                self.list_starts[layer].append(len(self.validity[layer - 1]))
-                return
-            layer -= 1
+    def placeholders(self, layer: int, slots: int) -> int:
+        """Slots inside of null items: everything down to the next list, which is empty; return how many of it."""
+        slots *= max(1, self.dimensions[layer])
+        layer -= 1
+        if layer < 0:
+            return slots
+        self.validity[layer] += [self.null_level[layer] == 0] * slots
+        if self.layers[layer] in LIST_KINDS:
+            self.list_starts[layer] += [len(self.validity[layer - 1])] * slots
+            return slots
+        return self.placeholders(layer, slots)
 
     def entry(self, rep: int, def_: int) -> None:
         self.rep.append(rep)
@@ -152,22 +157,29 @@ class Shredder:
 
 
 @st.composite
-def shredded(draw, max_rows=120):
+def shredded(draw, max_rows=120, with_dimensions=False):
     inner = draw(st.sampled_from([ITEM, NULLABLE]))
     layers = [inner, *draw(st.lists(st.integers(1, 6), max_size=5))]
-    shredder = Shredder(layers, random.Random(draw(st.integers(0, 1 << 30))))
+    dimensions = [0] * len(layers)
+    if with_dimensions:
+        # Inside a list no fixed-size list is written; around one there may be.
+        last_list = max((n for n, kind in enumerate(layers) if kind in LIST_KINDS), default=0)
+        for n in range(last_list + 1, len(layers)):
+            dimensions[n] = draw(st.sampled_from([0, 1, 2, 3]))
+    shredder = Shredder(layers, random.Random(draw(st.integers(0, 1 << 30))), dimensions)
     for _ in range(draw(st.integers(0, max_rows))):
         if len(shredder.rep) < 400:
             shredder.row()
     return shredder
 
 
-@given(shredded(), st.sampled_from([np.int32, np.int64]), st.data())
+@given(shredded() | shredded(max_rows=30, with_dimensions=True), st.sampled_from([np.int32, np.int64]), st.data())
 def test_shredded_values_come_back(shredder, offset_type, data):
     layers = u8(*shredder.layers)
+    dimensions = np.array(shredder.dimensions)
     rep, def_, num_entries = shredder.streams()
     before = [data.draw(st.integers(0, 130)) for _ in layers]
-    got = unravel(native, rep, def_, num_entries, layers, before, offset_type, spare=2)
+    got = unravel(native, rep, def_, num_entries, layers, before, offset_type, 2, dimensions)
     for n, (slots, nulls, bits, offsets) in enumerate(got):
         assert slots == before[n] + len(shredder.validity[n])
         assert nulls == shredder.validity[n].count(False)
@@ -182,7 +194,8 @@ def test_shredded_values_come_back(shredder, offset_type, data):
     lists = int(np.isin(layers, LIST_KINDS).sum())
     if lists:
         visible = sum(kind in (NULLABLE,) for kind in shredder.layers[: _first_list(shredder.layers)])
-        rows_and_values = (len(shredder.validity[-1]), len(shredder.validity[0]))
+        rows = len(shredder.validity[-1]) * int(np.prod(np.maximum(dimensions, 1)))
+        rows_and_values = (rows, len(shredder.validity[0]))
         assert native.count_rows_and_values(rep, def_, lists, visible) == rows_and_values
 
 
@@ -190,24 +203,28 @@ def _first_list(layers: list[int]) -> int:
     return next(n for n, kind in enumerate(layers) if kind in LIST_KINDS)
 
 
-@given(shredded(max_rows=30), st.data())
+@given(shredded(max_rows=30) | shredded(max_rows=12, with_dimensions=True), st.data())
 def test_damaged_levels_agree_with_the_twin(shredder, data):
     rep, def_, num_entries = shredder.streams()
     for levels in (rep, def_):
         if levels is not None and num_entries and data.draw(st.booleans()):
             levels[data.draw(st.integers(0, num_entries - 1))] = data.draw(st.integers(0, 7))
     arguments = (rep, def_, num_entries, u8(*shredder.layers))
-    assert unravel(native, *arguments) == unravel(twin, *arguments)
+    dimensions = np.array(shredder.dimensions)
+    assert unravel(native, *arguments, dimensions=dimensions) == unravel(twin, *arguments, dimensions=dimensions)
 
 
 @given(
     st.lists(st.integers(1, 6), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=5),
+    st.lists(st.integers(0, 3), min_size=3, max_size=3),
 )
-def test_arbitrary_short_levels_agree_with_the_twin(layers, entries):
+def test_arbitrary_short_levels_agree_with_the_twin(layers, entries, dimensions):
     rep = u16(*(rep for rep, _ in entries)) if any(kind in LIST_KINDS for kind in layers) else None
     arguments = (rep, u16(*(def_ for _, def_ in entries)), len(entries), u8(*layers))
-    assert unravel(native, *arguments) == unravel(twin, *arguments)
+    # Also fixed-size lists inside lists, which no page has.
+    sizes = np.array([0 if n == 0 or kind in LIST_KINDS else dimensions[n] for n, kind in enumerate(layers)])
+    assert unravel(native, *arguments, dimensions=sizes) == unravel(twin, *arguments, dimensions=sizes)
 
 
 @BOTH
@@ -231,6 +248,42 @@ def test_impossible_entries_are_refused(module, lead, layers, rep, def_):
     num_lists = sum(kind in LIST_KINDS for kind in layers)
     rep, def_ = u16(*[num_lists] * lead, *rep), u16(*[0] * lead, *def_)
     assert unravel(module, rep, def_, len(rep), u8(*layers)) is CorruptPageError
+
+
+TUPLES = u8(NULLABLE, NULLABLE, NULLABLE)
+
+
+@BOTH
+def test_fixed_size_lists_of_structs(module):
+    # [{1}, {null}], null, [null, {2}]: the struct is layer 1, the list of two layer 2.
+    got = unravel(module, None, u16(0, 1, 3, 3, 2, 0), 6, TUPLES, dimensions=np.array([0, 0, 2]))
+    assert [(slots, nulls) for slots, nulls, _, _ in got] == [(6, 4), (6, 3), (3, 1)]
+    assert bits_of(u8(*got[1][2]), 0, 6) == [True, True, False, False, False, True]
+    assert bits_of(u8(*got[2][2]), 0, 3) == [True, False, True]
+
+
+@BOTH
+@pytest.mark.parametrize("lead", [0, 62, 64], ids=lambda lead: f"after {lead}")
+@pytest.mark.parametrize(
+    ("layers", "dimensions", "rep", "def_"),
+    [
+        (TUPLES, (0, 0, 2), None, (0, 3)),
+        (TUPLES, (0, 0, 2), None, (3, 1)),
+        (TUPLES, (0, 0, 2), None, (0,)),
+        (TUPLES, (0, 0, 3), None, (0, 0)),
+        (u8(ITEM, NULLABLE, FULL_LIST), (0, 2, 0), (1, 1), (0, 0)),
+        (u8(ITEM, NULLABLE, FULL_LIST), (0, 2, 0), (1, 1), (0, 2)),
+        (u8(ITEM, ITEM, LIST, NULLABLE_LIST), (0, 2, 0, 0), (2, 2), (0, 1)),
+    ],
+)
+def test_impossible_fixed_size_lists_are_refused(module, lead, layers, dimensions, rep, def_):
+    size = max(dimensions)
+    lead -= lead % size
+    num_lists = sum(kind in LIST_KINDS for kind in layers)
+    def_ = u16(*[0] * lead, *def_)
+    if rep is not None:
+        rep = u16(*[num_lists if n % size == 0 else 0 for n in range(lead)], *rep)
+    assert unravel(module, rep, def_, len(def_), layers, dimensions=np.array(dimensions)) is CorruptPageError
 
 
 @BOTH
@@ -270,7 +323,8 @@ def test_callers_mistakes_are_internal(module):
     wrong = [
         {"n": 9}, {"n": -1}, {"rep": None}, {"rep": REP[:9]}, {"def_": DEF[:9]},
         {"layers": u8()}, {"layers": u8(1, 7, 3, 6)}, {"layers": u8(2, 6, 3, 6)}, {"layers": u8(*[1] * 65)},
-        {"layers": u8(1)}, {"dimensions": np.array([0, 0, 2, 0])}, {"dimensions": np.zeros(3, np.int64)},
+        {"layers": u8(1)}, {"dimensions": np.array([0, 2, 0, 0])}, {"dimensions": np.array([2, 0, 0, 0])},
+        {"dimensions": np.array([0, 0, -1, 0])}, {"dimensions": np.zeros(3, np.int64)},
         {"validity": 0}, {"offsets": 6}, {"slots": -1}, {"slots": 12},
     ]  # fmt: skip
     for change in wrong:

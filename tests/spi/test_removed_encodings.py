@@ -24,6 +24,9 @@ NEEDS = {
     "codec.flat": ("fixed", "int32_random", "CompressiveEncoding/flat"),
     "codec.fsst": ("text", "large_string_words", "CompressiveEncoding/fsst"),
     "codec.variable": ("text", "string_unique", "CompressiveEncoding/variable"),
+    "codec.byte_stream_split": ("options", "double_streams", "CompressiveEncoding/byte_stream_split"),
+    "codec.packed_struct": ("options", "packed", "CompressiveEncoding/packed_struct"),
+    "codec.variable_packed_struct": ("options", "packed_mixed", "CompressiveEncoding/variable_packed_struct"),
     "codec.rle": ("fixed", "int8_runs", "CompressiveEncoding/rle"),
     "codec.inline_bitpacking": ("fixed", "uint16_small", "CompressiveEncoding/inline_bitpacking"),
     "codec.fixed_size_list": ("nested", "fsl2_int8_none", "CompressiveEncoding/fixed_size_list"),
@@ -151,7 +154,7 @@ def test_misspelt_hook_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_plugins_that_share_a_name_are_told_apart() -> None:
     points = entry_points()
-    twin = EntryPoint("codec.flat", "json", "lance_arrow")
-    records = load_plugins([*points, twin]).records
-    names = [record.name for record in records]
-    assert len(names) == len(set(names))
+    twins = [EntryPoint("codec.flat", module, "lance_arrow") for module in ("absent_a", "absent_b", "json", "this_one")]
+    records = load_plugins([*twins[:2], *points, *twins[2:]]).records
+    assert len({record.name for record in records}) == len(records) == len(points) + len(twins)
+    assert sum(record.error is not None for record in records) == 3

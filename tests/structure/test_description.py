@@ -51,8 +51,7 @@ def table_of(broken: Iterable[str] = (), **plugins: dict[str, Sequence[Factory]]
         module = Plugin(name, provided)
         manager.register(module, name=name)
         records.append(PluginRecord(name=name, distribution="dist", version="1", target=name, module=module))
-    by_name = {record.name: record for record in records if record.error is None}
-    return EncodingTable(LoadedPlugins(tuple(records), manager, by_name), {})
+    return EncodingTable(LoadedPlugins(records, manager), {})
 
 
 def codecs(*cases: str) -> dict[str, Sequence[Factory]]:
@@ -133,7 +132,7 @@ def test_one_codec_is_missing() -> None:
     )
     report = told(strings(), table)
     fsst = at(report, "value_compression", "values")
-    assert fsst.detail == f"{MISSING}; plugin 'codec.fsst' of dist 1 could not be imported"
+    assert fsst.detail == f"{MISSING}; plugin 'codec.fsst' of dist 1 is broken: ImportError('no')"
     assert at(fsst, "values").provider == "codecs"
 
 

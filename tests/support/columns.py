@@ -211,6 +211,11 @@ def option_cases() -> Iterator[ColumnCase]:
     yield ColumnCase("fsl_zip", lists_of(of_pattern(pa.int32(), "small"), 4), sets["zip"])
     yield ColumnCase("fsl_zip_nulls", lists_of(of_pattern(pa.int32(), "small"), 4, "some"), sets["zip"])
     yield ColumnCase("fsl_bool_zip", lists_of(booleans("random"), 8), sets["zip"])
+    yield ColumnCase("double_streams", floats(pa.float64(), "normal"), {"compression": "lz4", "bss": "on"})
+    fixed = {"a": of_pattern(pa.int32(), "small"), "b": floats(pa.float64(), "normal")}
+    yield ColumnCase("packed", structs_of(fixed), {"packed": "true"})
+    mixed = {**fixed, "s": texts(pa.string(), "words"), "v": lists_of(of_pattern(pa.int16(), "random"), 3)}
+    yield ColumnCase("packed_mixed", structs_of(mixed), {"packed": "true"}, ("2.2",))
     yield ColumnCase("string_fsst", texts(pa.string(), "words"), {"compression": "fsst"})
     yield ColumnCase("binary_fsst", texts(pa.binary(), "unique"), {"compression": "fsst"})
     yield ColumnCase("zip_fsst", texts(pa.large_string(), "words"), {"compression": "fsst", **sets["zip"]})

@@ -90,17 +90,22 @@ def copy_values(data: Bytes, starts: Positions, bytes_per_value: int, out: Bytes
         out[value * bytes_per_value : (value + 1) * bytes_per_value] = data[start : start + bytes_per_value]
 
 
-def clear_null_indices(indices: Bytes, index_bits: int, num_items: int, def_levels: NDArray[np.uint16] | None) -> None:
-    """Set the index of null slots to 0, in place, and check all others."""
+def clear_null_indices(
+    indices: Bytes, index_bits: int, num_items: int, null_index: int, def_levels: NDArray[np.uint16] | None
+) -> None:
+    """Set the index of null slots to ``null_index``, in place, and check all others."""
     if num_items < 0:
         raise InternalError("num_items is negative")
+    if not 0 <= null_index < 2 ** min(index_bits, 63):
+        raise InternalError("null_index does not fit the indices")
     chosen = _read_indices(indices, index_bits)
+    cleared = np.frombuffer(null_index.to_bytes(index_bits // 8, "little"), np.uint8)
     if def_levels is not None and len(def_levels) != len(chosen):
         raise InternalError("def_levels and indices have different lengths")
     width = index_bits // 8
     for value, index in enumerate(chosen):
         if def_levels is not None and def_levels[value] > 0:
-            indices[value * width : (value + 1) * width] = 0
+            indices[value * width : (value + 1) * width] = cleared
         elif index >= num_items:
             raise CorruptPageError("an index lies outside the dictionary", detail=value)
 

@@ -116,6 +116,8 @@ class _Layer:
     """Levels used by the layers inside."""
     num_lists: int
     """Lists among the layers up to this one."""
+    dimension: int = 0
+    """Slots of the layer inside that make one slot of this, a fixed-size list of structs; 0 for other layers."""
 
     @property
     def is_list(self) -> bool:
@@ -146,15 +148,17 @@ class _Layer:
 class _Tree:
     """Slots of every layer, filled entry by entry from the outside in."""
 
-    def __init__(self, layers: Sequence[int]) -> None:
+    def __init__(self, layers: Sequence[int], dimensions: Sequence[int]) -> None:
         self.layers: list[_Layer] = []
-        for kind in layers:
+        for kind, dimension in zip(layers, dimensions, strict=True):
             below = self.layers[-1].top if self.layers else 0
             num_lists = (self.layers[-1].num_lists if self.layers else 0) + (kind in LISTS)
-            self.layers.append(_Layer(kind, below, num_lists))
+            self.layers.append(_Layer(kind, below, num_lists, dimension))
         self.validity: list[list[bool]] = [[] for _ in layers]
         self.list_starts: list[list[int]] = [[] for _ in layers]
         self.is_open = [False] * len(layers)
+        self.filled = [0] * len(layers)
+        self.first_level = [0] * len(layers)
 
     def add(self, rep: int, level: int, entry: int) -> None:
         num_lists = self.layers[-1].num_lists
@@ -165,6 +169,13 @@ class _Tree:
         around = started[-1] + 1 if started else 0
         if around < len(self.layers) and not self.is_open[around]:
             raise CorruptPageError("an entry continues a list that is not open", detail=entry)
+        for n, layer in enumerate(self.layers):
+            if layer.num_lists < rep and self.filled[n]:
+                raise CorruptPageError("a list begins inside a fixed-size list", detail=entry)
+        # Inside a fixed-size list that is not full, it and the layers around it up to the next list have a slot.
+        for n in list(started):
+            if self.filled[n]:
+                started = [one for one in started if one < n or self.layers[one].num_lists > self.layers[n].num_lists]
         for n in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[n]
             slot = layer.slot(level)
@@ -176,10 +187,25 @@ class _Tree:
                     self.is_open[n] = slot == "valid"
             elif layer.is_list and slot != "valid":
                 raise CorruptPageError("a null or empty list does not start at its entry", detail=entry)
+            if layer.dimension and layer.num_lists <= rep and (n - 1) in started:
+                self._fill(n, level, entry)
             if layer.is_list and slot != "valid":
                 for inner in range(n):
                     self.is_open[inner] = False
                 return
+
+    def _fill(self, n: int, level: int, entry: int) -> None:
+        """Add a slot of the layer inside to the fixed-size list that is being filled, or to the next."""
+        above = max(level, self.layers[n].below)
+        if self.filled[n] == 0:
+            self.first_level[n] = above
+        elif above != self.first_level[n]:
+            raise CorruptPageError("the entries of a fixed-size list disagree", detail=entry)
+        self.filled[n] = (self.filled[n] + 1) % self.layers[n].dimension
+
+    def finish(self) -> None:
+        if any(self.filled):
+            raise CorruptPageError("the last fixed-size list is not full")
 
 
 def _grow(
@@ -190,13 +216,18 @@ def _grow(
     kinds = layers.tolist()
     if not 1 <= len(kinds) <= MAX_LAYERS or kinds[0] in LISTS or any(not 1 <= kind <= 6 for kind in kinds):
         raise InternalError("unknown layers")
-    if dimensions is not None and len(dimensions) and (len(dimensions) != len(kinds) or dimensions.any()):
-        raise InternalError("fixed-size lists of structs cannot be unravelled here")
-    tree = _Tree(kinds)
+    sizes = dimensions.tolist() if dimensions is not None and len(dimensions) else [0] * len(kinds)
+    if len(sizes) != len(kinds) or any(
+        size < 0 or (size and (n == 0 or kind in LISTS))
+        for n, (size, kind) in enumerate(zip(sizes, kinds, strict=True))
+    ):
+        raise InternalError("a layer cannot have this dimension")
+    tree = _Tree(kinds, sizes)
     if (rep is None) != (tree.layers[-1].num_lists == 0):
         raise InternalError("repetition levels exist exactly where there are lists")
     for entry in range(num_entries):
         tree.add(0 if rep is None else int(rep[entry]), 0 if def_ is None else int(def_[entry]), entry)
+    tree.finish()
     return tree
 
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.settings import Limits
-from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind
+from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
-from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items
+from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -162,6 +162,8 @@ class ChunkedPages:
         items = None
         if self.items is not None:
             items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
+            if self._adds_empty_item:
+                items = with_empty_item(items)
         return ChunkIndex(chunk_starts, value_starts, rows, items)
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
@@ -189,7 +191,19 @@ class ChunkedPages:
             return ValuePage.of(self.values, chunks.values, levels, runs, self.scratch)
         if slot_levels is None:
             slot_levels = visible_levels(levels)
-        indices = chunks.indices(self.values, slot_levels, runs, self.num_items)
+        null_index = self.num_items if self._adds_empty_item else 0
+        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index)
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)
+
+    @property
+    def _adds_empty_item(self) -> bool:
+        """Whether null slots expand to an empty item behind the dictionary.
+
+        Expanded from item 0, nulls would take its bytes: a gigabyte for 30,000 nulls beside one long text.
+        """
+        if self.items is None or self.keeps_items or not isinstance(self.items.shape, VariableWidth):
+            return False
+        assert isinstance(self.values.shape, FixedWidth)
+        return self.num_items < 1 << min(self.values.shape.bits, 32)

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.settings import Limits
 from lance_arrow.spi.block_runs import copy_runs, measure_runs
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, Levels, VariableWidth
+from lance_arrow.spi.blocks import (
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    FixedWidth,
+    Levels,
+    NumBytes,
+    VariableWidth,
+)
 from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.pages.open_chunks import ValueRuns
@@ -29,7 +38,7 @@ class ValuePage:
     codec: BoundChunkCodec
     chunks: ChunkBatch
     runs: ValueRuns
-    num_bytes: int
+    num_bytes: NumBytes
     scratch: Scratch
     decoded: BlockSlice | None = None
     dictionary = None
@@ -173,8 +182,17 @@ def decode_items(codec: BoundChunkCodec, buffer: Bytes, num_items: int, limits: 
     """Decode the dictionary buffer of a page; its size is checked before it is allocated."""
     starts, sizes = np.zeros((1, 1), np.int64), np.array([[buffer.size]], np.int64)
     block = ChunkBatch(buffer, starts, sizes, np.array([0, num_items], np.int64))
+    if isinstance(codec.shape, FixedWidth):
+        limits.check("max_dictionary_bytes", codec.shape.num_bytes(num_items))
     num_bytes = limits.check("max_dictionary_bytes", codec.measure(block))
     items = new_block(codec.shape, num_items, num_bytes)
     limits.check("max_dictionary_bytes", items.values.size)
     codec.decode(block, items)
     return items
+
+
+def with_empty_item(items: BlockSlice) -> BlockSlice:
+    """Append an item of no bytes to a dictionary of variable width: what null slots expand to."""
+    width = items.shape.offset_bits // 8
+    offsets = np.concatenate([items.offsets, items.offsets[-width:]])
+    return BlockSlice(items.shape, items.num_values + 1, items.values, offsets=offsets)

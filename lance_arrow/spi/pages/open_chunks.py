@@ -178,9 +178,14 @@ class OpenChunks:
         return block.values.view(np.uint16)
 
     def indices(
-        self, codec: BoundChunkCodec, slot_levels: NDArray[np.uint16] | None, runs: ValueRuns, num_items: int
+        self,
+        codec: BoundChunkCodec,
+        slot_levels: NDArray[np.uint16] | None,
+        runs: ValueRuns,
+        num_items: int,
+        null_index: int,
     ) -> BlockSlice:
-        """Decode indices into a dictionary, checked; those of null slots become 0."""
+        """Decode indices into a dictionary, checked; those of null slots become `null_index`."""
         block = new_block(codec.shape, self.values.num_values)
         codec.decode(self.values, block)
         if runs.starts is not None and runs.stops is not None:
@@ -188,7 +193,7 @@ class OpenChunks:
             copy_runs(block, runs.starts, runs.stops, kept)
             block = kept
         assert isinstance(codec.shape, FixedWidth)
-        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, slot_levels)
+        kernels.clear_null_indices(block.values, codec.shape.bits, num_items, null_index, slot_levels)
         return block
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedSizeList, FixedWidth, Levels, VariableWidth
+from lance_arrow.spi.block_runs import clear_block
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, Levels, VariableWidth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,31 +26,31 @@ class RepeatedPage:
     def num_bytes(self) -> int:
         if not isinstance(self.shape, VariableWidth) or self.scalar is None:
             return 0
-        return self.num_values * len(self.scalar)
+        valid = self._valid()
+        return len(self.scalar) * (self.num_values if valid is None else int(np.count_nonzero(valid)))
+
+    def _valid(self) -> NDArray[np.bool_] | None:
+        """Which slots hold the scalar, ``(num_values,) bool``; None for all: null slots take no bytes."""
+        def_ = self.levels.def_
+        if def_ is None or self.levels.rep is None:
+            return None if def_ is None else def_ == 0
+        return def_[def_ <= self.levels.max_visible_def] == 0
 
     def decode(self, out: BlockSlice) -> None:
         if isinstance(out.shape, VariableWidth):
             offsets = out.offsets.view(f"i{out.shape.offset_bits // 8}")
             scalar = self.scalar or b""
-            length = len(scalar)
-            offsets[1:] = offsets[0] + length * np.arange(1, self.num_values + 1, dtype=offsets.dtype)
-            if length:
-                out.values.reshape(self.num_values, length)[:] = np.frombuffer(scalar, np.uint8)
+            valid = self._valid()
+            before = np.arange(1, self.num_values + 1) if valid is None else np.cumsum(valid)
+            offsets[1:] = offsets[0] + len(scalar) * before.astype(offsets.dtype)
+            if scalar:
+                out.values.reshape(-1, len(scalar))[:] = np.frombuffer(scalar, np.uint8)
         elif isinstance(out.shape, FixedWidth) and out.shape.bits == 1:
             kernels.fill_bits(out.values, out.bit_offset, self.num_values, self.scalar not in (None, b"\0"))
         elif self.scalar is None:
-            _clear(out, self.num_values)
+            clear_block(out)
         elif self.num_values:
             out.values.reshape(self.num_values, len(self.scalar))[:] = np.frombuffer(self.scalar, np.uint8)
-
-
-def _clear(out: BlockSlice, num_values: int) -> None:
-    if isinstance(out.shape, FixedSizeList) and out.shape.leaf.bits == 1:
-        kernels.fill_bits(out.values, out.bit_offset, num_values * out.shape.items_per_value, False)
-    else:
-        out.values[:] = 0
-    for bitmap in out.validity:
-        kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
 
 
 def fits(scalar: bytes, shape: FixedWidth) -> bool:

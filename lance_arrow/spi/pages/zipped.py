@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, max_visible_def
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes, max_visible_def
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
@@ -302,7 +302,7 @@ class ZippedPage:
     levels: Levels
     codec: BoundPerValueCodec
     values: ValueBatch
-    num_bytes: int
+    num_bytes: NumBytes
     dictionary = None
 
     @property

@@ -24,6 +24,8 @@ from lance_arrow.spi import (
     Levels,
     Limits,
     LoadedPage,
+    NumBytes,
+    PackedStruct,
     PageFacts,
     PageIndex,
     PageReadPlan,
@@ -282,7 +284,7 @@ class IndexedSlots:
         slots: RowRanges = plan.notes
         chosen = new_block(self.indices.shape, len(selected.slots))
         copy_runs(index.indices, slots.starts, slots.stops, chosen)
-        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, selected.def_)
+        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, 0, selected.def_)
         if self.keeps_items:
             return IndexPage(selected.levels, chosen, index.items)
         if not self.num_items:
@@ -306,7 +308,7 @@ class StructuredPage:
         return self.values.num_values
 
     @property
-    def num_bytes(self) -> int:
+    def num_bytes(self) -> NumBytes:
         return self.values.num_bytes
 
     @property
@@ -336,18 +338,25 @@ class SpreadPage:
         return len(self.valid_through)
 
     @property
-    def num_bytes(self) -> int:
+    def num_bytes(self) -> NumBytes:
         return self.stored.num_bytes
 
     def decode(self, out: BlockSlice) -> None:
-        shape = out.shape
-        with self.scratch.block(shape, self.stored.num_values, self.num_bytes) as block:
+        with self.scratch.block(out.shape, self.stored.num_values, self.num_bytes) as block:
             self.stored.decode(block)
-            if isinstance(shape, VariableWidth):
-                offsets, own = (one.view(f"i{shape.offset_bits // 8}") for one in (out.offsets, block.offsets))
-                offsets[1:] = offsets[0] + own[self.valid_through]
-                out.values[:] = block.values
-            else:
-                # A null slot may hold anything: the value before it, or the first.
-                places = np.maximum(self.valid_through - 1, 0)
-                copy_runs(block, places, places + 1, out)
+            _spread(block, self.valid_through, out)
+
+
+def _spread(block: BlockSlice, valid_through: NDArray[np.int64], out: BlockSlice) -> None:
+    """Copy the value of each slot, or of the valid slot before it where it is null: a null slot may hold anything."""
+    shape = out.shape
+    if isinstance(shape, PackedStruct):
+        for own, field in zip(block.fields, out.fields, strict=True):
+            _spread(own, valid_through, field)
+    elif isinstance(shape, VariableWidth):
+        offsets, own_offsets = (one.view(f"i{shape.offset_bits // 8}") for one in (out.offsets, block.offsets))
+        offsets[1:] = offsets[0] + own_offsets[valid_through]
+        out.values[:] = block.values
+    else:
+        places = np.maximum(valid_through - 1, 0)
+        copy_runs(block, places, places + 1, out)

@@ -1,0 +1,113 @@
+"""Packed structs in zipped rows: each field with a codec of its own, those of variable width after their length.
+
+Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BindScope,
+    BlockShape,
+    BlockSlice,
+    BoundPerValueCodec,
+    DecodeContext,
+    EncodingKey,
+    FixedSizeList,
+    NumBytes,
+    PackedStruct,
+    ValueBatch,
+    clear_block,
+    hookimpl,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePackedStructs:
+    """Binds ``variable_packed_struct`` with a per-value codec for each field."""
+
+    key = EncodingKey(COMPRESSIVE, "variable_packed_struct")
+    contexts = frozenset({DecodeContext.PER_VALUE})
+
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundVariablePackedStruct:
+        """Bind the fields and check them against the schema."""
+        expected = scope.leaf.shape
+        if not isinstance(expected, PackedStruct) or not 0 < len(message.fields) == len(expected.fields):
+            raise CorruptFileError(
+                f"a packed struct of {len(message.fields)} fields contradicts the schema", detail=expected
+            )
+        codecs, widths = [], []
+        for number, field in enumerate(message.fields):
+            codec = scope.for_field(number).value_codec(field.value)
+            if _plain(codec.shape) != _plain(expected.fields[number]):
+                raise CorruptFileError(f"a packed field decodes to {codec.shape}, expected {expected.fields[number]}")
+            codecs.append(codec)
+            widths.append(_width(field, codec))
+        return BoundVariablePackedStruct(
+            PackedStruct(tuple(codec.shape for codec in codecs)), tuple(codecs), tuple(widths)
+        )
+
+
+def _plain(shape: BlockShape) -> BlockShape:
+    return shape.without_validity() if isinstance(shape, FixedSizeList) else shape
+
+
+def _width(field: Any, codec: BoundPerValueCodec) -> int:
+    """Bytes of a field, or minus the bytes of its length (what the kernel expects)."""
+    case = field.WhichOneof("layout")
+    if case == "bits_per_value":
+        if codec.value_bits != field.bits_per_value or not field.bits_per_value:
+            raise CorruptFileError(f"a packed field of {field.bits_per_value} bits, its codec says {codec.value_bits}")
+        return int(field.bits_per_value) // 8
+    if case is None or field.bits_per_length not in (32, 64) or codec.value_bits is not None:
+        raise CorruptFileError(
+            f"a packed field with lengths of {field.bits_per_length} bits, its codec says {codec.value_bits}"
+        )
+    return -int(field.bits_per_length) // 8
+
+
+@dataclass(frozen=True, slots=True)
+class BoundVariablePackedStruct:
+    """Finds the fields of each zipped row and lets their codecs decode them; an empty row is null."""
+
+    shape: PackedStruct
+    fields: tuple[BoundPerValueCodec, ...]
+    field_bytes: tuple[int, ...]
+    value_bits: None = None
+
+    def measure(self, values: ValueBatch) -> NumBytes:
+        return tuple(
+            codec.measure(batch) if width < 0 else 0
+            for codec, width, batch in zip(self.fields, self.field_bytes, self._located(values)[1], strict=True)
+        )
+
+    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
+        num_valid, batches = self._located(values)
+        if num_valid == 0:
+            clear_block(out)
+            return
+        for codec, batch, field in zip(self.fields, batches, out.fields, strict=True):
+            codec.decode(batch, field)
+
+    def _located(self, values: ValueBatch) -> tuple[int, tuple[ValueBatch, ...]]:
+        return values.derive(self, lambda: self._locate(values))
+
+    def _locate(self, values: ValueBatch) -> tuple[int, tuple[ValueBatch, ...]]:
+        starts = np.empty((len(self.fields), values.num_values), np.int64)
+        sizes = np.empty_like(starts)
+        widths = np.array(self.field_bytes, np.int64)
+        num_valid = kernels.locate_fields(values.data, values.starts, values.sizes, widths, starts, sizes)
+        places = zip(starts, sizes, strict=True)
+        return num_valid, tuple(ValueBatch(values.data, *place) for place in places)
+
+
+@hookimpl
+def lance_provide_codecs() -> list[VariablePackedStructs]:
+    return [VariablePackedStructs()]

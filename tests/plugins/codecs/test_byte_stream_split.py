@@ -1,0 +1,50 @@
+"""Byte stream split."""
+
+import numpy as np
+import pytest
+
+from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.proto import encodings_v21_pb2 as pb
+from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+
+
+def flat(bits):
+    return pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=bits))
+
+
+def split(values):
+    return pb.CompressiveEncoding(byte_stream_split=pb.ByteStreamSplit(values=values))
+
+
+class TestByteStreamSplit(CodecSuite):
+    key = EncodingKey(COMPRESSIVE, "byte_stream_split")
+    contexts = frozenset({DecodeContext.MINI_BLOCK})
+    shapes = (FixedWidth(32), FixedWidth(64))
+    chunk_values = 512
+
+    def encode(self, sample, context):
+        parts = sample.chunks(self.chunk_values)
+        width = sample.shape.bytes_per_value
+        units = [(part.items.view(np.uint8).reshape(-1, width).T.tobytes(),) for part in parts]
+        return EncodedSample(split(flat(sample.shape.bits)), tuple(units), tuple(part.num_values for part in parts))
+
+    def test_bytes_as_the_reference_writes_them(self):
+        # 1.0, 2.0 and -1.5 as 32-bit floats: four streams, the lowest bytes first.
+        stored = bytes.fromhex("000000 000000 8000c0 3f40bf")
+        encoded = EncodedSample(split(flat(32)), ((stored,),), (3,))
+        bound = self.bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(32))
+        values = decode(bound, DecodeContext.MINI_BLOCK, encoded).block.values
+        assert values.view("<f4").tolist() == [1.0, 2.0, -1.5]
+
+    @pytest.mark.parametrize("values", [flat(16), flat(1), pb.CompressiveEncoding(), split(flat(32))])
+    def test_other_children_are_refused(self, values):
+        with pytest.raises(UnsupportedError):
+            self.bind(EncodedSample(split(values), (), ()), DecodeContext.MINI_BLOCK, FixedWidth(32))
+
+    @pytest.mark.parametrize("size", [7, 9, 4, 12])
+    def test_streams_are_exactly_the_values(self, size):
+        encoded = EncodedSample(split(flat(32)), ((bytes(size),),), (2,))
+        bound = self.bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(32))
+        with pytest.raises(CorruptPageError):
+            decode(bound, DecodeContext.MINI_BLOCK, encoded)
