@@ -76,7 +76,7 @@ class LanceFile:
 
     @property
     def version(self) -> str:
-        """File version: ``2.1`` or ``2.2``."""
+        """File version: ``2.1``, ``2.2`` or ``2.3``."""
         return str(self._file.version)
 
     @property
