@@ -158,7 +158,7 @@ def main() -> int:
         work(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
         return 0
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--version", action="append", choices=VERSIONS, help="file version; default 2.1 and 2.2")
+    parser.add_argument("--version", action="append", choices=VERSIONS, help="file version; default all")
     parser.add_argument("--seed", type=int, help="only this table, shown in full")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, help=f"tables per version; default {SHORT:,}")
@@ -166,7 +166,7 @@ def main() -> int:
     parser.add_argument("--reasons", action="store_true", help="also print why the reference refused or differs")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
     options = parser.parse_args()
-    versions = options.version or ["2.1", "2.2"]
+    versions = options.version or list(VERSIONS)
     if options.seed is not None:
         return max(show_one(version, options.seed) for version in versions)
     count = options.count or (LONG if options.long else SHORT)

@@ -18,7 +18,7 @@ KEPT_SEEDS: dict[str, tuple[int, ...]] = {"2.1": (), "2.2": (40,)}
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
 def test_random_tables(witness: Witness, tmp_path: Path, version: str) -> None:
     seeds = (*range(NUM_TABLES), *KEPT_SEEDS[version])
     outcomes = {seed: compare(witness, tmp_path, version, seed) for seed in seeds}
