@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as pads
 
+from lance_arrow.assembly.column_tree import parse_path
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.windows import WINDOW_ROWS, windows
 from lance_arrow.errors import InvalidArgumentError
@@ -89,13 +91,15 @@ class LanceFile:
         """Printable place, free of credentials."""
         return self._source.name
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read all rows.
+    def read(self, columns: Sequence[str] | None = None, *, filter: Predicate | None = None) -> pa.Table:
+        """Read all rows, or those that satisfy a filter.
 
         Parameters
         ----------
         columns
             Dotted paths in the wanted order; all columns when None.
+        filter
+            Expression or DNF tuples over the file's columns; its columns and the wanted ones are read, no others.
 
         Raises
         ------
@@ -104,9 +108,12 @@ class LanceFile:
         CorruptFileError
             The file is damaged.
         """
+        projection = Projection.of(self._rows.roots, self.schema, columns)
+        if filter is not None:
+            kept = pa.Table.from_batches(self._filtered(filter, columns))
+            return kept if columns is None else pads.dataset(kept).to_table(columns=list(columns))
         started = time.perf_counter()
         before = self._source.snapshot()
-        projection = Projection.of(self._rows.roots, self.schema, columns)
         spans = list(windows(self.num_rows, WINDOW_ROWS))
         parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
         batches = [batch for part, _ in parts for batch in part]
@@ -162,8 +169,7 @@ class LanceFile:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
         if filter is None:
             return self.num_rows
-        expression = as_expression(filter)
-        return sum(batch.filter(expression).num_rows for batch in self.to_batches())
+        return sum(batch.num_rows for batch in self._filtered(filter, []))
 
     def close(self) -> None:
         """Release the file; reads after it fail."""
@@ -188,6 +194,24 @@ class LanceFile:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+    def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it."""
+        expression = as_expression(filter)
+        paths = columns_of(expression, self.schema)
+        if columns is not None:
+            names = set(self.schema.names)
+            paths += tuple(parse_path(column, names) for column in columns)
+        if columns is None or not paths:
+            projection = Projection.of(self._rows.roots, self.schema, None)
+        else:
+            projection = Projection.covering(self._rows.roots, self.schema, paths)
+        # A table of no batches would not know its columns.
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([], field.type) for field in projection.schema], schema=projection.schema
+        )
+        for batch in self._iterate(projection, WINDOW_ROWS):
+            yield batch.filter(expression)
 
     def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import ColumnNode, parse_path, project
+from lance_arrow.assembly.column_tree import ColumnNode, Path, parse_path, project
 from lance_arrow.errors import InvalidArgumentError
 
 
@@ -55,6 +55,13 @@ class Projection:
         outputs = tuple(_Output(path[-1], places[path[0]], path[1:]) for path in paths)
         fields = [_field(nodes[output.column].field, output) for output in outputs]
         return cls(nodes, outputs, pa.schema(fields, schema.metadata))
+
+    @classmethod
+    def covering(cls, roots: Sequence[ColumnNode], schema: pa.Schema, paths: Sequence[Path]) -> Projection:
+        """Take every column that one of `paths` reaches into, pruned to what they reach, under its own name."""
+        nodes = project(roots, paths)
+        outputs = tuple(_Output(node.field.name, i, ()) for i, node in enumerate(nodes))
+        return cls(nodes, outputs, pa.schema([node.field for node in nodes], schema.metadata))
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`."""

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as pads
 
 from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.io import AnyFileSystem
 
 
@@ -40,10 +39,7 @@ def read_table(
         As `LanceFile.read`.
     """
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
-        if filters is None:
-            return file.read(columns)
-        kept = file.read().filter(as_expression(filters))
-        return kept if columns is None else pads.dataset(kept).to_table(columns=list(columns))
+        return file.read(columns, filter=filters)
 
 
 def read_schema(
