@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as pads
 
 from lance_arrow.assembly.column_tree import parse_path
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
@@ -110,8 +109,7 @@ class LanceFile:
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         if filter is not None:
-            kept = pa.Table.from_batches(self._filtered(filter, columns))
-            return kept if columns is None else pads.dataset(kept).to_table(columns=list(columns))
+            return _table([projection.cut(batch) for batch in self._filtered(filter, columns)], projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
         spans = list(windows(self.num_rows, WINDOW_ROWS))
@@ -206,10 +204,6 @@ class LanceFile:
             projection = Projection.of(self._rows.roots, self.schema, None)
         else:
             projection = Projection.covering(self._rows.roots, self.schema, paths)
-        # A table of no batches would not know its columns.
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([], field.type) for field in projection.schema], schema=projection.schema
-        )
         for batch in self._iterate(projection, WINDOW_ROWS):
             yield batch.filter(expression)
 

@@ -70,6 +70,14 @@ class Projection:
             return batch
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
+    def cut(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Cut the outputs out of a batch that holds their columns, and maybe others, by name."""
+        if not self.outputs:
+            return batch.select([])
+        names = [self.nodes[output.column].field.name for output in self.outputs]
+        arrays = [_extract(batch.column(name), output.fields) for name, output in zip(names, self.outputs, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
 
 def _field(field: pa.Field, output: _Output) -> pa.Field:
     nullable = field.nullable
