@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -55,15 +56,14 @@ class LanceFile:
         storage_options: Mapping[str, Any] | None = None,
         runtime: Runtime | None = None,
     ) -> None:
-        opened = open_source(source, filesystem=filesystem, storage_options=storage_options)
-        self._source = MeteredSource(opened)
         self._runtime = runtime if runtime is not None else default_runtime()
-        try:
+        opened = open_source(source, filesystem=filesystem, storage_options=storage_options)
+        with ExitStack() as on_failure:
+            on_failure.callback(opened.close)
+            self._source = MeteredSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
             self._rows = RowReader(self._file, self._runtime)
-        except BaseException:
-            opened.close()
-            raise
+            on_failure.pop_all()
 
     @property
     def schema(self) -> pa.Schema:
