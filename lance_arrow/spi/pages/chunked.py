@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.settings import Limits
-from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, VariableWidth
+from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan
@@ -110,7 +110,10 @@ def _items(form: ChunkedForm, values: BoundChunkCodec, scope: BindScope) -> Boun
     if not (isinstance(values.shape, FixedWidth) and values.shape.bits in _INDEX_BITS):
         raise CorruptFileError(f"indices into a dictionary are {values.shape}, expected whole numbers")
     scope.limits.check("max_dictionary_bytes", form.num_items)
-    return scope.chunk_codec(form.items, DecodeContext.BLOCK)
+    items = scope.chunk_codec(form.items, DecodeContext.BLOCK)
+    if isinstance(items.shape, PackedStruct):
+        raise UnsupportedError("dictionaries of packed structs are not readable")
+    return items
 
 
 @dataclass(frozen=True, slots=True)

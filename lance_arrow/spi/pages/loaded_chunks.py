@@ -14,7 +14,6 @@ from lance_arrow.spi.blocks import (
     BlockShape,
     BlockSlice,
     Bytes,
-    FixedSizeList,
     FixedWidth,
     Levels,
     NumBytes,
@@ -23,7 +22,7 @@ from lance_arrow.spi.blocks import (
 from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.pages.open_chunks import ValueRuns
-from lance_arrow.spi.scratch import Scratch, new_block
+from lance_arrow.spi.scratch import Scratch, block_bytes, new_block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,11 +112,11 @@ class DictionaryPage:
                 self.shape.offset_bits,
                 out.values,
             )
-        elif isinstance(self.shape, FixedSizeList) or self.shape.bits == 1:
+        elif isinstance(self.shape, FixedWidth) and self.shape.bits > 1:
+            kernels.take_fixed(self.items.values, self.shape.bytes_per_value, self.indices.values, bits, out.values)
+        else:
             places = _numbers(self.indices)
             copy_runs(self.items, places, places + 1, out)
-        else:
-            kernels.take_fixed(self.items.values, self.shape.bytes_per_value, self.indices.values, bits, out.values)
 
 
 def _index_bits(indices: BlockSlice) -> int:
@@ -182,17 +181,16 @@ def decode_items(codec: BoundChunkCodec, buffer: Bytes, num_items: int, limits: 
     """Decode the dictionary buffer of a page; its size is checked before it is allocated."""
     starts, sizes = np.zeros((1, 1), np.int64), np.array([[buffer.size]], np.int64)
     block = ChunkBatch(buffer, starts, sizes, np.array([0, num_items], np.int64))
-    if isinstance(codec.shape, FixedWidth):
-        limits.check("max_dictionary_bytes", codec.shape.num_bytes(num_items))
-    num_bytes = limits.check("max_dictionary_bytes", codec.measure(block))
+    num_bytes = codec.measure(block)
+    limits.check("max_dictionary_bytes", block_bytes(codec.shape, num_items, num_bytes))
     items = new_block(codec.shape, num_items, num_bytes)
-    limits.check("max_dictionary_bytes", items.values.size)
     codec.decode(block, items)
     return items
 
 
 def with_empty_item(items: BlockSlice) -> BlockSlice:
     """Append an item of no bytes to a dictionary of variable width: what null slots expand to."""
+    assert isinstance(items.shape, VariableWidth)
     width = items.shape.offset_bits // 8
     offsets = np.concatenate([items.offsets, items.offsets[-width:]])
     return BlockSlice(items.shape, items.num_values + 1, items.values, offsets=offsets)
