@@ -29,7 +29,6 @@ from lance_arrow.spi import (
     BufferSlices,
     Bytes,
     ChunkBatch,
-    DecodeContext,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
@@ -45,7 +44,7 @@ from lance_arrow.spi import (
     max_visible_def,
     new_block,
 )
-from lance_arrow.spi.pages import RepeatedPage, fits
+from lance_arrow.spi.pages import RepeatedPage, bind_levels, fits
 
 _LEVEL = FixedWidth(16)
 _ROLES = {
@@ -77,21 +76,12 @@ class Constant:
             layers=layers,
             shape=shape,
             scalar=scalar,
-            rep=_level_codec(message, "rep_compression", scope),
-            def_=_level_codec(message, "def_compression", scope),
+            rep=bind_levels(message.rep_compression if message.HasField("rep_compression") else None, scope),
+            def_=bind_levels(message.def_compression if message.HasField("def_compression") else None, scope),
             num_rep=message.num_rep_values,
             num_def=message.num_def_values,
             limits=scope.limits,
         )
-
-
-def _level_codec(message: Any, name: str, scope: BindScope) -> BoundChunkCodec | None:
-    if not message.HasField(name):
-        return None
-    codec = scope.chunk_codec(getattr(message, name), DecodeContext.BLOCK)
-    if codec.shape != _LEVEL:
-        raise CorruptFileError(f"levels are {codec.shape}, expected 16 bits")
-    return codec
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import cloudpickle
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -129,7 +130,6 @@ def test_spawned_processes_read(dataset: pads.Dataset) -> None:
 
 
 def test_cloudpickle_too(dataset: pads.Dataset) -> None:
-    cloudpickle = pytest.importorskip("cloudpickle")
     for thing in (dataset, LanceDataset.from_dataset(dataset), next(dataset.get_fragments())):
         assert pickle.loads(cloudpickle.dumps(thing)).count_rows() == thing.count_rows()
     assert pickle.loads(cloudpickle.dumps(toy_format())) == toy_format()

@@ -57,7 +57,6 @@ def test_receipts_show_projection_and_filter(report: flights.DemoReport) -> None
 
 @pytest.mark.interop
 def test_duckdb_agrees_with_pyarrow(report: flights.DemoReport, witness: Witness) -> None:
-    pytest.importorskip("duckdb")
     (step,) = (step for step in report.steps if "DuckDB" in step.title)
     folder = flights.data_directory()
     table = pa.concat_tables([witness.read(path) for path in sorted((folder / "flights").glob("*.lance"))])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -64,7 +66,6 @@ def test_pyarrow(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadR
 
 
 def test_duckdb(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadReport]) -> None:
-    duckdb = pytest.importorskip("duckdb")
     sql = "SELECT id, x FROM flat WHERE id > 15000 AND s = 'red' ORDER BY id"
     with duckdb.connect() as connection:
         connection.register("flat", dataset)
@@ -85,7 +86,6 @@ def test_duckdb(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadRe
 
 
 def test_duckdb_join_and_limit(dataset: pads.Dataset, expected: pa.Table) -> None:
-    duckdb = pytest.importorskip("duckdb")
     names = pa.table({"s": ["red", "blue"], "rank": [1, 2]})
     with duckdb.connect() as connection:
         connection.register("flat", dataset)
@@ -100,7 +100,6 @@ def test_duckdb_join_and_limit(dataset: pads.Dataset, expected: pa.Table) -> Non
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_polars(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadReport], engine: str) -> None:
-    pl = pytest.importorskip("polars")
     lazy = pl.scan_pyarrow_dataset(dataset)
     actual = lazy.filter((pl.col("id") > 15_000) & (pl.col("s") == "red")).select("id", "x").collect(engine=engine)
     assert columns_read(receipts) == {"id", "x", "s"}
@@ -112,7 +111,6 @@ def test_polars(dataset: pads.Dataset, expected: pa.Table, receipts: list[ReadRe
 
 
 def test_polars_takes_a_file_as_a_stream(dataset: pads.Dataset, expected: pa.Table) -> None:
-    pl = pytest.importorskip("polars")
     with lance_arrow.LanceFile(dataset.files[0]) as file:
         frame = pl.DataFrame(file)
     half = expected.slice(0, ROWS // 2).select(["id", "s"])

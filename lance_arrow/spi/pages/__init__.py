@@ -4,7 +4,7 @@ In: a form (what a description says) and the scope; out: a `BoundLayout` or a `L
 these, and a third party's may. Open `chunked.py` or `zipped.py` first. Forbidden here: description messages, hooks.
 """
 
-from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked
+from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.zipped import ZippedForm, ZippedPages, bind_zipped
@@ -18,6 +18,7 @@ __all__ = [
     "ZippedForm",
     "ZippedPages",
     "bind_chunked",
+    "bind_levels",
     "bind_zipped",
     "fits",
 ]

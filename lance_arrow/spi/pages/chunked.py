@@ -82,8 +82,8 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
         raise CorruptFileError("a page of a dictionary column has no dictionary")
     return ChunkedPages(
         layers=form.layers,
-        rep=_level_codec(form.rep, scope),
-        def_=_level_codec(form.def_, scope),
+        rep=bind_levels(form.rep, scope),
+        def_=bind_levels(form.def_, scope),
         values=values,
         items=items,
         num_items=form.num_items if items is not None else 0,
@@ -95,7 +95,14 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
     )
 
 
-def _level_codec(message: Any, scope: BindScope) -> BoundChunkCodec | None:
+def bind_levels(message: Any, scope: BindScope) -> BoundChunkCodec | None:
+    """Bind the block codec of a level stream; None where the page stores no such stream, or stores it raw.
+
+    Raises
+    ------
+    CorruptFileError
+        It does not decode to 16-bit levels.
+    """
     if message is None:
         return None
     codec = scope.chunk_codec(message, DecodeContext.BLOCK)
