@@ -54,6 +54,20 @@ class Runtime:
             return [function(item) for item in items]
         return self._executor().map(function, items)
 
+    def side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Apply `function` to few items at once, the caller working too; results in order.
+
+        What no thread has begun when the caller is done, it does itself: threads that are busy never make it wait.
+        """
+        if self.settings.num_threads == 1 or len(items) < 2:
+            return [function(item) for item in items]
+        executor = self._executor()
+        futures = [executor.submit(function, item) for item in items[1:]]
+        results = [function(items[0])]
+        for item, future in zip(items[1:], futures, strict=True):
+            results.append(function(item) if future.cancel() else future.result())
+        return results
+
     def ahead(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Apply `function` to items in order, at most `num_threads` of them ahead of the consumer.
 

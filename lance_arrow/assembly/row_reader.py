@@ -18,14 +18,16 @@ from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
+from lance_arrow.assembly.native_take import LeafPages, engine_reads, take_leaves
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptPageError, UnsupportedError, located
+from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
-from lance_arrow.structure.page_scan import PageTask, load_pages
-from lance_arrow.structure.row_selection import by_page, scaled
+from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
+from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -110,6 +112,49 @@ class RowReader:
                 with located(column=leaf.path):
                     decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
             return [_batch(nodes, decoded, rows.num_rows)], counts
+
+    def take(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read scattered rows: as `read` does, through the native engine where it can.
+
+        Parameters, results and errors are those of `read`.
+        """
+        source = self.file.source
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        if not len(rows) or not isinstance(source, MeteredSource) or not all(map(engine_reads, leaves)):
+            return self.read(nodes, rows, pool)
+        with located(path=self.file.name):
+            wanted = self._pages_of(leaves, rows)
+            decoded = take_leaves(wanted, rows, source, self.runtime, pool)
+            if len(decoded) < len(leaves):
+                return self.read(nodes, rows, pool)
+            counts = ReadCounts(sum(len(one.pages) for one in wanted), tuple(leaf.path for leaf in leaves))
+            return [_batch(nodes, decoded, rows.num_rows)], counts
+
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[LeafPages]:
+        """The pages that hold the rows, with their indices: what is missing is loaded in one round."""
+        wanted = []
+        missing: list[PageTask] = []
+        places = []
+        for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
+            pages = []
+            for number in pages_with(rows, meta.page_starts):
+                page = meta.pages[number]
+                key = (self._token, leaf.column, number)
+                index = self.runtime.indices.get(key)
+                if index is None:
+                    with located(column=leaf.path):
+                        layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                    missing.append(PageTask(leaf.path, page, layout, rows, key))
+                    places.append((pages, len(pages)))
+                pages.append((page.first_row, page.buffer_offsets, page.buffer_sizes, index))
+            wanted.append(LeafPages(leaf, pages))
+        if missing:
+            load_indices(self.file.source, missing, self.runtime.indices, with_whole_pages=False)
+            for task, (pages, place) in zip(missing, places, strict=True):
+                pages[place] = (*pages[place][:3], task.index)
+        return wanted
 
     def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []

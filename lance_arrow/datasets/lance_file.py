@@ -137,7 +137,7 @@ class LanceFile:
         before = self._source.snapshot()
         projection = Projection.of(self._rows.roots, self.schema, columns)
         order = take_order(as_offsets(indices), self.num_rows)
-        read, counts = self._rows.read(projection.nodes, order.rows)
+        read, counts = self._rows.take(projection.nodes, order.rows)
         batches = [projection.apply(batch) for batch in read]
         table = _table(batches, projection.schema)
         self._report(projection, [counts], table.num_rows, before, started)

@@ -24,7 +24,7 @@ from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
 from lance_arrow.io.open_source import open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
-from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, redact
+from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
 
 __all__ = [
     "AnyFileSystem",
@@ -36,6 +36,7 @@ __all__ = [
     "LocalSource",
     "Location",
     "MeteredSource",
+    "Positional",
     "Positions",
     "RangeSource",
     "ReadStats",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positions, check_ranges
+from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positional, Positions, check_ranges
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -54,6 +54,11 @@ class BufferSource:
             raise InvalidArgumentError("the source is closed", path=self.name)
         check_ranges(starts, stops, size_bytes=self._size, name=self.name)
         return data, starts
+
+    def positional(self) -> Positional | None:
+        """Return the memory for native reads; None when the source is closed."""
+        data = self._data
+        return None if data is None else Positional(-1, data, self._size, data)
 
     def close(self) -> None:
         """Let go of the buffer."""

@@ -14,7 +14,15 @@ from collections.abc import Hashable
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positions, check_ranges, truncated
+from lance_arrow.io.source import (
+    LOCAL_COALESCING,
+    Bytes,
+    Coalescing,
+    Positional,
+    Positions,
+    check_ranges,
+    truncated,
+)
 from lance_arrow.kernels.positional import read_ranges
 
 _ALIGNMENT_BYTES = 64
@@ -102,6 +110,11 @@ class LocalSource:
             raise truncated(self.name, int(starts[short]), int(stops[short]), min(received, int(sizes[short])))
         arena.setflags(write=False)
         return arena, out_starts
+
+    def positional(self) -> Positional | None:
+        """Return the open descriptor for native reads; None when the source is closed."""
+        descriptor = self._descriptor
+        return None if descriptor is None else Positional(descriptor.number, None, self._size, descriptor)
 
     def close(self) -> None:
         """Let go of the file descriptor; it closes when no read uses it any more."""

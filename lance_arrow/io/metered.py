@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource
+from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +89,18 @@ class MeteredSource:
     def close(self) -> None:
         """Close the inner source."""
         self._inner.close()
+
+    def positional(self) -> Positional | None:
+        """Return what the inner source offers to native code; who uses it calls `add`."""
+        offer = getattr(self._inner, "positional", None)
+        return None if offer is None else offer()
+
+    def add(self, passed: ReadStats) -> None:
+        """Count what was read past this source, by native code; sources that count below it count it too."""
+        with self._lock:
+            self._stats += passed
+        if isinstance(self._inner, MeteredSource):
+            self._inner.add(passed)
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read ranges that nobody joined: each is wanted as it is fetched."""

@@ -45,6 +45,28 @@ LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
 REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Positional:
+    """What native code reads by position without Python.
+
+    Parameters
+    ----------
+    descriptor
+        Number of an open file, or -1.
+    memory
+        The whole object, where it lies in memory.
+    size_bytes
+        Size of the object.
+    owner
+        Keeps the descriptor open; hold it while reading.
+    """
+
+    descriptor: int
+    memory: Bytes | None
+    size_bytes: int
+    owner: object
+
+
 @runtime_checkable
 class RangeSource(Protocol):
     """Immutable bytes that can be read by range, from any thread."""

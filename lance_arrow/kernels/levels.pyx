@@ -26,7 +26,7 @@ cdef extern from "select_rows.hpp" namespace "lance_arrow::kernels" nogil:
         const int64_t* num_rows
         int64_t num_chunks
 
-    cdef struct Runs:
+    cdef struct RowRuns:
         const int64_t* starts
         const int64_t* stops
         int64_t num_runs
@@ -38,7 +38,7 @@ cdef extern from "select_rows.hpp" namespace "lance_arrow::kernels" nogil:
         int64_t* value_stops
 
     Outcome _count "lance_arrow::kernels::count_rows_and_values"(LevelStreams, int, int, int64_t*, int64_t*)
-    Outcome _select "lance_arrow::kernels::select_rows"(LevelStreams, int, int, ChunkRows, Runs, RunPlaces)
+    Outcome _select "lance_arrow::kernels::select_rows"(LevelStreams, int, int, ChunkRows, RowRuns, RunPlaces)
 
 cdef extern from "unravel.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct LayerPlan:
@@ -118,7 +118,7 @@ def select_rows(
 ):
     cdef LevelStreams streams
     cdef ChunkRows chunks
-    cdef Runs runs
+    cdef RowRuns runs
     cdef RunPlaces places
     cdef Outcome outcome
     cdef int64_t num_chunks = chunk_first_rows.shape[0], num_runs = run_starts.shape[0]

@@ -15,7 +15,7 @@ struct ChunkRows {
   int64_t num_chunks;
 };
 
-struct Runs {
+struct RowRuns {
   const int64_t* starts;
   const int64_t* stops;
   int64_t num_runs;
@@ -30,7 +30,7 @@ struct RunPlaces {
 
 class RowSelector {
  public:
-  RowSelector(const LevelStreams& streams, int max_rep, int max_visible, const Runs& runs, const RunPlaces& places)
+  RowSelector(const LevelStreams& streams, int max_rep, int max_visible, const RowRuns& runs, const RunPlaces& places)
       : streams_(streams), below_row_(static_cast<uint16_t>(max_rep - 1)),
         max_visible_(static_cast<uint16_t>(max_visible)), runs_(runs), places_(places) {}
 
@@ -118,7 +118,7 @@ class RowSelector {
   const LevelStreams& streams_;
   uint16_t below_row_;
   uint16_t max_visible_;
-  Runs runs_;
+  RowRuns runs_;
   RunPlaces places_;
   int64_t run_ = 0;
   bool open_ = false;  // the run's start is found, its stop is not
@@ -128,7 +128,7 @@ class RowSelector {
 };
 
 inline Outcome select_rows(const LevelStreams& streams, int max_rep, int max_visible, const ChunkRows& chunks,
-                           const Runs& runs, const RunPlaces& places) {
+                           const RowRuns& runs, const RunPlaces& places) {
   if (max_rep < 1 || max_rep > 0xFFFF || max_visible < 0 || max_visible > 0xFFFF)
     return misuse("rows are selected by repetition levels of at least one list");
   RowSelector selector(streams, max_rep, max_visible, runs, places);

@@ -49,6 +49,7 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     ZoneMapPlace,
 )
+from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
@@ -83,12 +84,14 @@ __all__ = [
     "FetchedSlices",
     "FixedSizeList",
     "FixedWidth",
+    "HasNativePage",
     "LayerKind",
     "LayoutFactory",
     "LeafType",
     "Levels",
     "Limits",
     "LoadedPage",
+    "NativeSide",
     "NodeKind",
     "NumBytes",
     "PackedStruct",
@@ -107,7 +110,9 @@ __all__ = [
     "field_bytes",
     "hookimpl",
     "hookspec",
+    "include_dir",
     "max_visible_def",
     "measure_runs",
+    "native_side",
     "new_block",
 ]

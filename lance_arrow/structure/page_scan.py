@@ -63,7 +63,7 @@ def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
     TruncatedReadError
         The source ended early.
     """
-    held = _load_indices(source, tasks, cache)
+    held = load_indices(source, tasks, cache)
     plans = [_at(task, "planning", lambda t=task: t.layout.plan(t.facts, t.index, t.rows)) for task in tasks]
     wanted = [(n, slices) for n, plan in enumerate(plans) if held[n] is None for slices in plan.slices]
     fetched = _fetch(source, tasks, wanted)
@@ -81,17 +81,25 @@ def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
     return loaded
 
 
-def _load_indices(
-    source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
+def load_indices(
+    source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache, *, with_whole_pages: bool = True
 ) -> list[tuple[FetchedSlices, ...] | None]:
-    """Round one; returns, for pages wanted whole, all of their buffers."""
+    """Round one: give every task its index; returns, for pages wanted whole, all of their buffers.
+
+    Parameters
+    ----------
+    source, tasks, cache
+        As in `load_pages`.
+    with_whole_pages
+        Whether pages that are wanted whole are fetched along; else there is nothing to return for them.
+    """
     whole: list[bool] = []
     wanted: list[tuple[int, BufferSlices]] = []
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
     for n, task in enumerate(tasks):
         if task.cache_key is not None:
             task.index = cache.get(task.cache_key)
-        whole.append(task.is_whole)
+        whole.append(with_whole_pages and task.is_whole)
         if task.index is None:
             index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
         if whole[n]:

@@ -68,6 +68,15 @@ def scaled(rows: RowRanges, factor: int) -> RowRanges:
     return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)
 
 
+def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
+    """Number the pages that hold at least one of `rows` (not empty); see `by_page` for `page_starts`."""
+    if len(page_starts) == 2:
+        return [0]
+    low = np.searchsorted(rows.stops, page_starts[:-1], side="right")
+    high = np.searchsorted(rows.starts, page_starts[1:], side="left")
+    return np.flatnonzero(low < high).tolist()
+
+
 def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[int, RowRanges]]:
     """Cut `rows` at page borders.
 

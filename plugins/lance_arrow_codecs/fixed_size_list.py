@@ -15,6 +15,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -27,6 +28,7 @@ from lance_arrow.spi import (
     FixedWidth,
     ValueBatch,
     hookimpl,
+    native_side,
 )
 
 
@@ -73,6 +75,11 @@ class BoundFixedSizeList:
     def num_buffers(self) -> int:
         return len(self.shape.validity_dimensions) + (0 if self.leaf is None else self.leaf.num_buffers)
 
+    def native(self) -> object | None:
+        if self.shape.validity_dimensions or self.leaf is None:
+            return None
+        return native_codecs.fixed_size_lists(native_side(self.leaf), self.shape.items_per_value)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
@@ -115,6 +122,11 @@ class BoundZippedFixedSizeList:
     @property
     def value_bits(self) -> int:
         return 8 * sum(self.part_bytes)
+
+    def native(self) -> object | None:
+        if self.shape.validity_dimensions or self.rows.leaf is None:
+            return None
+        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.shape.items_per_value)
 
     def measure(self, values: ValueBatch) -> int:
         return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -52,6 +53,9 @@ class BoundFlat:
     shape: FixedWidth
     num_buffers: int = 1
 
+    def native(self) -> object:
+        return native_codecs.flat(self.shape.bits)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
@@ -72,6 +76,9 @@ class BoundFlatValues:
     @property
     def value_bits(self) -> int:
         return self.shape.bits
+
+    def native(self) -> object:
+        return native_codecs.zipped(self.shape.bits)
 
     def measure(self, values: ValueBatch) -> int:
         return 0

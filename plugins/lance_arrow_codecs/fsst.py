@@ -13,6 +13,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -26,6 +27,7 @@ from lance_arrow.spi import (
     ValueBatch,
     VariableWidth,
     hookimpl,
+    native_side,
     new_block,
 )
 
@@ -65,6 +67,10 @@ class BoundFsst:
     table: Bytes
     num_buffers: int
     value_bits: None = None
+
+    def native(self) -> object | None:
+        compose = native_codecs.symbols if self.num_buffers else native_codecs.zipped_symbols
+        return compose(native_side(self.child), self.table)
 
     def measure(self, batch: ChunkBatch | ValueBatch) -> int:
         return kernels.measure_symbols(self.table, *self._codes(batch))

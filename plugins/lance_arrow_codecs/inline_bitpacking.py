@@ -10,6 +10,7 @@ from typing import Any
 
 from lance_arrow import kernels
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -45,6 +46,9 @@ class BoundInlineBitpacking:
 
     shape: FixedWidth
     num_buffers: int = 1
+
+    def native(self) -> object | None:
+        return native_codecs.inline_bitpacking(self.shape.bits)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

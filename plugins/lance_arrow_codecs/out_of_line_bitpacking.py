@@ -10,6 +10,7 @@ from typing import Any
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -49,6 +50,9 @@ class BoundOutOfLineBitpacking:
     shape: FixedWidth
     packed_bits: int
     num_buffers: int = 1
+
+    def native(self) -> object:
+        return native_codecs.out_of_line_bitpacking(self.shape.bits, self.packed_bits)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -70,6 +71,9 @@ class BoundRleChunks:
     shape: FixedWidth
     num_buffers: int = 2
 
+    def native(self) -> object:
+        return native_codecs.run_lengths(self.shape.bits, False)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
@@ -86,6 +90,9 @@ class BoundRleBlocks:
 
     shape: FixedWidth
     num_buffers: int = 1
+
+    def native(self) -> object:
+        return native_codecs.run_lengths(self.shape.bits, True)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

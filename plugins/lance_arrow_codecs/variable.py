@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -69,6 +70,9 @@ class BoundVariableChunks:
     shape: VariableWidth
     num_buffers: int = 1
 
+    def native(self) -> object:
+        return native_codecs.variable(self.shape.offset_bits)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return kernels.measure_variable_chunks(*_places(chunks), self.shape.offset_bits)
 
@@ -96,6 +100,9 @@ class BoundVariableValues:
 
     shape: VariableWidth
     value_bits: None = None
+
+    def native(self) -> object:
+        return native_codecs.zipped(0)
 
     def measure(self, values: ValueBatch) -> int:
         return kernels.measure_variable_values(values.sizes)

@@ -6,6 +6,7 @@ these, and a third party's may. Open `chunked.py` or `zipped.py` first. Forbidde
 
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
+from lance_arrow.spi.pages.native_pages import value_bits
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.zipped import ZippedForm, ZippedPages, bind_zipped
 
@@ -21,4 +22,5 @@ __all__ = [
     "bind_levels",
     "bind_zipped",
     "fits",
+    "value_bits",
 ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.rows import RowRanges
 
@@ -67,12 +68,15 @@ class ChunkIndex:
         None without lists, where rows are values.
     items
         The decoded dictionary, if there is one.
+    native
+        The page as the native engine takes it, where it can.
     """
 
     chunk_starts: NDArray[np.int64]
     value_starts: NDArray[np.int64]
     rows: RowTable | None
     items: BlockSlice | None
+    native: NativePage | None = None
 
     @property
     def nbytes(self) -> int:

@@ -16,6 +16,7 @@ from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
+from lance_arrow.spi.pages.native_pages import native_chunks
 from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -174,7 +175,8 @@ class ChunkedPages:
             items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
             if self._adds_empty_item:
                 items = with_empty_item(items)
-        return ChunkIndex(chunk_starts, value_starts, rows, items)
+        made = native_chunks(self, page, chunk_starts, value_starts, rows, items)
+        return ChunkIndex(chunk_starts, value_starts, rows, items, made)
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         selection = index.select(rows)

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes, max_visible_def
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, PageFacts, PageReadPlan
+from lance_arrow.spi.pages.native_pages import native_entries
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
 from lance_arrow.spi.scratch import Scratch
@@ -149,13 +151,14 @@ class EntryForm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowIndex:
-    """Where each row begins in the stream, then the stream's end: ``(num_rows + 1,) int64``."""
+    """Where each row begins in the stream, then the stream's end: ``(num_rows + 1,) int64``; None for equal rows."""
 
-    row_starts: NDArray[np.int64]
+    row_starts: NDArray[np.int64] | None
+    native: NativePage | None
 
     @property
     def nbytes(self) -> int:
-        return self.row_starts.nbytes
+        return 0 if self.row_starts is None else self.row_starts.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,18 +208,18 @@ class ZippedPages:
         roles = self.roles(page)
         return (BufferSlices.whole(page, 1),) if BufferRole.ROW_INDEX in roles else ()
 
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> RowIndex | None:
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> RowIndex:
         if not fetched:
-            return None
+            return RowIndex(None, native_entries(self, page, None))
         index = fetched[0].one()
         if index.size < page.num_rows + 1:
             raise CorruptPageError(f"a row index of {index.size} bytes for {page.num_rows} rows")
         row_starts = np.empty(page.num_rows + 1, np.int64)
         kernels.read_row_index(index, page.num_rows, page.buffer_sizes[0], row_starts)
-        return RowIndex(row_starts)
+        return RowIndex(row_starts, native_entries(self, page, row_starts))
 
     def plan(self, page: PageFacts, index: RowIndex | None, rows: RowRanges) -> PageReadPlan:
-        if index is not None:
+        if index is not None and index.row_starts is not None:
             slices = BufferSlices(0, index.row_starts[rows.starts], index.row_starts[rows.stops])
         elif self.row_bytes is not None:
             slices = BufferSlices(0, rows.starts * self.row_bytes, rows.stops * self.row_bytes)

@@ -1,0 +1,73 @@
+/* The C side of a codec, for reads of few rows: one call per chunk, no Python object, no GIL.
+ *
+ * A bound codec offers it by a method `native()` that returns a capsule named LANCE_ARROW_CHUNK_CODEC or
+ * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/native.md); a codec without one is served by its
+ * `decode` as always. Functions must not keep pointers, call Python, or touch a byte outside what they are given,
+ * whatever the bytes say. They may be called from any thread, and from several at once. */
+#ifndef LANCE_ARROW_NATIVE_H
+#define LANCE_ARROW_NATIVE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LANCE_ARROW_CHUNK_CODEC "lance_arrow.chunk_codec/1"
+#define LANCE_ARROW_VALUE_CODEC "lance_arrow.value_codec/1"
+
+/* message is NULL for success, else a static ASCII sentence; index is the value it speaks of, or -1. A refusal makes
+ * the engine read the same rows again through `decode`, which raises the error that names column, page and bytes. */
+typedef struct LaOutcome {
+  const char* message;
+  int64_t index;
+} LaOutcome;
+
+/* Half-open, ascending, disjoint, none empty. */
+typedef struct LaRuns {
+  const int64_t* starts;
+  const int64_t* stops;
+  int64_t num_runs;
+} LaRuns;
+
+/* Where the selected values go, back to back. */
+typedef struct LaValues {
+  uint8_t* values;    /* fixed width: room for exactly the values of the runs */
+  int64_t bit_offset; /* of the first value, where values are single bits; others must be left alone */
+  int64_t* ends;      /* variable width: end of each value, counted as `end` is */
+  int64_t end;        /* variable width: bytes so far; to be advanced */
+  /* Variable width: memory at `end` with room for num_bytes more; NULL when a limit forbids it. */
+  uint8_t* (*reserve)(void* host, int64_t end, int64_t num_bytes);
+  void* host;
+} LaValues;
+
+/* One mini-block chunk, or one block of levels. */
+typedef struct LaChunk {
+  const uint8_t* const* buffers;
+  const int64_t* sizes;
+  int64_t num_buffers;
+  int64_t num_values;
+} LaChunk;
+
+typedef struct LaChunkCodec {
+  int64_t bits;        /* of a decoded value: 1 or a multiple of 8; 0 for variable width */
+  int64_t num_buffers;
+  int64_t plain_bytes; /* > 0: value i is bytes i * plain_bytes .. of buffer 0, decoded as they are; else 0 */
+  const void* self;
+  LaOutcome (*select)(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out);
+} LaChunkCodec;
+
+/* Values that lie one by one: value i is data[starts[i] .. starts[i] + sizes[i]], known to be inside the data. */
+typedef struct LaValueCodec {
+  int64_t bits;     /* of a decoded value; 0 for variable width */
+  int64_t is_plain; /* != 0: a stored value is the value */
+  const void* self;
+  LaOutcome (*expand)(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                      int64_t num_values, LaValues* out);
+} LaValueCodec;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANCE_ARROW_NATIVE_H */

@@ -1,0 +1,66 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.spi.blocks import Bytes
+
+_Positions = NDArray[np.int64]
+_Node = tuple[int, Any, int, Any, int]
+
+class NativePage:
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def value_bits(self) -> int: ...
+    data_buffer: int
+
+def chunked_page(
+    num_rows: int,
+    layers: Sequence[int],
+    levels: tuple[int, int, int],
+    values: object,
+    rep: object | None,
+    def_: object | None,
+    large: bool,
+    chunk_starts: _Positions,
+    value_starts: _Positions,
+    rows_started: _Positions | None = None,
+    rows_finished: _Positions | None = None,
+    items: tuple[int, Bytes, Bytes | None, int, int] | None = None,
+) -> NativePage | None: ...
+def zipped_page(
+    num_rows: int,
+    layers: Sequence[int],
+    levels: tuple[int, int, int],
+    entry: tuple[int, int, int, int],
+    values: object,
+    row_bytes: int,
+    row_starts: _Positions | None = None,
+) -> NativePage: ...
+
+class LeafTake:
+    def __init__(
+        self,
+        pages: list[tuple[NativePage, int, int, int]],
+        offset_bits: Sequence[int],
+        value_bits: int,
+        limit_bytes: int,
+        num_parts: int,
+    ) -> None: ...
+    def lend(self, part: int, buffer: Any, start: int, stop: int) -> None: ...
+
+def run_leaves(
+    leaves: list[LeafTake],
+    part: int,
+    starts: _Positions,
+    stops: _Positions,
+    fd: int,
+    memory: Bytes | None,
+    size: int,
+    counts: _Positions,
+) -> str | None: ...
+def finish_leaf(
+    leaf: LeafTake, offset_bits: int, allocate: Callable[[int], Any]
+) -> tuple[int, Any, Any, list[_Node]] | str: ...

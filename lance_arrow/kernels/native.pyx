@@ -1,0 +1,412 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""The engine for reads of few rows: pages as C++ objects, and a leaf's rows read, opened and laid out without Python.
+
+What it cannot do it refuses with a sentence, and the same rows are then read by the layouts' and codecs' own methods,
+which know how to name column, page and bytes.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from libc.stdint cimport int64_t, uint8_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
+from libcpp.vector cimport vector
+
+from lance_arrow.kernels.outcome cimport Outcome
+
+cdef extern from "../include/lance_arrow_native.h" nogil:
+    cdef struct LaRuns:
+        const int64_t* starts
+        const int64_t* stops
+        int64_t num_runs
+
+    cdef struct LaChunkCodec:
+        int64_t bits
+        int64_t num_buffers
+
+    cdef struct LaValueCodec:
+        int64_t bits
+
+cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native" nogil:
+    cdef cppclass Page:
+        int64_t num_rows
+        int64_t value_bits
+        vector[uint8_t] layers
+
+    cdef struct Items:
+        int64_t bits
+        const uint8_t* values
+        int64_t values_bytes
+        const uint8_t* offsets
+        int offset_bits
+        int64_t num_items
+
+    cdef cppclass ChunkForm:
+        cbool large
+        const LaChunkCodec* values
+        const LaChunkCodec* rep
+        const LaChunkCodec* def_ "def"
+        int max_rep, max_def, max_visible
+        cbool has_items
+        Items items
+
+    cdef struct ChunkPlaces:
+        const int64_t* chunk_starts
+        const int64_t* value_starts
+        const int64_t* rows_started
+        const int64_t* rows_finished
+        int64_t num_chunks
+
+    cdef cppclass ChunkedPage(Page):
+        ChunkedPage(const ChunkForm&, const ChunkPlaces&) except +
+
+    cdef cppclass ZipForm "lance_arrow::kernels::ZipForm":
+        int bits_rep, bits_def
+        int64_t bytes_per_value
+        int bits_per_offset, max_visible
+
+    cdef cppclass StreamForm:
+        ZipForm zip
+        int max_rep, max_def
+        const LaValueCodec* values
+
+    cdef cppclass ZippedPage(Page):
+        ZippedPage(const StreamForm&, const int64_t*, int64_t) except +
+
+    cdef struct Reader:
+        int fd
+        const uint8_t* memory
+        int64_t size
+
+    cdef cppclass ReadCount:
+        int64_t requests, ranges, bytes_wanted, bytes_read
+
+    cdef struct PageRef:
+        const Page* page
+        int64_t first_row
+        int64_t data_start
+        int64_t data_bytes
+
+    cdef cppclass Lendable "lance_arrow::kernels::native::Buffer":
+        void lend(uint8_t*, int64_t)
+
+    cdef cppclass LeafPart:
+        LeafPart() except +
+        int64_t limit
+        int64_t num_values
+        int64_t num_bytes
+        Lendable values
+
+    cdef cppclass LeafReader:
+        LeafReader(const vector[PageRef]&, const Reader&) except +
+        Outcome run(const LaRuns&, LeafPart*) except +
+        const ReadCount& count()
+
+    cdef cppclass Leaf:
+        vector[unique_ptr[LeafPart]] parts
+        vector[int] offset_bits
+        int64_t value_bits
+        cbool lent
+
+    cdef struct NodeOut:
+        uint8_t* validity
+        void* offsets
+        int64_t slots
+        int64_t null_count
+
+    Outcome measure_leaf(const Leaf&, int64_t*, cbool*) except +
+    Outcome fill_structure(const Leaf&, NodeOut*) except +
+    void copy_values(const Leaf&, uint8_t*, uint8_t*, int) except +
+
+cdef enum:
+    MAX_NODES = 64
+
+cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
+cdef const char* _VALUE = "lance_arrow.value_codec/1"
+
+
+cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
+    if capsule is None:
+        return NULL
+    return <const LaChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
+
+
+cdef class NativePage:
+    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in."""
+
+    cdef unique_ptr[Page] page
+    cdef tuple kept
+    cdef readonly int data_buffer
+
+    @property
+    def num_rows(self):
+        return self.page.get().num_rows
+
+    @property
+    def value_bits(self):
+        return self.page.get().value_bits
+
+
+cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, tuple kept):
+    cdef NativePage page = NativePage.__new__(NativePage)
+    page.page.reset(made)
+    made.num_rows = num_rows
+    page.data_buffer = data_buffer
+    for kind in layers:
+        made.layers.push_back(<uint8_t>int(kind))
+    page.kept = kept
+    return page
+
+
+def chunked_page(
+    int64_t num_rows, layers, tuple levels, values, rep, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None, tuple items=None,
+):
+    """Build a page of chunks.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page.
+    layers, levels
+        Layer kinds, inner-most first; largest repetition, definition and visible level.
+    values, rep, def_
+        Capsules of chunk codecs; None for a level stream that does not exist.
+    large
+        Whether sizes in chunk headers have 32 bits.
+    chunk_starts, value_starts, rows_started, rows_finished
+        ``(num_chunks + 1,) int64``; the last two with lists only.
+    items
+        ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
+
+    Returns
+    -------
+    NativePage or None
+        None where the codecs take what the engine has no room for.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef const uint8_t[::1] item_values, item_offsets
+    form.large = large
+    form.values = _chunk_codec(values)
+    form.rep = _chunk_codec(rep)
+    form.def_ = _chunk_codec(def_)
+    form.max_rep, form.max_def, form.max_visible = levels
+    form.has_items = items is not None
+    if form.values.num_buffers > 8:
+        return None
+    if items is not None:
+        item_values = items[1]
+        form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
+        form.items.values, form.items.values_bytes = &item_values[0], item_values.shape[0]
+        form.items.offsets = NULL
+        if items[2] is not None:
+            item_offsets = items[2]
+            form.items.offsets = &item_offsets[0]
+    places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
+    places.num_chunks = chunk_starts.shape[0] - 1
+    places.rows_started = NULL
+    places.rows_finished = NULL
+    if rows_started is not None and rows_finished is not None:
+        places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
+    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, items)
+    return _page(new ChunkedPage(form, places), num_rows, layers, 1, kept)
+
+
+def zipped_page(
+    int64_t num_rows, layers, tuple levels, tuple entry, values, int64_t row_bytes, const int64_t[::1] row_starts=None,
+):
+    """Build a page of zipped entries.
+
+    Parameters
+    ----------
+    num_rows, layers, levels
+        As in `chunked_page`; the visible level is -1 without lists.
+    entry
+        Bits of repetition and definition levels, bytes per value (-1: lengths are stored), bits of a length (0: none).
+    values
+        Capsule of a value codec.
+    row_bytes, row_starts
+        Bytes of every row, or (``row_bytes`` unused) ``(num_rows + 1,) int64`` places in the stream.
+    """
+    cdef StreamForm form
+    form.zip.bits_rep, form.zip.bits_def, form.zip.bytes_per_value, form.zip.bits_per_offset = entry
+    form.max_rep, form.max_def, form.zip.max_visible = levels
+    form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
+    cdef const int64_t* starts = NULL
+    if row_starts is not None:
+        starts = &row_starts[0]
+    return _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, (values, row_starts))
+
+
+cdef class LeafTake:
+    """Rows of one leaf in the making.
+
+    Parameters
+    ----------
+    pages
+        ``(NativePage, first_row, data_start, data_bytes)`` of the pages that hold rows, in order: first row in the
+        column, place and size of the data buffer in the file.
+    offset_bits
+        Per node of the path, inner-most first: width of a list's offsets, 0 for what is no list.
+    value_bits
+        Bits of a value in the result; 0 for variable width.
+    limit_bytes
+        Most bytes of values or of one read.
+    num_parts
+        In how many parts, each by a thread of its own, `run` is called.
+    """
+
+    cdef Leaf leaf
+    cdef vector[PageRef] refs
+    cdef list pages
+    cdef object lent
+
+    def __cinit__(self, list pages, offset_bits, int64_t value_bits, int64_t limit_bytes, int num_parts):
+        cdef PageRef ref
+        cdef NativePage page
+        cdef int part
+        self.pages = pages
+        for item in pages:
+            page = item[0]
+            ref.page = page.page.get()
+            ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2], item[3]
+            self.refs.push_back(ref)
+        for bits in offset_bits:
+            self.leaf.offset_bits.push_back(<int>bits)
+        self.leaf.value_bits = value_bits
+        self.leaf.lent = False
+        self.leaf.parts.resize(num_parts)
+        for part in range(num_parts):
+            self.leaf.parts[part].reset(new LeafPart())
+            self.leaf.parts[part].get().limit = limit_bytes
+
+    def lend(self, int part, object buffer, int64_t start, int64_t stop):
+        """Let the part's values be written to bytes ``start .. stop`` of an Arrow buffer, not to memory of its own."""
+        self.lent = buffer
+        self.leaf.lent = True
+        cdef uint8_t* address = <uint8_t*><size_t>buffer.address
+        self.leaf.parts[part].get().values.lend(address + start, stop - start)
+
+
+def run_leaves(
+    list leaves, int part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
+    const uint8_t[::1] memory, int64_t size, int64_t[::1] counts not None,
+):
+    """Read and open part number `part` of several leaves.
+
+    Parameters
+    ----------
+    leaves
+        LeafTake objects.
+    starts, stops
+        ``(n,) int64``: the rows of this part, ascending, disjoint, none empty.
+    fd, memory, size
+        An open file, or (fd -1) its bytes, and its size.
+    counts
+        ``(4,) int64``: requests, ranges, bytes wanted and bytes read are added.
+
+    Returns
+    -------
+    str or None
+        Why a leaf could not be read; nothing of it may be used then.
+    """
+    cdef LaRuns rows
+    cdef Reader reader
+    cdef LeafTake leaf
+    cdef unique_ptr[LeafReader] one
+    cdef Outcome outcome
+    rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    reader.fd, reader.size = fd, size
+    reader.memory = NULL
+    if memory is not None:
+        reader.memory = &memory[0]
+    for item in leaves:
+        leaf = item
+        one.reset(new LeafReader(leaf.refs, reader))
+        with nogil:
+            outcome = one.get().run(rows, leaf.leaf.parts[part].get())
+        counts[0] += one.get().count().requests
+        counts[1] += one.get().count().ranges
+        counts[2] += one.get().count().bytes_wanted
+        counts[3] += one.get().count().bytes_read
+        if outcome.message != NULL:
+            return outcome.message.decode("ascii")
+    return None
+
+
+cdef object _finish(LeafTake leaf, int offset_bits, allocate):
+    cdef int64_t slots[MAX_NODES]
+    cdef cbool nullable[MAX_NODES]
+    cdef NodeOut nodes[MAX_NODES]
+    cdef size_t num_nodes = leaf.leaf.offset_bits.size(), node, part
+    cdef int64_t num_values = 0, num_bytes = 0
+    cdef Outcome outcome = measure_leaf(leaf.leaf, slots, nullable)
+    if outcome.message != NULL:
+        return outcome.message.decode("ascii")
+    for part in range(leaf.leaf.parts.size()):
+        num_values += leaf.leaf.parts[part].get().num_values
+        num_bytes += leaf.leaf.parts[part].get().num_bytes
+    structure = []
+    for node in range(num_nodes):
+        nodes[node].slots, nodes[node].null_count = slots[node], 0
+        nodes[node].validity = NULL
+        nodes[node].offsets = NULL
+        validity = offsets = None
+        if nullable[node] and slots[node]:
+            validity = allocate((slots[node] + 7) // 8)
+            nodes[node].validity = <uint8_t*><size_t>validity.address
+            nodes[node].validity[(slots[node] + 7) // 8 - 1] = 0
+        if leaf.leaf.offset_bits[node]:
+            if leaf.leaf.offset_bits[node] == 32 and node and slots[node - 1] > 0x7FFFFFFF:
+                return "a list has more items than its offsets can count"
+            offsets = allocate((slots[node] + 1) * leaf.leaf.offset_bits[node] // 8)
+            nodes[node].offsets = <void*><size_t>offsets.address
+        structure.append((validity, offsets))
+    outcome = fill_structure(leaf.leaf, nodes)
+    if outcome.message != NULL:
+        return outcome.message.decode("ascii")
+    cdef uint8_t* value_bytes = NULL
+    cdef uint8_t* offset_bytes = NULL
+    values, value_offsets = leaf.lent, None
+    if offset_bits:
+        if offset_bits == 32 and num_bytes > 0x7FFFFFFF:
+            return "the values exceed 32-bit offsets"
+        value_offsets = allocate((num_values + 1) * offset_bits // 8)
+        offset_bytes = <uint8_t*><size_t>value_offsets.address
+    if values is None:
+        values = allocate(num_bytes if offset_bits else (num_values * leaf.leaf.value_bits + 7) // 8)
+        value_bytes = <uint8_t*><size_t>values.address
+        if leaf.leaf.value_bits == 1 and num_values:
+            value_bytes[(num_values + 7) // 8 - 1] = 0
+        with nogil:
+            copy_values(leaf.leaf, value_bytes, offset_bytes, offset_bits)
+    for node in range(num_nodes):
+        validity, offsets = structure[node]
+        items = slots[node - 1] if leaf.leaf.offset_bits[node] else 0
+        structure[node] = (
+            slots[node], validity if nodes[node].null_count else None, nodes[node].null_count, offsets, items)
+    return num_values, values, value_offsets, structure
+
+
+def finish_leaf(LeafTake leaf not None, int offset_bits, allocate):
+    """Lay out what all parts read.
+
+    Parameters
+    ----------
+    leaf
+        Whose parts have all run.
+    offset_bits
+        Of variable-width values, else 0.
+    allocate
+        Called with a number of bytes; returns a writable Arrow buffer.
+
+    Returns
+    -------
+    tuple or str
+        ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
+        num_items)`` per node, inner-most first; a sentence where the levels contradict the layers.
+    """
+    if leaf.leaf.offset_bits.size() > MAX_NODES:
+        return "there must be 1 to 64 layers"
+    return _finish(leaf, offset_bits, allocate)

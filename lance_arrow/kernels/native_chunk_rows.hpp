@@ -1,0 +1,130 @@
+// Selected rows of opened chunks: without lists a row is a value, with lists the levels tell.
+#pragma once
+
+#include "native_chunked.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Parts of runs that fall into one chunk, counted from its first value.
+struct LocalRuns {
+  std::vector<int64_t> starts, stops;
+  int64_t count = 0;
+
+  // Takes from runs (from `*run` on) what lies in first .. stop; leaves `*run` at the first that reaches beyond.
+  void cut(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, int64_t first, int64_t stop,
+           int64_t* run) {
+    starts.clear();
+    stops.clear();
+    count = 0;
+    for (; *run < num_runs && run_starts[*run] < stop; ++*run) {
+      const int64_t begin = std::max(run_starts[*run], first);
+      const int64_t end = std::min(run_stops[*run], stop);
+      if (begin < end) {
+        starts.push_back(begin - first);
+        stops.push_back(end - first);
+        count += end - begin;
+      }
+      if (run_stops[*run] > stop) break;
+    }
+  }
+  LaRuns view() const { return {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}; }
+};
+
+inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched,
+                                      LeafPart* out) const {
+  thread_local LocalRuns local;
+  thread_local std::vector<uint16_t> levels;
+  int64_t run = 0;
+  return for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+    Opened opened;
+    Outcome outcome = open_chunk(chunk, bytes, size, &opened);
+    if (outcome.message != nullptr) return outcome;
+    const int64_t first = places_.value_starts[chunk], num_values = opened.chunk.num_values;
+    local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, &run);
+    const uint16_t* def = nullptr;
+    if (form_.def != nullptr) {
+      if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
+      levels.resize(static_cast<size_t>(num_values));
+      outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, levels.data());
+      if (outcome.message == nullptr) outcome = check_levels({nullptr, levels.data(), num_values}, 0, form_.max_def);
+      if (outcome.message != nullptr) return outcome;
+      const size_t at = out->def.size();
+      for (size_t one = 0; one < local.starts.size(); ++one)
+        out->def.insert(out->def.end(), levels.begin() + local.starts[one], levels.begin() + local.stops[one]);
+      def = out->def.data() + at;
+    }
+    return append_values(opened, local.view(), local.count, def, out);
+  });
+}
+
+inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched,
+                                        LeafPart* out) const {
+  thread_local std::vector<Opened> chunks;
+  thread_local std::vector<uint16_t> rep, def;
+  thread_local std::vector<int64_t> level_starts, value_starts, first_rows, num_rows, places, numbers;
+  for (auto* list : {&level_starts, &value_starts, &first_rows, &num_rows, &numbers}) list->clear();
+  chunks.clear();
+  int64_t num_levels = 0, num_values = 0;
+  Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+    chunks.emplace_back();
+    const Outcome found = open_chunk(chunk, bytes, size, &chunks.back());
+    if (found.message != nullptr) return found;
+    numbers.push_back(chunk);
+    level_starts.push_back(num_levels);
+    value_starts.push_back(num_values);
+    first_rows.push_back(places_.rows_started[chunk]);
+    num_rows.push_back(places_.rows_started[chunk + 1] - places_.rows_started[chunk]);
+    num_levels += chunks.back().num_levels;
+    num_values += chunks.back().chunk.num_values;
+    return success();
+  });
+  if (outcome.message != nullptr) return outcome;
+  level_starts.push_back(num_levels);
+  value_starts.push_back(num_values);
+  rep.resize(static_cast<size_t>(num_levels));
+  if (form_.def != nullptr) def.resize(static_cast<size_t>(num_levels));
+  for (size_t at = 0; at < chunks.size(); ++at) {
+    Opened& one = chunks[at];
+    one.chunk.buffers = one.buffers;  // the vector may have moved what it holds
+    one.chunk.sizes = one.sizes;
+    outcome = decode_levels(*form_.rep, one.rep, one.rep_size, one.num_levels, rep.data() + level_starts[at]);
+    if (outcome.message == nullptr && form_.def != nullptr)
+      outcome = decode_levels(*form_.def, one.def, one.def_size, one.num_levels, def.data() + level_starts[at]);
+    if (outcome.message != nullptr) return outcome;
+  }
+  const LevelStreams streams{rep.data(), form_.def == nullptr ? nullptr : def.data(), num_levels};
+  outcome = check_levels(streams, form_.max_rep, form_.max_def);
+  if (outcome.message != nullptr) return outcome;
+  const int64_t count = rows.num_runs;
+  places.resize(static_cast<size_t>(4 * count));
+  int64_t* found[4] = {places.data(), places.data() + count, places.data() + 2 * count, places.data() + 3 * count};
+  outcome = select_rows(streams, form_.max_rep, form_.max_visible,
+                        {level_starts.data(), value_starts.data(), first_rows.data(), num_rows.data(),
+                         static_cast<int64_t>(chunks.size())},
+                        {rows.starts, rows.stops, count}, {found[0], found[1], found[2], found[3]});
+  if (outcome.message != nullptr) return outcome;
+  const size_t first_def = out->def.size();
+  for (int64_t run = 0; run < count; ++run) {
+    out->rep.insert(out->rep.end(), rep.begin() + found[0][run], rep.begin() + found[1][run]);
+    if (form_.def != nullptr) out->def.insert(out->def.end(), def.begin() + found[0][run], def.begin() + found[1][run]);
+  }
+  // Levels of the selected values alone, for what must know which slots are null.
+  thread_local std::vector<uint16_t> visible;
+  visible.clear();
+  if (form_.has_items && form_.def != nullptr)
+    for (size_t at = first_def; at < out->def.size(); ++at)
+      if (out->def[at] <= form_.max_visible) visible.push_back(out->def[at]);
+  thread_local LocalRuns local;
+  int64_t run = 0, done_values = 0;
+  for (size_t at = 0; at < chunks.size(); ++at) {
+    local.cut(found[2], found[3], count, value_starts[at], value_starts[at + 1], &run);
+    if (local.count == 0) continue;
+    const uint16_t* levels = visible.empty() ? nullptr : visible.data() + done_values;
+    outcome = append_values(chunks[at], local.view(), local.count, levels, out);
+    if (outcome.message != nullptr) return outcome;
+    done_values += local.count;
+  }
+  return success();
+}
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,294 @@
+// The C tables of the codecs of the format (lance_arrow_native.h): selected values of one chunk, straight to their place.
+//
+// A take touches few values of many chunks. Where values can be reached singly they are; other codecs decode the chunk
+// into per-thread memory and pick.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "../include/lance_arrow_native.h"
+#include "fastlanes.hpp"
+#include "bitmaps.hpp"
+#include "runs.hpp"
+#include "symbols.hpp"
+
+namespace lance_arrow::kernels::native {
+
+inline LaOutcome done() { return {nullptr, -1}; }
+inline LaOutcome refuse(const char* message, int64_t index = -1) { return {message, index}; }
+inline LaOutcome told(const Outcome& outcome) { return {outcome.message, outcome.index}; }
+
+// Memory of one thread that is used again at the next call; no two users of the same slot are alive at once.
+enum ScratchSlot { kChunkScratch, kSlots };
+inline uint8_t* scratch(ScratchSlot slot, int64_t num_bytes) {
+  thread_local std::vector<uint8_t> held[kSlots];
+  if (static_cast<int64_t>(held[slot].size()) < num_bytes) held[slot].resize(static_cast<size_t>(num_bytes));
+  return held[slot].data();
+}
+
+inline int64_t num_selected(const LaRuns& runs) {
+  int64_t count = 0;
+  for (int64_t run = 0; run < runs.num_runs; ++run) count += runs.stops[run] - runs.starts[run];
+  return count;
+}
+
+inline bool runs_fit(const LaRuns& runs, int64_t num_values) {
+  return runs.num_runs == 0 || runs.stops[runs.num_runs - 1] <= num_values;
+}
+
+// Copies runs of whole-byte values out of decoded ones.
+template <class Copy>
+void copy_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out, Copy copy) {
+  for (int64_t run = 0; run < runs.num_runs; ++run) {
+    const int64_t num_bytes = (runs.stops[run] - runs.starts[run]) * width;
+    copy(out, source + runs.starts[run] * width, num_bytes);
+    out += num_bytes;
+  }
+}
+
+inline void copy_fixed_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out) {
+  // Most runs of a take are single values of a common width: one move each.
+  const auto unit = [&]<int size>() {
+    copy_runs(source, size, runs, out, [](uint8_t* to, const uint8_t* from, int64_t num_bytes) {
+      if (num_bytes == size)
+        std::memcpy(to, from, size);
+      else
+        copy_bytes(to, from, num_bytes);
+    });
+  };
+  switch (width) {
+    case 1: return unit.template operator()<1>();
+    case 2: return unit.template operator()<2>();
+    case 4: return unit.template operator()<4>();
+    case 8: return unit.template operator()<8>();
+    case 16: return unit.template operator()<16>();
+    default: copy_runs(source, width, runs, out, copy_bytes);
+  }
+}
+
+struct Flat {
+  int64_t bits;
+
+  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const int64_t bits = static_cast<const Flat*>(self)->bits;
+    if (!runs_fit(*runs, chunk->num_values) || chunk->sizes[0] < (chunk->num_values * bits + 7) / 8)
+      return refuse("a chunk is shorter than its values");
+    if (bits > 1) {
+      copy_fixed_runs(chunk->buffers[0], bits / 8, *runs, out->values);
+      return done();
+    }
+    int64_t at = out->bit_offset;
+    for (int64_t run = 0; run < runs->num_runs; ++run) {
+      const int64_t count = runs->stops[run] - runs->starts[run];
+      copy_bit_run(chunk->buffers[0], runs->starts[run], out->values, at, count);
+      at += count;
+    }
+    return done();
+  }
+};
+
+inline constexpr int kPlaceInOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};  // kOrder is its own inverse
+
+// One value of a packed block, by its position among the 1024.
+template <class T>
+T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
+  if (packed_bits == 0) return 0;
+  constexpr int lanes = Lanes<T>::count;
+  constexpr int bits = Lanes<T>::bits;
+  const int within = static_cast<int>(position % 128);
+  const int row = kPlaceInOrder[within / lanes * (lanes / 16)] * 8 + static_cast<int>(position / 128);
+  const int lane = within % lanes;
+  const int first_bit = row * packed_bits;
+  const int word = first_bit / bits;
+  const int shift = first_bit % bits;
+  uint64_t value = static_cast<uint64_t>(load<T>(packed, word * lanes + lane)) >> shift;
+  if (shift + packed_bits > bits)
+    value |= static_cast<uint64_t>(load<T>(packed, (word + 1) * lanes + lane)) << (bits - shift);
+  if (packed_bits < 64) value &= (uint64_t{1} << packed_bits) - 1;
+  return static_cast<T>(value);
+}
+
+template <class T>
+struct InlineBitpacking {
+  static LaOutcome select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr int64_t width = sizeof(T);
+    // Below this many values, reaching each singly beats unpacking all 1024.
+    constexpr int64_t few = 48;
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t size = chunk->sizes[0];
+    if (chunk->num_values > kBlockValues || !runs_fit(*runs, chunk->num_values) || size < width)
+      return refuse("a bit-packed chunk contradicts its number of values");
+    const T packed_bits = load<T>(bytes, 0);
+    if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
+      return refuse("a bit-packed chunk's size contradicts its bit width");
+    if (num_selected(*runs) > few) {
+      alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
+      kUnpackBlock<T>[packed_bits](bytes + width, whole);
+      copy_fixed_runs(whole, width, *runs, out->values);
+      return done();
+    }
+    uint8_t* to = out->values;
+    for (int64_t run = 0; run < runs->num_runs; ++run)
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
+        store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
+    return done();
+  }
+};
+
+// Decodes a whole chunk of fixed-width values by a kernel, at its place where all are wanted, else aside.
+template <class Decode>
+LaOutcome select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
+  if (!runs_fit(runs, chunk.num_values)) return refuse("more values are wanted than a chunk has");
+  if (chunk.num_values > (int64_t{1} << 31)) return refuse("a chunk promises more values than one can hold");
+  const int64_t num_bytes = chunk.num_values * width;
+  if (num_selected(runs) == chunk.num_values) return told(decode(out->values, num_bytes));
+  uint8_t* whole = scratch(kChunkScratch, num_bytes);
+  const Outcome outcome = decode(whole, num_bytes);
+  if (outcome.message == nullptr) copy_fixed_runs(whole, width, runs, out->values);
+  return told(outcome);
+}
+
+struct OutOfLineBitpacking {
+  int word_bits;
+  int packed_bits;
+
+  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const OutOfLineBitpacking*>(self);
+    return select_decoded(*chunk, form.word_bits / 8, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
+      const int64_t start = 0, borders[2] = {0, chunk->num_values};
+      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
+      return unpack_out_of_line(one, form.word_bits, form.packed_bits, to, num_bytes);
+    });
+  }
+};
+
+// Run values and 8-bit run lengths, in two buffers or in one block.
+struct RunLengths {
+  int64_t width;
+  bool is_block;
+
+  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const RunLengths*>(self);
+    return select_decoded(*chunk, form.width, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
+      const int64_t start = 0, borders[2] = {0, chunk->num_values};
+      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
+      if (form.is_block) return expand_run_blocks(one, form.width, to, num_bytes);
+      return with_value_type(form.width, [&]<class Value>() {
+        const kernels::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
+        return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to);
+      });
+    });
+  }
+};
+
+// Appends one value; `fill(to, room)` returns its bytes, or -1.
+template <class Fill>
+bool append(LaValues* out, int64_t value, int64_t room, Fill fill) {
+  uint8_t* to = out->reserve(out->host, out->end, room);
+  if (to == nullptr) return false;
+  const int64_t num_bytes = fill(to, room);
+  if (num_bytes < 0) return false;
+  out->end += num_bytes;
+  out->ends[value] = out->end;
+  return true;
+}
+
+inline bool append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
+  // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
+  return append(out, value, 8 * size + 8,
+                [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
+}
+
+inline bool append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
+  return append(out, value, size, [&](uint8_t* to, int64_t) {
+    copy_bytes(to, from, size);
+    return size;
+  });
+}
+
+// Offsets and bytes of one chunk.
+template <class Offset>
+struct Variable {
+  static LaOutcome select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr int64_t width = sizeof(Offset);
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t size = chunk->sizes[0];
+    if (!runs_fit(*runs, chunk->num_values) || chunk->num_values >= size / width)
+      return refuse("a chunk is shorter than its offsets");
+    const uint64_t header = static_cast<uint64_t>((chunk->num_values + 1) * width);
+    if (load<Offset>(bytes, 0) != header) return refuse("a chunk's first offset is not its header");
+    int64_t at = 0;
+    for (int64_t run = 0; run < runs->num_runs; ++run)
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, ++at) {
+        const uint64_t start = load<Offset>(bytes, value), stop = load<Offset>(bytes, value + 1);
+        if (start < header || start > stop || stop > static_cast<uint64_t>(size))
+          return refuse("a chunk's offsets descend or leave it", value);
+        if (!append_bytes(bytes + start, static_cast<int64_t>(stop - start), at, out))
+          return refuse("the values are above their limit of bytes", value);
+      }
+    return done();
+  }
+};
+
+// Bytes that a child produces and another codec goes on with.
+struct Intermediate {
+  std::vector<uint8_t> bytes;
+  std::vector<int64_t> ends;
+
+  static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
+    auto& bytes = static_cast<Intermediate*>(self)->bytes;
+    if (num_bytes < 0 || num_bytes > (int64_t{1} << 40) - end) return nullptr;
+    if (static_cast<int64_t>(bytes.size()) < end + num_bytes)
+      bytes.resize(static_cast<size_t>(std::max(end + num_bytes, 2 * static_cast<int64_t>(bytes.size()))));
+    return bytes.data() + end;
+  }
+};
+
+// FSST codes, which the child says where to find.
+struct Symbols {
+  const LaChunkCodec* child;
+  SymbolTable table;
+
+  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const Symbols*>(self);
+    thread_local Intermediate codes;
+    const int64_t count = num_selected(*runs);
+    codes.ends.resize(static_cast<size_t>(count));
+    LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
+    const LaOutcome outcome = form.child->select(form.child->self, chunk, runs, &place);
+    if (outcome.message != nullptr) return outcome;
+    int64_t start = 0;
+    for (int64_t value = 0; value < count; start = codes.ends[static_cast<size_t>(value++)])
+      if (!append_symbols(form.table, codes.bytes.data() + start, codes.ends[static_cast<size_t>(value)] - start, value, out))
+        return refuse("a value cannot be expanded", value);
+    return done();
+  }
+};
+
+// Zipped values as they are, or (with a table) FSST codes of them.
+struct ZippedBytes {
+  int64_t bits;
+  bool has_table;
+  SymbolTable table;
+
+  static LaOutcome expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const auto& form = *static_cast<const ZippedBytes*>(self);
+    const int64_t width = form.bits / 8;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const uint8_t* from = data + starts[value];
+      if (form.bits != 0) {
+        if (sizes[value] != width) return refuse("a zipped value has another size than its description", value);
+        copy_bytes(out->values + value * width, from, width);
+      } else if (!(form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
+                                  : append_bytes(from, sizes[value], value, out))) {
+        return refuse("a value cannot be decoded", value);
+      }
+    }
+    return done();
+  }
+};
+
+}  // namespace lance_arrow::kernels::native

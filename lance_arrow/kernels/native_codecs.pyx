@@ -1,0 +1,127 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Capsules of the format's own codecs for reads of few rows: tables of C functions, as ``lance_arrow_native.h`` says."""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t, uint8_t
+
+from lance_arrow.kernels.outcome cimport Outcome
+
+from lance_arrow.kernels.refusals import refusal
+
+cdef extern from "../include/lance_arrow_native.h" nogil:
+    cdef struct LaChunkCodec:
+        int64_t plain_bytes
+
+    cdef struct LaValueCodec:
+        int64_t is_plain
+
+cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" nogil:
+    cdef cppclass HeldChunkCodec:
+        void* child
+
+    cdef cppclass HeldValueCodec:
+        void* child
+
+    HeldChunkCodec* hold_flat(int64_t bits) except +
+    HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
+    HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) except +
+    HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
+    HeldChunkCodec* hold_variable(int64_t offset_bits) except +
+    HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+
+cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
+cdef const char* _VALUE = "lance_arrow.value_codec/1"
+
+
+cdef void _drop_chunk(object capsule) noexcept:
+    cdef HeldChunkCodec* held = <HeldChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
+    Py_XDECREF(<PyObject*>held.child)
+    del held
+
+
+cdef void _drop_value(object capsule) noexcept:
+    cdef HeldValueCodec* held = <HeldValueCodec*>PyCapsule_GetPointer(capsule, _VALUE)
+    Py_XDECREF(<PyObject*>held.child)
+    del held
+
+
+cdef object _chunk(HeldChunkCodec* held):
+    return None if held == NULL else PyCapsule_New(held, _CHUNK, _drop_chunk)
+
+
+def flat(int64_t bits):
+    """Values of `bits` (1 or whole bytes) back to back."""
+    return _chunk(hold_flat(bits))
+
+
+def inline_bitpacking(int64_t bits):
+    """Chunks that begin with their bit width; None for widths of values that have no native form."""
+    return _chunk(hold_inline_bitpacking(bits))
+
+
+def out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits):
+    """Blocks of one bit width, known from the description."""
+    return _chunk(hold_out_of_line_bitpacking(word_bits, packed_bits))
+
+
+def run_lengths(int64_t bits, bint is_block):
+    """Plain run values and 8-bit lengths, in two buffers or one block."""
+    return _chunk(hold_run_lengths(bits, is_block))
+
+
+def variable(int64_t offset_bits):
+    """Offsets of 32 or 64 bits and bytes of a chunk."""
+    return _chunk(hold_variable(offset_bits))
+
+
+def symbols(child, const uint8_t[::1] table not None):
+    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none."""
+    cdef Outcome outcome
+    cdef HeldChunkCodec* held
+    if child is None:
+        return None
+    held = hold_symbols(<const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK), &table[0], table.shape[0], &outcome)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+    Py_INCREF(child)
+    held.child = <void*>child
+    return _chunk(held)
+
+
+def zipped(int64_t bits):
+    """Zipped values of `bits` each, or (0) of any length."""
+    cdef Outcome outcome
+    return PyCapsule_New(hold_zipped(bits, NULL, 0, &outcome), _VALUE, _drop_value)
+
+
+def zipped_symbols(child, const uint8_t[::1] table not None):
+    """Zipped FSST codes; None unless `child` is the capsule of values that are stored as they are."""
+    cdef Outcome outcome
+    cdef HeldValueCodec* held
+    if child is None or not (<LaValueCodec*>PyCapsule_GetPointer(child, _VALUE)).is_plain:
+        return None
+    held = hold_zipped(0, &table[0], table.shape[0], &outcome)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+    return PyCapsule_New(held, _VALUE, _drop_value)
+
+
+cdef int64_t _list_bits(child, int64_t items_per_value) except -1:
+    """Bits of a list whose items lie as they are; 0 where they do not."""
+    if child is None:
+        return 0
+    return 8 * (<LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK)).plain_bytes * items_per_value
+
+
+def fixed_size_lists(child, int64_t items_per_value):
+    """Lists without item bitmaps; None unless `child` is the capsule of a codec whose values lie as they are."""
+    cdef int64_t bits = _list_bits(child, items_per_value)
+    return flat(bits) if bits else None
+
+
+def zipped_fixed_size_lists(child, int64_t items_per_value):
+    """The same, zipped: `child` is still the codec of a chunk, which one list's items are."""
+    cdef int64_t bits = _list_bits(child, items_per_value)
+    return zipped(bits) if bits else None

@@ -1,0 +1,182 @@
+// The engine: rows of one leaf, page by page: plan, read, open; then levels to offsets and validity, values to Arrow.
+//
+// Bytes are read in small batches into memory that stays in the cache and is used again; a batch is opened at once.
+#pragma once
+
+#include <cerrno>
+#include <memory>
+
+#include <unistd.h>
+
+#include "native_chunked.hpp"
+#include "native_zipped.hpp"
+#include "unravel.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Bytes of a file by position, or of memory (fd < 0).
+struct Reader {
+  int fd;
+  const uint8_t* memory;
+  int64_t size;
+};
+
+// What reading cost, for receipts.
+struct ReadCount {
+  int64_t requests = 0;
+  int64_t ranges = 0;
+  int64_t bytes_wanted = 0;
+  int64_t bytes_read = 0;
+};
+
+inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uint8_t* out) {
+  if (!inside(start, size, reader.size)) return corrupt("a range lies outside the file", start);
+  if (reader.fd < 0) {
+    copy_bytes(out, reader.memory + start, size);
+    return success();
+  }
+  while (size > 0) {
+    const ssize_t received = pread(reader.fd, out, static_cast<size_t>(size), start);
+    if (received > 0) {
+      out += received;
+      start += received;
+      size -= received;
+    } else if (received == 0 || errno != EINTR) {
+      return corrupt("a read failed or came back short", start);
+    }
+  }
+  return success();
+}
+
+// A page of the leaf and where its rows and its data buffer lie.
+struct PageRef {
+  const Page* page;
+  int64_t first_row;
+  int64_t data_start;  // in the file
+  int64_t data_bytes;
+};
+
+constexpr int64_t kBatchRuns = 256;
+constexpr int64_t kMaxGap = 4 << 10;    // a request costs about what copying this much costs
+constexpr int64_t kMaxSpan = 1 << 20;
+constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read where they belong
+constexpr int64_t kKeptArena = 8 << 20;
+
+class LeafReader {
+ public:
+  LeafReader(const std::vector<PageRef>& pages, const Reader& reader) : pages_(pages), reader_(reader) {}
+
+  // Appends rows (of the column, within the pages given) to `out`.
+  Outcome run(const LaRuns& rows, LeafPart* out) {
+    int64_t run = 0;
+    for (const PageRef& ref : pages_) {
+      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+      if (run >= rows.num_runs) break;
+      const LevelPart part{&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()),
+                           static_cast<int64_t>(out->def.size())};
+      const int64_t values_before = out->num_values;
+      bool any = false;
+      while (run < rows.num_runs && rows.starts[run] < stop) {
+        local_.cut(rows.starts, rows.stops, std::min(rows.num_runs, run + kBatchRuns), first, stop, &run);
+        if (local_.count == 0) break;
+        any = true;
+        const Outcome outcome = batch(ref, local_.view(), out);
+        if (outcome.message != nullptr) return outcome;
+        if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page
+      }
+      if (any) note_levels(part, values_before, out);
+    }
+    return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
+  }
+
+  const ReadCount& count() const { return count_; }
+
+ private:
+  void note_levels(LevelPart part, int64_t values_before, LeafPart* out) const {
+    const auto rep = static_cast<int64_t>(out->rep.size()) - part.rep_at;
+    const auto def = static_cast<int64_t>(out->def.size()) - part.def_at;
+    part.num_entries = rep > 0 ? rep : def > 0 ? def : out->num_values - values_before;
+    if (rep == 0) part.rep_at = -1;
+    if (def == 0) part.def_at = -1;
+    out->levels.push_back(part);
+  }
+
+  Outcome batch(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
+    Outcome outcome = ref.page->plan(rows, &ranges_);
+    if (outcome.message != nullptr) return outcome;
+    const size_t num_ranges = ranges_.starts.size();
+    if (num_ranges > 0 && (ranges_.starts[0] < 0 || ranges_.stops[num_ranges - 1] > ref.data_bytes))
+      return corrupt("rows lie outside their page", 0);
+    places_.resize(num_ranges);
+    count_.ranges += static_cast<int64_t>(num_ranges);
+    if (ref.page->is_plain && num_ranges > 0 && all_large()) return read_direct(ref, out);
+    int64_t arena_bytes = 0;
+    spans_.clear();
+    for (size_t range = 0; range < num_ranges;) {
+      size_t end = range + 1;
+      const int64_t start = ranges_.starts[range];
+      while (end < num_ranges && ranges_.starts[end] - ranges_.stops[end - 1] <= kMaxGap &&
+             ranges_.stops[end] - start <= kMaxSpan)
+        ++end;
+      for (size_t one = range; one < end; ++one) {
+        places_[one] = arena_bytes + ranges_.starts[one] - start;
+        count_.bytes_wanted += ranges_.stops[one] - ranges_.starts[one];
+      }
+      spans_.push_back({start, ranges_.stops[end - 1] - start, arena_bytes});
+      // Keeps in memory the alignment that the writer gave.
+      arena_bytes += (ranges_.stops[end - 1] - start + 15) & ~int64_t{7};
+      range = end;
+    }
+    thread_local Buffer kept;
+    Buffer large;  // what is read at once is rarely above what a thread keeps
+    uint8_t* arena = (arena_bytes <= kKeptArena ? kept : large).reserve(0, arena_bytes, out->limit);
+    if (arena == nullptr) return above_limit();
+    for (const Span& span : spans_) {
+      outcome = fetch(ref.data_start + span.start, span.size, arena + span.place);
+      if (outcome.message != nullptr) return outcome;
+    }
+    return ref.page->open(rows, ranges_, {arena, places_.data()}, out);
+  }
+
+  // Whether a request for each range costs no more than reading them together and copying them apart.
+  bool all_large() const {
+    int64_t wanted = 0;
+    for (size_t range = 0; range < ranges_.starts.size(); ++range) wanted += ranges_.stops[range] - ranges_.starts[range];
+    return wanted >= kDirectBytes * static_cast<int64_t>(ranges_.starts.size()) || ranges_.starts.size() == 1;
+  }
+
+  // Plain values need no opening: they are read where they belong.
+  Outcome read_direct(const PageRef& ref, LeafPart* out) {
+    const int64_t width = ref.page->value_bits / 8;
+    for (size_t range = 0; range < ranges_.starts.size(); ++range) {
+      const int64_t size = ranges_.stops[range] - ranges_.starts[range];
+      const LaValues place = out->place(size / width, ref.page->value_bits);
+      if (place.values == nullptr) return above_limit();
+      const Outcome outcome = fetch(ref.data_start + ranges_.starts[range], size, place.values);
+      if (outcome.message != nullptr) return outcome;
+      count_.bytes_wanted += size;
+      out->took(size / width, place);
+    }
+    return success();
+  }
+
+  Outcome fetch(int64_t start, int64_t size, uint8_t* out) {
+    ++count_.requests;
+    count_.bytes_read += size;
+    return read_bytes(reader_, start, size, out);
+  }
+
+  struct Span {
+    int64_t start, size, place;
+  };
+
+  const std::vector<PageRef>& pages_;
+  Reader reader_;
+  ReadCount count_;
+  LocalRuns local_;
+  Ranges ranges_;
+  std::vector<int64_t> places_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,137 @@
+// What pages and the engine say to each other: ranges to read, and a part of a leaf that opened rows are appended to.
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#include "native_codecs.hpp"
+#include "select_rows.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Growing bytes that are never cleared, or a fixed region lent by the caller.
+class Buffer {
+ public:
+  Buffer() = default;
+  ~Buffer() { if (!lent_) std::free(bytes_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void lend(uint8_t* bytes, int64_t size) {
+    if (!lent_) std::free(bytes_);
+    bytes_ = bytes;
+    room_ = size;
+    lent_ = true;
+  }
+
+  // Memory from `end` on with room for num_bytes; null above the limit, or where lent memory ends.
+  uint8_t* reserve(int64_t end, int64_t num_bytes, int64_t limit) {
+    if (num_bytes < 0 || end < 0 || num_bytes > limit - end) return nullptr;
+    if (end + num_bytes > room_ || bytes_ == nullptr) {
+      if (lent_ && end + num_bytes > room_) return nullptr;
+      if (!lent_) {
+        const int64_t room = std::max({end + num_bytes, 2 * room_, int64_t{1024}});
+        auto* grown = static_cast<uint8_t*>(std::realloc(bytes_, static_cast<size_t>(room)));
+        if (grown == nullptr) return nullptr;
+        bytes_ = grown;
+        room_ = room;
+      }
+    }
+    return bytes_ + end;
+  }
+
+  const uint8_t* data() const { return bytes_; }
+  uint8_t* data() { return bytes_; }
+
+ private:
+  uint8_t* bytes_ = nullptr;
+  int64_t room_ = 0;
+  bool lent_ = false;
+};
+
+// Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range.
+struct Ranges {
+  std::vector<int64_t> starts, stops;
+
+  void clear() {
+    starts.clear();
+    stops.clear();
+  }
+  void add(int64_t start, int64_t stop) {
+    if (!starts.empty() && stops.back() == start) {
+      stops.back() = stop;
+    } else {
+      starts.push_back(start);
+      stops.push_back(stop);
+    }
+  }
+};
+
+// Rows of a leaf: where levels lie, per page since each page has layers of its own, and all values together.
+struct LevelPart {
+  const std::vector<uint8_t>* layers;  // of the page, inner-most first
+  int64_t num_entries;
+  int64_t rep_at, def_at;  // -1: the page stores no such stream
+};
+
+struct LeafPart {
+  int64_t limit = 0;
+  std::vector<LevelPart> levels;
+  std::vector<uint16_t> rep, def;
+  int64_t num_values = 0;
+  Buffer values;             // fixed width: at num_values * bits; variable width: bytes
+  int64_t bit_offset = 0;    // of the first value, where values are bits
+  std::vector<int64_t> ends; // variable width
+  int64_t num_bytes = 0;     // variable width
+
+  static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
+    auto* part = static_cast<LeafPart*>(self);
+    return part->values.reserve(end, num_bytes, part->limit);
+  }
+
+  // A place for `count` more values of `bits` each (0: variable); `values` is null when a limit forbids it.
+  LaValues place(int64_t count, int64_t bits) {
+    LaValues out{nullptr, 0, nullptr, num_bytes, &LeafPart::reserve, this};
+    if (bits == 0) {
+      ends.resize(static_cast<size_t>(num_values + count));
+      out.ends = ends.data() + num_values;
+      out.values = values.reserve(num_bytes, 0, limit);
+    } else if (bits == 1) {
+      const int64_t start = bit_offset + num_values;
+      out.values = values.reserve(0, (start + count + 7) / 8, limit);
+      out.bit_offset = start;
+    } else if (num_values + count <= limit / (bits / 8)) {
+      out.values = values.reserve(num_values * (bits / 8), count * (bits / 8), limit);
+    }
+    return out;
+  }
+
+  void took(int64_t count, const LaValues& out) {
+    num_values += count;
+    num_bytes = out.end;
+  }
+};
+
+// Bytes that were read: range i lies at data + places[i].
+struct Fetched {
+  const uint8_t* data;
+  const int64_t* places;
+};
+
+class Page {
+ public:
+  virtual ~Page() = default;
+  int64_t num_rows = 0;
+  int64_t value_bits = 0;       // of decoded values; 0: variable width
+  std::vector<uint8_t> layers;  // inner-most first
+  // The ranges of plan() are the values, back to back, and there are no levels.
+  bool is_plain = false;
+
+  virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
+  virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;
+};
+
+inline Outcome refused(const LaOutcome& outcome) { return {outcome.message, outcome.index, kBytes}; }
+inline Outcome above_limit() { return misuse("a read is above its limit of bytes"); }
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,103 @@
+// Full-zip pages in the engine: rows are cut out of the stream, then split into levels and places of values.
+#pragma once
+
+#include "interleave.hpp"
+#include "native_pages.hpp"
+
+namespace lance_arrow::kernels::native {
+
+struct StreamForm {
+  ZipForm zip;
+  int max_rep = 0, max_def = 0;
+  const LaValueCodec* values = nullptr;
+};
+
+class ZippedPage : public Page {
+ public:
+  // row_starts: (num_rows + 1,) in the stream, null where every row has row_bytes.
+  ZippedPage(const StreamForm& form, const int64_t* row_starts, int64_t row_bytes)
+      : form_(form), row_starts_(row_starts), row_bytes_(row_bytes) {
+    value_bits = form.values->bits;
+    is_plain = row_starts == nullptr && form.zip.bits_rep + form.zip.bits_def == 0 && form.values->is_plain != 0 &&
+               form.zip.bytes_per_value * 8 == value_bits;
+  }
+
+  Outcome plan(const LaRuns& rows, Ranges* out) const override {
+    out->clear();
+    for (int64_t run = 0; run < rows.num_runs; ++run) {
+      if (row_starts_ == nullptr)
+        out->add(rows.starts[run] * row_bytes_, rows.stops[run] * row_bytes_);
+      else
+        out->add(row_starts_[rows.starts[run]], row_starts_[rows.stops[run]]);
+    }
+    return success();
+  }
+
+  Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
+    const int64_t num_ranges = static_cast<int64_t>(ranges.starts.size());
+    thread_local std::vector<int64_t> stops, region_entries, starts, sizes;
+    stops.resize(ranges.starts.size());
+    region_entries.resize(ranges.starts.size());
+    int64_t data_bytes = 0, num_rows = 0;
+    for (int64_t range = 0; range < num_ranges; ++range) {
+      stops[range] = fetched.places[range] + ranges.stops[range] - ranges.starts[range];
+      data_bytes = std::max(data_bytes, stops[range]);
+    }
+    for (int64_t run = 0; run < rows.num_runs; ++run) num_rows += rows.stops[run] - rows.starts[run];
+    const Regions regions{fetched.data, data_bytes, fetched.places, stops.data(), num_ranges};
+    int64_t entries = num_rows, values = num_rows;
+    if (row_starts_ != nullptr) {
+      const Outcome counted = count_entries(regions, form_.zip, region_entries.data(), &entries, &values);
+      if (counted.message != nullptr) return counted;
+    }
+    if (form_.max_rep == 0 && entries != num_rows)
+      return corrupt("the row index and the entries of a page disagree", -1);
+    const size_t rep_at = out->rep.size(), def_at = out->def.size();
+    const bool has_rep = form_.zip.bits_rep > 0, has_def = form_.zip.bits_def > 0;
+    if (has_rep) out->rep.resize(rep_at + entries);
+    if (has_def) out->def.resize(def_at + entries);
+    starts.resize(static_cast<size_t>(values));
+    sizes.resize(static_cast<size_t>(values));
+    const ZipOut places{has_rep ? out->rep.data() + rep_at : nullptr, has_def ? out->def.data() + def_at : nullptr,
+                        entries, starts.data(), sizes.data(), values};
+    int64_t entries_seen = 0, values_seen = 0;
+    Outcome outcome = unzip(regions, form_.zip, places, &entries_seen, &values_seen);
+    if (outcome.message == nullptr && (entries_seen != entries || values_seen != values))
+      outcome = corrupt("the row index and the entries of a page disagree", -1);
+    if (outcome.message == nullptr && (has_rep || has_def))
+      outcome = check_levels({places.rep, places.def, entries}, form_.max_rep, form_.max_def);
+    if (outcome.message == nullptr && has_rep) outcome = check_rows(rows, ranges, region_entries.data(), places.rep);
+    if (outcome.message != nullptr) return outcome;
+    LaValues place = out->place(values, value_bits);
+    if (place.values == nullptr) return above_limit();
+    outcome = refused(form_.values->expand(form_.values->self, fetched.data, starts.data(), sizes.data(), values, &place));
+    if (outcome.message == nullptr) out->took(values, place);
+    return outcome;
+  }
+
+ private:
+  // Every row must begin where the index says: as many rows in a range as were planned, and one at its first entry.
+  Outcome check_rows(const LaRuns& rows, const Ranges& ranges, const int64_t* region_entries,
+                     const uint16_t* rep) const {
+    int64_t run = 0, entry = 0;
+    for (size_t range = 0; range < ranges.starts.size(); ++range) {
+      int64_t wanted = 0;
+      for (; run < rows.num_runs && row_starts_[rows.stops[run]] <= ranges.stops[range]; ++run)
+        wanted += rows.stops[run] - rows.starts[run];
+      int64_t found = 0;
+      const int64_t stop = entry + region_entries[range];
+      if (entry < stop && rep[entry] != form_.max_rep)
+        return corrupt("the row index and the repetition levels of a page disagree", static_cast<int64_t>(range));
+      for (; entry < stop; ++entry) found += rep[entry] == form_.max_rep;
+      if (found != wanted)
+        return corrupt("the row index and the repetition levels of a page disagree", static_cast<int64_t>(range));
+    }
+    return success();
+  }
+
+  StreamForm form_;
+  const int64_t* row_starts_;
+  int64_t row_bytes_;
+};
+
+}  // namespace lance_arrow::kernels::native

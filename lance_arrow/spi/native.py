@@ -1,0 +1,42 @@
+"""The native side of codecs and pages: optional, and the same for everyone.
+
+A bound codec may have a method ``native()`` that returns a capsule around a table of C functions, or None where this
+instance has none (`include_dir` has the header that says what they do). Reads of few rows then run without Python; all
+other reads, and everything without a native side, go through ``measure`` and ``decode``. Both must give the same values.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import lance_arrow
+
+__all__ = ["HasNativePage", "NativeSide", "include_dir", "native_side"]
+
+
+@runtime_checkable
+class NativeSide(Protocol):
+    """A bound codec that can be called from native code."""
+
+    def native(self) -> Any | None:
+        """Return a capsule named ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``, or None."""
+
+
+@runtime_checkable
+class HasNativePage(Protocol):
+    """A page index that the native engine can read rows with."""
+
+    @property
+    def native(self) -> Any | None:
+        """`lance_arrow.kernels.native.NativePage`, or None."""
+
+
+def native_side(codec: object) -> Any | None:
+    """Return the codec's capsule, or None when it has no native side."""
+    return codec.native() if isinstance(codec, NativeSide) else None
+
+
+def include_dir() -> Path:
+    """Return the folder of ``lance_arrow_native.h``, for building a codec's native side."""
+    return Path(lance_arrow.__file__).parent / "include"

@@ -1,0 +1,92 @@
+"""Pages of chunks and zipped pages as the native engine takes them; None where a codec has no native side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from lance_arrow.kernels import native
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedSizeList, FixedWidth, VariableWidth, max_visible_def
+from lance_arrow.spi.layouts import PageFacts
+from lance_arrow.spi.native import native_side
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.pages.chunk_index import RowTable
+    from lance_arrow.spi.pages.chunked import ChunkedPages
+    from lance_arrow.spi.pages.zipped import ZippedPages
+
+
+def value_bits(shape: BlockShape | None) -> int | None:
+    """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither."""
+    if isinstance(shape, FixedWidth):
+        return shape.bits
+    if isinstance(shape, VariableWidth):
+        return 0
+    if isinstance(shape, FixedSizeList) and shape.leaf.bits % 8 == 0 and not shape.validity_dimensions:
+        return shape.leaf.bits * shape.items_per_value
+    return None
+
+
+def native_chunks(
+    layout: ChunkedPages,
+    page: PageFacts,
+    chunk_starts: NDArray[Any],
+    value_starts: NDArray[Any],
+    rows: RowTable | None,
+    items: BlockSlice | None,
+) -> native.NativePage | None:
+    """Build the page, or return None where its values, levels or items are beyond the engine."""
+    if layout.keeps_items or value_bits(layout.shape) is None:
+        return None
+    streams = [None if codec is None else native_side(codec) for codec in (layout.rep, layout.def_)]
+    values = native_side(layout.values)
+    if (
+        values is None
+        or (layout.rep is not None and streams[0] is None)
+        or (layout.def_ is not None and streams[1] is None)
+    ):
+        return None
+    held = None
+    if items is not None:
+        bits = value_bits(items.shape)
+        if bits is None or bits == 1 or not isinstance(layout.values.shape, FixedWidth):
+            return None
+        offset_bits = items.shape.offset_bits if isinstance(items.shape, VariableWidth) else 0
+        held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
+    starts = None if rows is None else (rows.started, rows.finished)
+    return native.chunked_page(
+        page.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        values,
+        *streams,
+        layout.large,
+        chunk_starts,
+        value_starts,
+        *(starts or (None, None)),
+        held,
+    )
+
+
+def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None) -> native.NativePage | None:
+    """Build the page, or return None where its values are beyond the engine."""
+    values = native_side(layout.values)
+    if values is None or value_bits(layout.values.shape) is None:
+        return None
+    max_rep, max_def, _ = _levels(layout.layers)
+    entry = layout.entry
+    return native.zipped_page(
+        page.num_rows,
+        layout.layers,
+        (max_rep, max_def, layout.max_visible),
+        (entry.bits_rep, entry.bits_def, entry.value_bytes, entry.length_bits),
+        values,
+        layout.row_bytes or 0,
+        row_starts,
+    )
+
+
+def _levels(layers: tuple[Any, ...]) -> tuple[int, int, int]:
+    max_rep = sum(layer.is_list for layer in layers)
+    return max_rep, sum(layer.num_def_levels for layer in layers), max_visible_def(layers)
