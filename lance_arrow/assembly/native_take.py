@@ -1,13 +1,14 @@
-"""Few rows of many columns by the native engine: one call reads and opens all of them, without a Python object per page.
+"""Few rows of many columns by the native engine: one call reads and opens all of them, page by page without Python.
 
-Leaves whose pages, codecs and schema nodes the engine knows are read here, from sources that native code can read
+Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read
 itself; whatever it refuses is left to `RowReader.read`, which reads the same rows and can name what is wrong with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,42 +21,69 @@ from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, ReadStats
 from lance_arrow.kernels import native
 from lance_arrow.runtime import Runtime
-from lance_arrow.settings import Limits
-from lance_arrow.spi import FixedSizeList, HasNativePage, PageIndex, RowRanges, VariableWidth
+from lance_arrow.spi import FixedSizeList, RowRanges, VariableWidth
 from lance_arrow.spi.pages import value_bits
 
 # Below this many rows of leaves a second thread costs more than it saves.
 _ROWS_PER_PART = 1500
 
+Pages: TypeAlias = list[tuple[native.NativePage | None, int, NDArray[np.int64], NDArray[np.int64]]]
+"""Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeafPages:
-    """A leaf, and of its pages that hold wanted rows: first row, place and size of each buffer, and index."""
+class TakePlan:
+    """What the engine must know of a leaf's schema.
+
+    Parameters
+    ----------
+    leaf
+        The leaf.
+    value_bits, value_offset_bits
+        Bits of a value, or 0 and the width of its offsets.
+    item_validity
+        One None for each fixed-size list around its items: none of them has a bitmap.
+    """
 
     leaf: LeafNode
-    pages: list[tuple[int, NDArray[np.int64], NDArray[np.int64], PageIndex | None]]
+    value_bits: int
+    value_offset_bits: int
+    item_validity: tuple[None, ...]
 
+    @classmethod
+    def of(cls, leaf: LeafNode) -> TakePlan | None:
+        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls."""
+        shape = leaf.leaf.shape
+        bits = value_bits(shape)
+        if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+            return None
+        layers = 0
+        inner = shape
+        while isinstance(inner, FixedSizeList):
+            layers, inner = layers + 1, inner.items
+        return cls(leaf, bits, shape.offset_bits if isinstance(shape, VariableWidth) else 0, (None,) * layers)
 
-def engine_reads(leaf: LeafNode) -> bool:
-    """Whether the schema side of a leaf is one the engine knows; its pages may still not be."""
-    return (
-        leaf.refusal is None
-        and leaf.leaf.items is None
-        and leaf.lengths_per_row == 1
-        and leaf.tells_ancestors
-        and value_bits(leaf.leaf.shape) is not None
-    )
+    def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf:
+        """Take over what the engine laid out."""
+        num_values, values, offsets, nodes = done
+        buffers = LeafBuffers(self.leaf.leaf.shape, num_values, values, offsets, self.item_validity)
+        return DecodedLeaf(buffers, tuple([NodeStructure(*node) for node in nodes]))
 
 
 def take_leaves(
-    wanted: Sequence[LeafPages], rows: RowRanges, source: MeteredSource, runtime: Runtime, pool: pa.MemoryPool | None
-) -> dict[int, DecodedLeaf]:
+    plans: Sequence[TakePlan],
+    pages: Sequence[Pages],
+    rows: RowRanges,
+    source: MeteredSource,
+    runtime: Runtime,
+    pool: pa.MemoryPool | None,
+) -> dict[int, DecodedLeaf] | None:
     """Read rows of leaves natively.
 
     Parameters
     ----------
-    wanted
-        Leaves that `engine_reads`, with their pages.
+    plans, pages
+        Leaves, and the pages of each that hold wanted rows, in order.
     rows
         Rows of the file, not empty.
     source
@@ -67,57 +95,39 @@ def take_leaves(
 
     Returns
     -------
-    dict
-        Leaves by physical column: those that could be read.
+    dict or None
+        Leaves by physical column; None when the source cannot be read natively or one of the leaves was refused.
     """
     place = source.positional()
     if place is None:
-        return {}
-    limits = runtime.settings.limits
-    parts = _parts(rows, len(wanted), runtime.settings.num_threads)
-    takes = []
-    for one in wanted:
-        take = _leaf_take(one, parts, limits, pool)
-        if take is not None:
-            takes.append((one.leaf, take))
-    leaves = [take for _, take in takes]
-    if not leaves or not _run(leaves, parts, place, source, runtime):
-        return {}
-    decoded = {}
-    for leaf, take in takes:
-        done = _finished(leaf, take, limits, pool)
-        if done is not None:
-            decoded[leaf.column] = done
-    return decoded
+        return None
+    allocate = _allocator(runtime.settings.limits, pool)
+    parts = _parts(rows, len(plans), runtime.settings.num_threads)
+    wanted = [
+        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
+        for plan, leaf_pages in zip(plans, pages, strict=True)
+    ]
+    limit = runtime.settings.limits.max_batch_bytes
+    leaves = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
+    if None in leaves or not _run(leaves, parts, place, source, runtime):
+        return None
+    done = native.finish_leaves(leaves, allocate)
+    if isinstance(done, str):
+        return None
+    return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True)}
 
 
-def _leaf_take(
-    wanted: LeafPages, parts: Sequence[RowRanges], limits: Limits, pool: pa.MemoryPool | None
-) -> native.LeafTake | None:
-    bits = value_bits(wanted.leaf.leaf.shape)
-    pages = []
-    for first_row, offsets, sizes, index in wanted.pages:
-        page = index.native if isinstance(index, HasNativePage) else None
-        if page is None or page.value_bits != bits:
-            return None
-        buffer = page.data_buffer
-        pages.append((page, first_row, int(offsets[buffer]), int(sizes[buffer])))
-    take = native.LeafTake(pages, wanted.leaf.offset_bits, bits, limits.max_batch_bytes, len(parts))
-    if bits and bits % 8 == 0 and not any(wanted.leaf.offset_bits):
-        # Every row is a value of known size: it is decoded where Arrow wants it.
-        width = bits // 8
-        stops = np.cumsum([part.num_rows for part in parts]).tolist()
-        limits.check("max_batch_bytes", stops[-1] * width)
-        buffer = pa.allocate_buffer(stops[-1] * width, memory_pool=pool)
-        start = 0
-        for number, stop in enumerate(stops):
-            take.lend(number, buffer, start * width, stop * width)
-            start = stop
-    return take
+def _allocator(limits: Any, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
+    def allocate(size: int) -> pa.Buffer:
+        return pa.allocate_buffer(limits.check("max_batch_bytes", size), memory_pool=pool)
+
+    return allocate
 
 
 def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges]:
     """Cut the rows into about equal parts, one per thread, where there are enough of them."""
+    if len(rows) * num_leaves < _ROWS_PER_PART and len(rows) > 1:
+        return [rows]
     num_rows = rows.num_rows
     count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
     if count < 2:
@@ -138,48 +148,19 @@ def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges
 
 
 def _run(
-    leaves: list[native.LeafTake],
-    parts: Sequence[RowRanges],
-    place: Positional,
-    source: MeteredSource,
-    runtime: Runtime,
+    leaves: list[Any], parts: Sequence[RowRanges], place: Positional, source: MeteredSource, runtime: Runtime
 ) -> bool:
     """Read all parts of all leaves; False when one was refused."""
 
-    def run(number: int) -> tuple[str | None, NDArray[np.int64]]:
+    def run(number: int) -> tuple[str | None, list[int]]:
         counts = np.zeros(4, np.int64)
         part = parts[number]
         refusal = native.run_leaves(
             leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, counts
         )
-        return refusal, counts
+        return refusal, counts.tolist()
 
-    results = runtime.side_by_side(run, range(len(parts)))
-    requests, ranges, wanted, fetched = (sum(counts[n] for _, counts in results) for n in range(4))
-    source.add(
-        ReadStats(
-            waves=1,
-            requests=int(requests),
-            ranges_wanted=int(ranges),
-            bytes_wanted=int(wanted),
-            bytes_fetched=int(fetched),
-        )
-    )
+    results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))
+    requests, ranges, wanted, fetched = map(sum, zip(*(counts for _, counts in results), strict=True))
+    source.add(ReadStats(waves=1, requests=requests, ranges_wanted=ranges, bytes_wanted=wanted, bytes_fetched=fetched))
     return all(refusal is None for refusal, _ in results)
-
-
-def _finished(leaf: LeafNode, take: native.LeafTake, limits: Limits, pool: pa.MemoryPool | None) -> DecodedLeaf | None:
-    def allocate(size: int) -> pa.Buffer:
-        return pa.allocate_buffer(limits.check("max_batch_bytes", size), memory_pool=pool)
-
-    shape = leaf.leaf.shape
-    done = native.finish_leaf(take, shape.offset_bits if isinstance(shape, VariableWidth) else 0, allocate)
-    if isinstance(done, str):
-        return None
-    num_values, values, offsets, nodes = done
-    layers = 0
-    inner = shape
-    while isinstance(inner, FixedSizeList):
-        layers, inner = layers + 1, inner.items
-    buffers = LeafBuffers(shape, num_values, values, offsets, (None,) * layers)
-    return DecodedLeaf(buffers, tuple(NodeStructure(*node) for node in nodes))

@@ -18,7 +18,7 @@ from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
-from lance_arrow.assembly.native_take import LeafPages, engine_reads, take_leaves
+from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -56,6 +56,7 @@ class RowReader:
         self.runtime = runtime
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
+        self._plans: dict[int, TakePlan | None] = {}
         self._lock = Lock()
 
     @property
@@ -121,24 +122,36 @@ class RowReader:
         Parameters, results and errors are those of `read`.
         """
         source = self.file.source
-        leaves = [leaf for node in nodes for leaf in node.leaves()]
-        if not len(rows) or not isinstance(source, MeteredSource) or not all(map(engine_reads, leaves)):
+        plans = self._take_plans(nodes)
+        if plans is None or not len(rows) or not isinstance(source, MeteredSource):
             return self.read(nodes, rows, pool)
         with located(path=self.file.name):
-            wanted = self._pages_of(leaves, rows)
-            decoded = take_leaves(wanted, rows, source, self.runtime, pool)
-            if len(decoded) < len(leaves):
+            pages = self._pages_of([plan.leaf for plan in plans], rows)
+            decoded = take_leaves(plans, pages, rows, source, self.runtime, pool)
+            if decoded is None:
                 return self.read(nodes, rows, pool)
-            counts = ReadCounts(sum(len(one.pages) for one in wanted), tuple(leaf.path for leaf in leaves))
+            counts = ReadCounts(sum(map(len, pages)), tuple([plan.leaf.path for plan in plans]))
             return [_batch(nodes, decoded, rows.num_rows)], counts
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[LeafPages]:
+    def _take_plans(self, nodes: Sequence[ColumnNode]) -> tuple[TakePlan, ...] | None:
+        """What the engine must know of the leaves; None when one of them is beyond it."""
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        plans = []
+        for leaf in leaves:
+            if leaf.column not in self._plans:
+                self._plans[leaf.column] = TakePlan.of(leaf)
+            plan = self._plans[leaf.column]
+            if plan is None:
+                return None
+            plans.append(plan)
+        return tuple(plans)
+
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[Pages]:
         """The pages that hold the rows, with their indices: what is missing is loaded in one round."""
-        wanted = []
-        missing: list[PageTask] = []
-        places = []
+        wanted: list[Pages] = []
+        missing: list[tuple[PageTask, Pages, int]] = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
-            pages = []
+            pages: Pages = []
             for number in pages_with(rows, meta.page_starts):
                 page = meta.pages[number]
                 key = (self._token, leaf.column, number)
@@ -146,14 +159,15 @@ class RowReader:
                 if index is None:
                     with located(column=leaf.path):
                         layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
-                    missing.append(PageTask(leaf.path, page, layout, rows, key))
-                    places.append((pages, len(pages)))
-                pages.append((page.first_row, page.buffer_offsets, page.buffer_sizes, index))
-            wanted.append(LeafPages(leaf, pages))
+                    missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
+                found = getattr(index, "native", None)
+                pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
+            wanted.append(pages)
         if missing:
-            load_indices(self.file.source, missing, self.runtime.indices, with_whole_pages=False)
-            for task, (pages, place) in zip(missing, places, strict=True):
-                pages[place] = (*pages[place][:3], task.index)
+            tasks = [task for task, _, _ in missing]
+            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+            for task, pages, place in missing:
+                pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
         return wanted
 
     def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:

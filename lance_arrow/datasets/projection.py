@@ -29,6 +29,8 @@ class Projection:
     nodes: tuple[ColumnNode, ...]
     outputs: tuple[_Output, ...]
     schema: pa.Schema
+    is_whole: bool = False
+    """Whether the outputs are the columns of `nodes` as they are."""
 
     @classmethod
     def of(cls, roots: Sequence[ColumnNode], schema: pa.Schema, columns: Sequence[str] | None) -> Projection:
@@ -41,7 +43,7 @@ class Projection:
         """
         if columns is None:
             outputs = tuple(_Output(root.field.name, i, ()) for i, root in enumerate(roots))
-            return cls(tuple(roots), outputs, schema)
+            return cls(tuple(roots), outputs, schema, is_whole=True)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
         columns = list(columns)
@@ -65,6 +67,8 @@ class Projection:
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`."""
+        if self.is_whole:
+            return batch
         arrays = [_extract(batch.column(output.column), output.fields) for output in self.outputs]
         if not arrays:
             return batch

@@ -40,17 +40,14 @@ def zipped_page(
     row_starts: _Positions | None = None,
 ) -> NativePage: ...
 
-class LeafTake:
-    def __init__(
-        self,
-        pages: list[tuple[NativePage, int, int, int]],
-        offset_bits: Sequence[int],
-        value_bits: int,
-        limit_bytes: int,
-        num_parts: int,
-    ) -> None: ...
-    def lend(self, part: int, buffer: Any, start: int, stop: int) -> None: ...
+class LeafTake: ...
 
+def prepare_leaves(
+    wanted: list[tuple[list[Any], Sequence[int], int, int]],
+    part_rows: tuple[int, ...],
+    limit_bytes: int,
+    allocate: Callable[[int], Any],
+) -> list[LeafTake | None]: ...
 def run_leaves(
     leaves: list[LeafTake],
     part: int,
@@ -61,6 +58,6 @@ def run_leaves(
     size: int,
     counts: _Positions,
 ) -> str | None: ...
-def finish_leaf(
-    leaf: LeafTake, offset_bits: int, allocate: Callable[[int], Any]
-) -> tuple[int, Any, Any, list[_Node]] | str: ...
+def finish_leaves(
+    leaves: list[LeafTake], allocate: Callable[[int], Any]
+) -> list[tuple[int, Any, Any, list[_Node]]] | str: ...

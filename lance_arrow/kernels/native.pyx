@@ -240,53 +240,75 @@ def zipped_page(
 
 
 cdef class LeafTake:
-    """Rows of one leaf in the making.
-
-    Parameters
-    ----------
-    pages
-        ``(NativePage, first_row, data_start, data_bytes)`` of the pages that hold rows, in order: first row in the
-        column, place and size of the data buffer in the file.
-    offset_bits
-        Per node of the path, inner-most first: width of a list's offsets, 0 for what is no list.
-    value_bits
-        Bits of a value in the result; 0 for variable width.
-    limit_bytes
-        Most bytes of values or of one read.
-    num_parts
-        In how many parts, each by a thread of its own, `run` is called.
-    """
+    """Rows of one leaf in the making; made by `prepare_leaves`."""
 
     cdef Leaf leaf
     cdef vector[PageRef] refs
     cdef list pages
     cdef object lent
+    cdef int value_offset_bits
 
-    def __cinit__(self, list pages, offset_bits, int64_t value_bits, int64_t limit_bytes, int num_parts):
-        cdef PageRef ref
-        cdef NativePage page
-        cdef int part
-        self.pages = pages
-        for item in pages:
-            page = item[0]
-            ref.page = page.page.get()
-            ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2], item[3]
-            self.refs.push_back(ref)
-        for bits in offset_bits:
-            self.leaf.offset_bits.push_back(<int>bits)
-        self.leaf.value_bits = value_bits
-        self.leaf.lent = False
-        self.leaf.parts.resize(num_parts)
-        for part in range(num_parts):
-            self.leaf.parts[part].reset(new LeafPart())
-            self.leaf.parts[part].get().limit = limit_bytes
 
-    def lend(self, int part, object buffer, int64_t start, int64_t stop):
-        """Let the part's values be written to bytes ``start .. stop`` of an Arrow buffer, not to memory of its own."""
-        self.lent = buffer
-        self.leaf.lent = True
-        cdef uint8_t* address = <uint8_t*><size_t>buffer.address
-        self.leaf.parts[part].get().values.lend(address + start, stop - start)
+cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t limit_bytes, allocate):
+    cdef LeafTake take = LeafTake.__new__(LeafTake)
+    cdef int64_t value_bits = wanted[2], start = 0, width
+    cdef bint has_lists = False
+    cdef Py_ssize_t part, num_parts = len(part_rows)
+    cdef PageRef ref
+    cdef NativePage page
+    cdef uint8_t* address
+    take.pages = wanted[0]
+    for item in take.pages:
+        page = item[0]
+        if page is None or page.page.get().value_bits != value_bits:
+            return None
+        ref.page = page.page.get()
+        ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+        take.refs.push_back(ref)
+    for bits in wanted[1]:
+        take.leaf.offset_bits.push_back(<int>bits)
+        has_lists = has_lists or bits != 0
+    take.leaf.value_bits = value_bits
+    take.value_offset_bits = wanted[3]
+    take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists
+    width = value_bits // 8
+    if take.leaf.lent:
+        # Every row is a value of known size: it is decoded where Arrow wants it.
+        take.lent = allocate(num_rows * width)
+        address = <uint8_t*><size_t>take.lent.address
+    take.leaf.parts.resize(num_parts)
+    for part in range(num_parts):
+        take.leaf.parts[part].reset(new LeafPart())
+        take.leaf.parts[part].get().limit = limit_bytes
+        if take.leaf.lent:
+            take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width)
+            start += part_rows[part]
+    return take
+
+
+def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate):
+    """Make room for rows of leaves.
+
+    Parameters
+    ----------
+    wanted
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits)``: pages that hold rows, in order, each
+        ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most first, the
+        width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets.
+    part_rows
+        Rows of each part; parts are read side by side.
+    limit_bytes
+        Most bytes of values or of one read.
+    allocate
+        Called with a number of bytes; returns a writable Arrow buffer.
+
+    Returns
+    -------
+    list
+        LeafTake, or None for a leaf with a page that the engine cannot read or whose values are not the schema's.
+    """
+    cdef int64_t num_rows = sum(part_rows)
+    return [_prepare(leaf, part_rows, num_rows, limit_bytes, allocate) for leaf in wanted]
 
 
 def run_leaves(
@@ -389,24 +411,30 @@ cdef object _finish(LeafTake leaf, int offset_bits, allocate):
     return num_values, values, value_offsets, structure
 
 
-def finish_leaf(LeafTake leaf not None, int offset_bits, allocate):
+def finish_leaves(list leaves, allocate):
     """Lay out what all parts read.
 
     Parameters
     ----------
-    leaf
-        Whose parts have all run.
-    offset_bits
-        Of variable-width values, else 0.
+    leaves
+        LeafTake objects whose parts have all run.
     allocate
         Called with a number of bytes; returns a writable Arrow buffer.
 
     Returns
     -------
-    tuple or str
+    list of tuple or str
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
         num_items)`` per node, inner-most first; a sentence where the levels contradict the layers.
     """
-    if leaf.leaf.offset_bits.size() > MAX_NODES:
-        return "there must be 1 to 64 layers"
-    return _finish(leaf, offset_bits, allocate)
+    cdef LeafTake leaf
+    done = []
+    for item in leaves:
+        leaf = item
+        if leaf.leaf.offset_bits.size() > MAX_NODES:
+            return "there must be 1 to 64 layers"
+        finished = _finish(leaf, leaf.value_offset_bits, allocate)
+        if isinstance(finished, str):
+            return finished
+        done.append(finished)
+    return done

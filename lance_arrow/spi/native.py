@@ -2,20 +2,19 @@
 
 A bound codec may have a method ``native()`` that returns a capsule around a table of C functions, or None where this
 instance has none (`include_dir` has the header that says what they do). Reads of few rows then run without Python; all
-other reads, and everything without a native side, go through ``measure`` and ``decode``. Both must give the same values.
+other reads, and everything without a native side, go through ``measure`` and ``decode``. Both must give equal values.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import lance_arrow
 
 __all__ = ["HasNativePage", "NativeSide", "include_dir", "native_side"]
 
 
-@runtime_checkable
 class NativeSide(Protocol):
     """A bound codec that can be called from native code."""
 
@@ -23,7 +22,6 @@ class NativeSide(Protocol):
         """Return a capsule named ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``, or None."""
 
 
-@runtime_checkable
 class HasNativePage(Protocol):
     """A page index that the native engine can read rows with."""
 
@@ -34,7 +32,8 @@ class HasNativePage(Protocol):
 
 def native_side(codec: object) -> Any | None:
     """Return the codec's capsule, or None when it has no native side."""
-    return codec.native() if isinstance(codec, NativeSide) else None
+    offer = getattr(codec, "native", None)
+    return None if offer is None else offer()
 
 
 def include_dir() -> Path:

@@ -49,6 +49,8 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     if outside.any():
         wrong = int(indices[np.argmax(outside)])
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
+    if len(indices) == 1:
+        return TakeOrder(RowRanges(indices, indices + 1), None)
     steps = np.diff(indices)
     if (steps > 0).all():
         return TakeOrder(_joined(indices), None)

@@ -39,13 +39,10 @@ def native_chunks(
     """Build the page, or return None where its values, levels or items are beyond the engine."""
     if layout.keeps_items or value_bits(layout.shape) is None:
         return None
-    streams = [None if codec is None else native_side(codec) for codec in (layout.rep, layout.def_)]
+    rep = None if layout.rep is None else native_side(layout.rep)
+    def_ = None if layout.def_ is None else native_side(layout.def_)
     values = native_side(layout.values)
-    if (
-        values is None
-        or (layout.rep is not None and streams[0] is None)
-        or (layout.def_ is not None and streams[1] is None)
-    ):
+    if values is None or (layout.rep is not None and rep is None) or (layout.def_ is not None and def_ is None):
         return None
     held = None
     if items is not None:
@@ -54,17 +51,18 @@ def native_chunks(
             return None
         offset_bits = items.shape.offset_bits if isinstance(items.shape, VariableWidth) else 0
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
-    starts = None if rows is None else (rows.started, rows.finished)
     return native.chunked_page(
         page.num_rows,
         layout.layers,
         _levels(layout.layers),
         values,
-        *streams,
+        rep,
+        def_,
         layout.large,
         chunk_starts,
         value_starts,
-        *(starts or (None, None)),
+        None if rows is None else rows.started,
+        None if rows is None else rows.finished,
         held,
     )
 
