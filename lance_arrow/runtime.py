@@ -89,6 +89,11 @@ class Runtime:
             for future in pending:
                 future.cancel()
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether a plugin looks at receipts: nobody else needs them made."""
+        return bool(self.plugins.manager.hook.lance_read_finished.get_hookimpls())
+
     def finished(self, report: ReadReport) -> None:
         """Hand a receipt to the plugins that look at it."""
         self.plugins.manager.hook.lance_read_finished(report=report)

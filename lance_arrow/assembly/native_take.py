@@ -6,6 +6,7 @@ itself; whatever it refuses is left to `RowReader.read`, which reads the same ro
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,9 +19,10 @@ from lance_arrow.assembly.arrays import DecodedLeaf
 from lance_arrow.assembly.column_destination import LeafBuffers
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.unravel import NodeStructure
-from lance_arrow.io import MeteredSource, Positional, ReadStats
+from lance_arrow.io import MeteredSource, Positional
 from lance_arrow.kernels import native
 from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Limits
 from lance_arrow.spi import FixedSizeList, RowRanges, VariableWidth
 from lance_arrow.spi.pages import value_bits
 
@@ -43,12 +45,15 @@ class TakePlan:
         Bits of a value, or 0 and the width of its offsets.
     item_validity
         One None for each fixed-size list around its items: none of them has a bitmap.
+    plain_type
+        The type of a column that is one array of values of one width, with nothing around or inside; else None.
     """
 
     leaf: LeafNode
     value_bits: int
     value_offset_bits: int
     item_validity: tuple[None, ...]
+    plain_type: pa.DataType | None
 
     @classmethod
     def of(cls, leaf: LeafNode) -> TakePlan | None:
@@ -61,11 +66,16 @@ class TakePlan:
         inner = shape
         while isinstance(inner, FixedSizeList):
             layers, inner = layers + 1, inner.items
-        return cls(leaf, bits, shape.offset_bits if isinstance(shape, VariableWidth) else 0, (None,) * layers)
+        type_ = leaf.field.type
+        is_plain = bits > 0 and not layers and len(leaf.offset_bits) == 1 and type_ == leaf.storage
+        offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+        return cls(leaf, bits, offset_bits, (None,) * layers, type_ if is_plain else None)
 
-    def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf:
-        """Take over what the engine laid out."""
+    def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf | pa.Array:
+        """Take over what the engine laid out; of a plain type it is the column already."""
         num_values, values, offsets, nodes = done
+        if self.plain_type is not None and nodes[0][0] == num_values:
+            return pa.Array.from_buffers(self.plain_type, num_values, [nodes[0][1], values], nodes[0][2])
         buffers = LeafBuffers(self.leaf.leaf.shape, num_values, values, offsets, self.item_validity)
         return DecodedLeaf(buffers, tuple([NodeStructure(*node) for node in nodes]))
 
@@ -77,7 +87,7 @@ def take_leaves(
     source: MeteredSource,
     runtime: Runtime,
     pool: pa.MemoryPool | None,
-) -> dict[int, DecodedLeaf] | None:
+) -> dict[int, DecodedLeaf | pa.Array] | None:
     """Read rows of leaves natively.
 
     Parameters
@@ -96,7 +106,7 @@ def take_leaves(
     Returns
     -------
     dict or None
-        Leaves by physical column; None when the source cannot be read natively or one of the leaves was refused.
+        Leaves by physical column, or finished arrays; None when the source cannot be read natively or one of the leaves was refused.
     """
     place = source.positional()
     if place is None:
@@ -117,9 +127,13 @@ def take_leaves(
     return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True)}
 
 
-def _allocator(limits: Any, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
+def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
+    ceiling = limits.max_batch_bytes
+
     def allocate(size: int) -> pa.Buffer:
-        return pa.allocate_buffer(limits.check("max_batch_bytes", size), memory_pool=pool)
+        if size > ceiling:
+            limits.check("max_batch_bytes", size)
+        return pa.allocate_buffer(size, pool)
 
     return allocate
 
@@ -152,15 +166,16 @@ def _run(
 ) -> bool:
     """Read all parts of all leaves; False when one was refused."""
 
-    def run(number: int) -> tuple[str | None, list[int]]:
-        counts = np.zeros(4, np.int64)
+    def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
-        refusal = native.run_leaves(
-            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, counts
+        return native.run_leaves(
+            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes
         )
-        return refusal, counts.tolist()
 
+    begun = time.perf_counter()
     results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))
-    requests, ranges, wanted, fetched = map(sum, zip(*(counts for _, counts in results), strict=True))
-    source.add(ReadStats(waves=1, requests=requests, ranges_wanted=ranges, bytes_wanted=wanted, bytes_fetched=fetched))
-    return all(refusal is None for refusal, _ in results)
+    seconds = time.perf_counter() - begun
+    for number, (_, *counts) in enumerate(results):
+        # All parts are one wave: it is counted with the first.
+        source.add(*counts, seconds if number == 0 else 0.0, waves=int(number == 0))
+    return all(refusal is None for refusal, *_ in results)

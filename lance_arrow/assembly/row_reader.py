@@ -32,12 +32,46 @@ from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 _INT32_MAX = np.iinfo(np.int32).max
 
 
+_KEPT_TAKE_SETS = 16
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadCounts:
     """What one call decoded: pages touched, and the dotted paths of the leaves."""
 
     pages: int
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TakeSet:
+    """Columns of a take: their leaves, how the engine takes them (None: it cannot), and the schema of the result."""
+
+    nodes: Sequence[ColumnNode]
+    leaves: tuple[LeafNode, ...]
+    plans: tuple[TakePlan, ...] | None
+    paths: tuple[str, ...]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, nodes: Sequence[ColumnNode]) -> _TakeSet:
+        leaves = tuple(leaf for node in nodes for leaf in node.leaves())
+        plans = tuple(plan for plan in map(TakePlan.of, leaves) if plan is not None)
+        paths = tuple(leaf.path for leaf in leaves)
+        whole = plans if leaves and len(plans) == len(leaves) else None
+        return cls(nodes, leaves, whole, paths, pa.schema([node.field for node in nodes]))
+
+    def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
+        """Assemble the columns; some leaves are columns already."""
+        arrays = []
+        for node in self.nodes:
+            array = decoded.get(node.column) if isinstance(node, LeafNode) else None
+            if not isinstance(array, pa.Array):
+                array = build_array(node, decoded)
+            if len(array) != num_rows:
+                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 class RowReader:
@@ -56,7 +90,7 @@ class RowReader:
         self.runtime = runtime
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
-        self._plans: dict[int, TakePlan | None] = {}
+        self._take_sets: dict[int, _TakeSet] = {}
         self._lock = Lock()
 
     @property
@@ -122,29 +156,24 @@ class RowReader:
         Parameters, results and errors are those of `read`.
         """
         source = self.file.source
-        plans = self._take_plans(nodes)
-        if plans is None or not len(rows) or not isinstance(source, MeteredSource):
+        wanted = self._take_set(nodes)
+        if wanted.plans is None or not len(rows) or not isinstance(source, MeteredSource):
             return self.read(nodes, rows, pool)
         with located(path=self.file.name):
-            pages = self._pages_of([plan.leaf for plan in plans], rows)
-            decoded = take_leaves(plans, pages, rows, source, self.runtime, pool)
+            pages = self._pages_of(wanted.leaves, rows)
+            decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
             if decoded is None:
                 return self.read(nodes, rows, pool)
-            counts = ReadCounts(sum(map(len, pages)), tuple([plan.leaf.path for plan in plans]))
-            return [_batch(nodes, decoded, rows.num_rows)], counts
+            return [wanted.batch(decoded, rows.num_rows)], ReadCounts(sum(map(len, pages)), wanted.paths)
 
-    def _take_plans(self, nodes: Sequence[ColumnNode]) -> tuple[TakePlan, ...] | None:
-        """What the engine must know of the leaves; None when one of them is beyond it."""
-        leaves = [leaf for node in nodes for leaf in node.leaves()]
-        plans = []
-        for leaf in leaves:
-            if leaf.column not in self._plans:
-                self._plans[leaf.column] = TakePlan.of(leaf)
-            plan = self._plans[leaf.column]
-            if plan is None:
-                return None
-            plans.append(plan)
-        return tuple(plans)
+    def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
+        """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""
+        held = self._take_sets.get(id(nodes))
+        if held is None or held.nodes is not nodes:
+            if len(self._take_sets) >= _KEPT_TAKE_SETS:
+                self._take_sets = {}
+            held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
+        return held
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[Pages]:
         """The pages that hold the rows, with their indices: what is missing is loaded in one round."""

@@ -63,6 +63,7 @@ class LanceFile:
             self._source = MeteredSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
             self._rows = RowReader(self._file, self._runtime)
+            self._everything: Projection | None = None
             on_failure.pop_all()
 
     @property
@@ -135,7 +136,7 @@ class LanceFile:
         """
         started = time.perf_counter()
         before = self._source.snapshot()
-        projection = Projection.of(self._rows.roots, self.schema, columns)
+        projection = self._projection(columns)
         order = take_order(as_offsets(indices), self.num_rows)
         read, counts = self._rows.take(projection.nodes, order.rows)
         batches = [projection.apply(batch) for batch in read]
@@ -193,6 +194,14 @@ class LanceFile:
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
 
+    def _projection(self, columns: Sequence[str] | None) -> Projection:
+        """Resolve columns; that of all columns, which most takes want, is kept."""
+        if columns is not None:
+            return Projection.of(self._rows.roots, self.schema, columns)
+        if self._everything is None:
+            self._everything = Projection.of(self._rows.roots, self.schema, None)
+        return self._everything
+
     def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it."""
         expression = as_expression(filter)
@@ -229,6 +238,8 @@ class LanceFile:
     def _report(
         self, projection: Projection, counts: Sequence[ReadCounts], rows: int, before: Any, started: float
     ) -> None:
+        if not self._runtime.is_watched:
+            return
         stats = self._source.snapshot() - before
         self._runtime.finished(
             ReadReport(

@@ -66,7 +66,8 @@ class MeteredSource:
     def __init__(self, inner: RangeSource) -> None:
         self._inner = inner
         self._lock = threading.Lock()
-        self._stats = ReadStats()
+        # Plain numbers, in the order of ReadStats: a take of one row counts in less time than an object takes.
+        self._counts = [0, 0, 0, 0, 0, 0.0]
 
     @property
     def name(self) -> str:
@@ -95,12 +96,18 @@ class MeteredSource:
         offer = getattr(self._inner, "positional", None)
         return None if offer is None else offer()
 
-    def add(self, passed: ReadStats) -> None:
-        """Count what was read past this source, by native code; sources that count below it count it too."""
+    def add(self, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int, seconds: float, waves: int = 1) -> None:
+        """Count a wave that native code read past this source; sources that count below it count it too."""
         with self._lock:
-            self._stats += passed
+            counts = self._counts
+            counts[0] += waves
+            counts[1] += requests
+            counts[2] += ranges_wanted
+            counts[3] += bytes_wanted
+            counts[4] += bytes_fetched
+            counts[5] += seconds
         if isinstance(self._inner, MeteredSource):
-            self._inner.add(passed)
+            self._inner.add(requests, ranges_wanted, bytes_wanted, bytes_fetched, seconds, waves)
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read ranges that nobody joined: each is wanted as it is fetched."""
@@ -131,18 +138,19 @@ class MeteredSource:
         return answers
 
     def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:
-        passed = ReadStats(
-            waves=1,
-            requests=requests,
-            ranges_wanted=ranges_wanted,
-            bytes_wanted=bytes_wanted,
-            bytes_fetched=bytes_fetched,
-            seconds=time.perf_counter() - begun,
-        )
+        passed = (1, requests, ranges_wanted, bytes_wanted, bytes_fetched, time.perf_counter() - begun)
         with self._lock:
-            self._stats += passed
+            self._counts = [count + more for count, more in zip(self._counts, passed, strict=True)]
 
     def snapshot(self) -> ReadStats:
         """Return the counts so far; subtract two snapshots for what happened between them."""
         with self._lock:
-            return self._stats
+            waves, requests, ranges, wanted, fetched, seconds = self._counts
+        return ReadStats(
+            waves=int(waves),
+            requests=int(requests),
+            ranges_wanted=int(ranges),
+            bytes_wanted=int(wanted),
+            bytes_fetched=int(fetched),
+            seconds=seconds,
+        )

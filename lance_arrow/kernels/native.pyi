@@ -56,8 +56,7 @@ def run_leaves(
     fd: int,
     memory: Bytes | None,
     size: int,
-    counts: _Positions,
-) -> str | None: ...
+) -> tuple[str | None, int, int, int, int]: ...
 def finish_leaves(
     leaves: list[LeafTake], allocate: Callable[[int], Any]
 ) -> list[tuple[int, Any, Any, list[_Node]]] | str: ...

@@ -313,7 +313,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate):
 
 def run_leaves(
     list leaves, int part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
-    const uint8_t[::1] memory, int64_t size, int64_t[::1] counts not None,
+    const uint8_t[::1] memory, int64_t size,
 ):
     """Read and open part number `part` of several leaves.
 
@@ -325,19 +325,20 @@ def run_leaves(
         ``(n,) int64``: the rows of this part, ascending, disjoint, none empty.
     fd, memory, size
         An open file, or (fd -1) its bytes, and its size.
-    counts
-        ``(4,) int64``: requests, ranges, bytes wanted and bytes read are added.
 
     Returns
     -------
-    str or None
-        Why a leaf could not be read; nothing of it may be used then.
+    refusal
+        Why a leaf could not be read, or None; after a refusal nothing of any leaf may be used.
+    requests, ranges, bytes_wanted, bytes_read
+        What was read.
     """
     cdef LaRuns rows
     cdef Reader reader
     cdef LeafTake leaf
     cdef unique_ptr[LeafReader] one
     cdef Outcome outcome
+    cdef int64_t requests = 0, ranges = 0, bytes_wanted = 0, bytes_read = 0
     rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
     reader.fd, reader.size = fd, size
     reader.memory = NULL
@@ -348,13 +349,13 @@ def run_leaves(
         one.reset(new LeafReader(leaf.refs, reader))
         with nogil:
             outcome = one.get().run(rows, leaf.leaf.parts[part].get())
-        counts[0] += one.get().count().requests
-        counts[1] += one.get().count().ranges
-        counts[2] += one.get().count().bytes_wanted
-        counts[3] += one.get().count().bytes_read
+        requests += one.get().count().requests
+        ranges += one.get().count().ranges
+        bytes_wanted += one.get().count().bytes_wanted
+        bytes_read += one.get().count().bytes_read
         if outcome.message != NULL:
-            return outcome.message.decode("ascii")
-    return None
+            return outcome.message.decode("ascii"), requests, ranges, bytes_wanted, bytes_read
+    return None, requests, ranges, bytes_wanted, bytes_read
 
 
 cdef object _finish(LeafTake leaf, int offset_bits, allocate):
