@@ -20,7 +20,7 @@ from lance_arrow.assembly.column_destination import LeafBuffers
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional
-from lance_arrow.kernels import native
+from lance_arrow.kernels import native, native_codecs
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Limits
 from lance_arrow.spi import FixedSizeList, RowRanges, VariableWidth
@@ -168,9 +168,12 @@ def _run(
 
     def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
-        return native.run_leaves(
+        done = native.run_leaves(
             leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes
         )
+        if done[0] is not None:
+            native_codecs.raise_pending()
+        return done
 
     begun = time.perf_counter()
     results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))

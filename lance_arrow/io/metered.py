@@ -96,7 +96,9 @@ class MeteredSource:
         offer = getattr(self._inner, "positional", None)
         return None if offer is None else offer()
 
-    def add(self, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int, seconds: float, waves: int = 1) -> None:
+    def add(
+        self, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int, seconds: float, waves: int = 1
+    ) -> None:
         """Count a wave that native code read past this source; sources that count below it count it too."""
         with self._lock:
             counts = self._counts

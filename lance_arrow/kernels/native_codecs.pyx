@@ -4,12 +4,27 @@
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
 
 from lance_arrow.kernels.outcome cimport Outcome
 
+import threading
+
+from lance_arrow.errors import LanceError
 from lance_arrow.kernels.refusals import refusal
 
 cdef extern from "../include/lance_arrow_native.h" nogil:
+    cdef struct LaOutcome:
+        const char* message
+        int64_t index
+
+    cdef struct LaValues:
+        uint8_t* values
+        int64_t* ends
+        int64_t end
+        uint8_t* (*reserve)(void*, int64_t, int64_t) noexcept nogil
+        void* host
+
     cdef struct LaChunkCodec:
         int64_t plain_bytes
 
@@ -29,6 +44,10 @@ cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" n
     HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
     HeldChunkCodec* hold_variable(int64_t offset_bits) except +
     HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    ctypedef LaOutcome (*Expand)(
+        const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
+
+    HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
@@ -125,3 +144,75 @@ def zipped_fixed_size_lists(child, int64_t items_per_value):
     """The same, zipped: `child` is still the codec of a chunk, which one list's items are."""
     cdef int64_t bits = _list_bits(child, items_per_value)
     return zipped(bits) if bits else None
+
+
+cdef object _called(object decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_values,
+                    LaValues* out):
+    """Hand values to Python and take over what it decoded; returns whether everything fitted."""
+    cdef int64_t first = starts[0], stop = 0, value, base = out.end
+    cdef const uint8_t[::1] plain
+    cdef const int64_t[::1] offsets
+    cdef uint8_t* to
+    for value in range(num_values):
+        first = min(first, starts[value])
+        stop = max(stop, starts[value] + sizes[value])
+    values, ends = decode(
+        <const uint8_t[:stop - first]>(data + first) if stop > first else b"",
+        <const int64_t[:num_values]>starts, <const int64_t[:num_values]>sizes, first)
+    plain = values
+    if ends is None:
+        if plain.shape[0]:
+            memcpy(out.values, &plain[0], plain.shape[0])
+        return True
+    offsets = ends
+    to = out.reserve(out.host, base, plain.shape[0])
+    if to == NULL:
+        return False
+    if plain.shape[0]:
+        memcpy(to, &plain[0], plain.shape[0])
+    for value in range(num_values):
+        out.ends[value] = base + offsets[value + 1]
+    out.end = base + offsets[num_values]
+    return True
+
+
+_state = threading.local()
+
+
+cdef LaOutcome _expand(const void* decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                       int64_t num_values, LaValues* out) noexcept with gil:
+    cdef LaOutcome outcome
+    outcome.message = NULL
+    outcome.index = -1
+    if num_values == 0:
+        return outcome
+    try:
+        if not _called(<object>decode, data, starts, sizes, num_values, out):
+            outcome.message = b"the values are above their limit of bytes"
+    except LanceError:
+        # The caller reads the same values again through Python, where this is raised with its place.
+        outcome.message = b"a codec written in Python refused the values"
+    except BaseException as error:  # nothing can pass through the C function around this one
+        _state.error = error
+        outcome.message = b"a codec written in Python failed"
+    return outcome
+
+
+def raise_pending():
+    """Raise what a Python codec raised in this thread, other than a `LanceError`, since the last call."""
+    error = getattr(_state, "error", None)
+    if error is not None:
+        _state.error = None
+        raise error
+
+
+def called(int64_t bits, decode):
+    """Values of `bits` each, or (0) of any length, that a Python function decodes.
+
+    ``decode(data, starts, sizes, first)`` gets the bytes from `first` on, and returns the decoded bytes and, for values
+    of any length, ``(num_values + 1,) int64`` offsets into them, else None.
+    """
+    cdef HeldValueCodec* held = hold_called(bits, <void*>decode, <Expand>_expand)
+    Py_INCREF(decode)
+    held.child = <void*>decode
+    return PyCapsule_New(held, _VALUE, _drop_value)

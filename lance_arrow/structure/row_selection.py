@@ -74,6 +74,10 @@ def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
     """Number the pages that hold at least one of `rows` (not empty); see `by_page` for `page_starts`."""
     if len(page_starts) == 2:
         return [0]
+    if len(rows) == 1:
+        first = int(page_starts.searchsorted(rows.starts[0], "right")) - 1
+        last = int(page_starts.searchsorted(rows.stops[0], "left"))
+        return [page for page in range(first, last) if page_starts[page] < page_starts[page + 1]]
     low = np.searchsorted(rows.stops, page_starts[:-1], side="right")
     high = np.searchsorted(rows.starts, page_starts[1:], side="left")
     return np.flatnonzero(low < high).tolist()

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.kernels import native
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedSizeList, FixedWidth, VariableWidth, max_visible_def
+from lance_arrow.kernels import native, native_codecs
+from lance_arrow.spi.blocks import (
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    FixedWidth,
+    VariableWidth,
+    max_visible_def,
+)
+from lance_arrow.spi.chunks import ValueBatch
+from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.native import native_side
+from lance_arrow.spi.scratch import new_block
 
 if TYPE_CHECKING:
     from lance_arrow.spi.pages.chunk_index import RowTable
@@ -69,9 +82,10 @@ def native_chunks(
 
 def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None) -> native.NativePage | None:
     """Build the page, or return None where its values are beyond the engine."""
-    values = native_side(layout.values)
-    if values is None or value_bits(layout.values.shape) is None:
+    bits = value_bits(layout.values.shape)
+    if bits is None or bits == 1:
         return None
+    values = native_side(layout.values) or native_codecs.called(bits, _decoder(layout.values))
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
     return native.zipped_page(
@@ -83,6 +97,20 @@ def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any
         layout.row_bytes or 0,
         row_starts,
     )
+
+
+def _decoder(codec: BoundPerValueCodec) -> Callable[[Any, Any, Any, int], tuple[Bytes, NDArray[np.int64] | None]]:
+    """Wrap a codec without a native side: one call decodes a batch of values."""
+
+    def decode(data: Any, starts: Any, sizes: Any, first: int) -> tuple[Bytes, NDArray[np.int64] | None]:
+        values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
+        num_bytes = codec.measure(values)
+        shape = VariableWidth(64) if isinstance(codec.shape, VariableWidth) else codec.shape
+        block = new_block(shape, values.num_values, num_bytes)
+        codec.decode(values, block)
+        return block.values, block.offsets.view(np.int64) if isinstance(shape, VariableWidth) else None
+
+    return decode
 
 
 def _levels(layers: tuple[Any, ...]) -> tuple[int, int, int]:
