@@ -87,7 +87,7 @@ def take_leaves(
     source: MeteredSource,
     runtime: Runtime,
     pool: pa.MemoryPool | None,
-) -> dict[int, DecodedLeaf | pa.Array] | None:
+) -> dict[int, DecodedLeaf | pa.Array]:
     """Read rows of leaves natively.
 
     Parameters
@@ -105,12 +105,13 @@ def take_leaves(
 
     Returns
     -------
-    dict or None
-        Leaves by physical column, or finished arrays; None when the source cannot be read natively or one of the leaves was refused.
+    dict
+        By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
+        refused or the source cannot be read natively.
     """
     place = source.positional()
     if place is None:
-        return None
+        return {}
     allocate = _allocator(runtime.settings.limits, pool)
     parts = _parts(rows, len(plans), runtime.settings.num_threads)
     wanted = [
@@ -118,13 +119,15 @@ def take_leaves(
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes
-    leaves = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
-    if None in leaves or not _run(leaves, parts, place, source, runtime):
-        return None
+    prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
+    leaves = [leaf for leaf in prepared if leaf is not None]
+    if not leaves or not _run(leaves, parts, place, source, runtime):
+        return {}
     done = native.finish_leaves(leaves, allocate)
     if isinstance(done, str):
-        return None
-    return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True)}
+        return {}
+    served = [plan for plan, leaf in zip(plans, prepared, strict=True) if leaf is not None]
+    return {plan.leaf.column: plan.decoded(one) for plan, one in zip(served, done, strict=True)}
 
 
 def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
@@ -140,8 +143,6 @@ def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa
 
 def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges]:
     """Cut the rows into about equal parts, one per thread, where there are enough of them."""
-    if len(rows) * num_leaves < _ROWS_PER_PART and len(rows) > 1:
-        return [rows]
     num_rows = rows.num_rows
     count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
     if count < 2:

@@ -45,11 +45,11 @@ class ReadCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TakeSet:
-    """Columns of a take: their leaves, how the engine takes them (None: it cannot), and the schema of the result."""
+    """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result."""
 
     nodes: Sequence[ColumnNode]
     leaves: tuple[LeafNode, ...]
-    plans: tuple[TakePlan, ...] | None
+    plans: tuple[TakePlan, ...]
     paths: tuple[str, ...]
     schema: pa.Schema
 
@@ -58,8 +58,7 @@ class _TakeSet:
         leaves = tuple(leaf for node in nodes for leaf in node.leaves())
         plans = tuple(plan for plan in map(TakePlan.of, leaves) if plan is not None)
         paths = tuple(leaf.path for leaf in leaves)
-        whole = plans if leaves and len(plans) == len(leaves) else None
-        return cls(nodes, leaves, whole, paths, pa.schema([node.field for node in nodes]))
+        return cls(nodes, leaves, plans, paths, pa.schema([node.field for node in nodes]))
 
     def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
         """Assemble the columns; some leaves are columns already."""
@@ -132,21 +131,30 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
         with located(path=self.file.name):
-            leaves = [leaf for node in nodes for leaf in node.leaves()]
-            for leaf in leaves:
-                refuse_unreadable(leaf)
-            tasks, spans = self._tasks(leaves, rows)
-            pages = load_pages(self.file.source, tasks, self.runtime.indices)
-            counts = ReadCounts(len(tasks), tuple(leaf.path for leaf in leaves))
-            of_leaf = [pages[start:stop] for start, stop in spans]
-            if _overflows(leaves, of_leaf) and rows.num_rows > 1:
+            decoded, num_pages = self._decode_leaves(leaves, rows, pool)
+            counts = ReadCounts(num_pages, tuple(leaf.path for leaf in leaves))
+            if decoded is None:
                 return self._read_halves(nodes, rows, pool), counts
-            decoded: dict[int, DecodedLeaf] = {}
-            for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
-                with located(column=leaf.path):
-                    decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
             return [_batch(nodes, decoded, rows.num_rows)], counts
+
+    def _decode_leaves(
+        self, leaves: Sequence[LeafNode], rows: RowRanges, pool: pa.MemoryPool | None
+    ) -> tuple[dict[int, DecodedLeaf] | None, int]:
+        """Decode leaves, by physical column, and count pages; nothing where offsets of 32 bits would overflow."""
+        for leaf in leaves:
+            refuse_unreadable(leaf)
+        tasks, spans = self._tasks(leaves, rows)
+        pages = load_pages(self.file.source, tasks, self.runtime.indices)
+        of_leaf = [pages[start:stop] for start, stop in spans]
+        if _overflows(leaves, of_leaf) and rows.num_rows > 1:
+            return None, len(tasks)
+        decoded = {}
+        for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
+            with located(column=leaf.path):
+                decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
+        return decoded, len(tasks)
 
     def take(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -157,14 +165,23 @@ class RowReader:
         """
         source = self.file.source
         wanted = self._take_set(nodes)
-        if wanted.plans is None or not len(rows) or not isinstance(source, MeteredSource):
+        if not wanted.plans or not len(rows) or not isinstance(source, MeteredSource):
             return self.read(nodes, rows, pool)
         with located(path=self.file.name):
-            pages = self._pages_of(wanted.leaves, rows)
+            pages = self._pages_of([plan.leaf for plan in wanted.plans], rows)
             decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
-            if decoded is None:
-                return self.read(nodes, rows, pool)
-            return [wanted.batch(decoded, rows.num_rows)], ReadCounts(sum(map(len, pages)), wanted.paths)
+            num_pages = sum(map(len, pages))
+            if len(decoded) < len(wanted.leaves):
+                if not decoded:
+                    return self.read(nodes, rows, pool)
+                rest, more_pages = self._decode_leaves(
+                    [leaf for leaf in wanted.leaves if leaf.column not in decoded], rows, pool
+                )
+                if rest is None:
+                    return self.read(nodes, rows, pool)
+                decoded |= rest
+                num_pages += more_pages
+            return [wanted.batch(decoded, rows.num_rows)], ReadCounts(num_pages, wanted.paths)
 
     def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
         """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""

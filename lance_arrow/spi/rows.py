@@ -24,6 +24,8 @@ class RowRanges:
 
     @property
     def num_rows(self) -> int:
+        if len(self.starts) == 1:
+            return int(self.stops[0]) - int(self.starts[0])
         return int((self.stops - self.starts).sum())
 
     def __len__(self) -> int:

@@ -1,0 +1,143 @@
+"""`NativeSuite`: what a codec's native side must satisfy; `CodecSuite` inherits it.
+
+A codec without a native side passes. With one, every selection of values must be what `decode` gives, and damaged
+bytes must be refused unless `decode` accepts them as well and the values are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lance_arrow.errors import LanceError
+from lance_arrow.kernels import native_checks
+from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
+from lance_arrow.spi.pages import value_bits
+
+_LIMIT_BYTES = 1 << 26
+
+
+def native_differences(bound: Any, context: DecodeContext, units: Any, counts: Any) -> Iterator[str]:
+    """Yield what the native side gets wrong: for each unit, all values and a few selections of them.
+
+    Parameters
+    ----------
+    bound
+        A bound codec; nothing is yielded when it has no native side.
+    context
+        Where it is bound.
+    units, counts
+        Buffers of each chunk (or the single buffer of each zipped value), and values of each.
+    """
+    capsule = native_side(bound)
+    bits = value_bits(bound.shape)
+    if capsule is None or bits is None:
+        return
+    if context is DecodeContext.PER_VALUE:
+        yield from _values(bound, capsule, bits, [unit[0] for unit in units])
+        return
+    for number, (buffers, count) in enumerate(zip(units, counts, strict=True)):
+        arrays = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
+        expected = _decoded(bound, arrays, count)
+        for starts, stops in _selections(count):
+            found = _selected(capsule, bits, arrays, count, starts, stops)
+            if isinstance(found, LanceError):
+                if expected is not None:
+                    yield f"unit {number}: refused {found}"
+                continue
+            whole = len(starts) == 1 and stops[0] - starts[0] == count
+            if expected is None:
+                if whole:
+                    yield f"unit {number}: accepted what decode refuses"
+            elif found != _cut(expected, starts, stops):
+                yield f"unit {number}: other values at {starts.tolist()[:4]}"
+
+
+def _selections(count: int) -> Iterator[tuple[Any, Any]]:
+    """All values, the first, the last, every seventh, and a long run with single ones around it."""
+    if count < 1:
+        return
+    yield np.array([0]), np.array([count])
+    yield np.array([0]), np.array([1])
+    yield np.array([count - 1]), np.array([count])
+    sparse = np.arange(0, count, 7)
+    yield sparse, sparse + 1
+    if count > 20:
+        yield np.array([1, 5, count - 2]), np.array([2, count - 5, count - 1])
+
+
+def _selected(
+    capsule: Any, bits: int, arrays: list[Any], count: int, starts: Any, stops: Any
+) -> list[bytes] | LanceError:
+    selected = int((stops - starts).sum())
+    try:
+        values, ends = native_checks.select_values(capsule, arrays, count, starts, stops, _LIMIT_BYTES)
+    except LanceError as error:
+        return error
+    return _split(values, ends, selected, bits)
+
+
+def _split(values: bytes, ends: list[int] | None, count: int, bits: int) -> list[bytes]:
+    if ends is not None:
+        return [values[start:stop] for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
+    if bits == 1:
+        each = np.unpackbits(np.frombuffer(values, np.uint8), count=count, bitorder="little")
+        return [bytes([bit]) for bit in each]
+    width = len(values) // max(count, 1)
+    return [values[at * width : (at + 1) * width] for at in range(count)]
+
+
+def _decoded(bound: Any, arrays: list[Any], count: int) -> list[bytes] | None:
+    """What `decode` makes of the chunk; None when it refuses."""
+    data = np.concatenate([*arrays, np.zeros(1, np.uint8)])
+    sizes = np.array([[len(array)] for array in arrays], np.int64).reshape(len(arrays), 1)
+    starts = np.cumsum(sizes, axis=0) - sizes
+    batch = ChunkBatch(data, starts, sizes, np.array([0, count], np.int64))
+    try:
+        block = new_block(_wide(bound.shape), count, bound.measure(batch))
+        block.values[:] = 0
+        bound.decode(batch, block)
+    except LanceError:
+        return None
+    return _block_values(block)
+
+
+def _values(bound: Any, capsule: Any, bits: int, parts: list[bytes]) -> Iterator[str]:
+    data = np.frombuffer(b"".join([*parts, b"\0"]), np.uint8)
+    sizes = np.array([len(part) for part in parts], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    expected: list[bytes] | None = None
+    try:
+        batch = ValueBatch(data, starts, sizes)
+        block = new_block(_wide(bound.shape), len(parts), bound.measure(batch))
+        bound.decode(batch, block)
+        expected = _block_values(block)
+    except LanceError:
+        expected = None
+    if not parts:
+        return
+    try:
+        values, ends = native_checks.expand_values(capsule, data, starts, sizes, _LIMIT_BYTES)
+    except LanceError as error:
+        if expected is not None:
+            yield f"refused {error}"
+        return
+    if expected is None:
+        yield "accepted what decode refuses"
+    elif _split(values, ends, len(parts), bits) != expected:
+        yield "other values"
+
+
+def _wide(shape: Any) -> Any:
+    return VariableWidth(64) if isinstance(shape, VariableWidth) else shape
+
+
+def _block_values(block: BlockSlice) -> list[bytes]:
+    ends = block.offsets.view(np.int64)[1:].tolist() if isinstance(block.shape, VariableWidth) else None
+    return _split(block.values.tobytes(), ends, block.num_values, value_bits(block.shape) or 0)
+
+
+def _cut(values: list[bytes], starts: Any, stops: Any) -> list[bytes]:
+    return [value for start, stop in zip(starts, stops, strict=True) for value in values[start:stop]]
