@@ -16,12 +16,9 @@ extern "C" {
 #define LANCE_ARROW_CHUNK_CODEC "lance_arrow.chunk_codec/1"
 #define LANCE_ARROW_VALUE_CODEC "lance_arrow.value_codec/1"
 
-/* message is NULL for success, else a static ASCII sentence; index is the value it speaks of, or -1. A refusal makes
- * the engine read the same rows again through `decode`, which raises the error that names column, page and bytes. */
-typedef struct LaOutcome {
-  const char* message;
-  int64_t index;
-} LaOutcome;
+/* NULL for success, else a static ASCII sentence. A refusal makes the engine read the same rows again through `decode`,
+ * which raises the error that names column, page and bytes. */
+typedef const char* LaRefusal;
 
 /* Half-open, ascending, disjoint, none empty. */
 typedef struct LaRuns {
@@ -54,7 +51,7 @@ typedef struct LaChunkCodec {
   int64_t num_buffers;
   int64_t plain_bytes; /* > 0: value i is bytes i * plain_bytes .. of buffer 0, decoded as they are; else 0 */
   const void* self;
-  LaOutcome (*select)(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out);
+  LaRefusal (*select)(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out);
 } LaChunkCodec;
 
 /* Values that lie one by one: value i is data[starts[i] .. starts[i] + sizes[i]], known to be inside the data. */
@@ -62,7 +59,7 @@ typedef struct LaValueCodec {
   int64_t bits;     /* of a decoded value; 0 for variable width */
   int64_t is_plain; /* != 0: a stored value is the value */
   const void* self;
-  LaOutcome (*expand)(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+  LaRefusal (*expand)(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
                       int64_t num_values, LaValues* out);
 } LaValueCodec;
 

@@ -13,10 +13,6 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
         const int64_t* stops
         int64_t num_runs
 
-    cdef struct LaOutcome:
-        const char* message
-        int64_t index
-
     cdef struct LaChunk:
         const uint8_t* const* buffers
         const int64_t* sizes
@@ -32,12 +28,12 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
         int64_t bits
         int64_t num_buffers
         const void* self_ "self"
-        LaOutcome (*select)(const void*, const LaChunk*, const LaRuns*, LaValues*) noexcept
+        const char* (*select)(const void*, const LaChunk*, const LaRuns*, LaValues*) noexcept
 
     cdef struct LaValueCodec:
         int64_t bits
         const void* self_ "self"
-        LaOutcome (*expand)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept
+        const char* (*expand)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept
 
 cdef extern from "native_pages.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass Memory "lance_arrow::kernels::native::Buffer":
@@ -56,9 +52,9 @@ cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
 
 
-cdef tuple _taken(LeafPart* part, int64_t bits, int64_t count, LaValues place, LaOutcome outcome):
-    if outcome.message != NULL:
-        raise refusal(outcome.message, outcome.index, 1)
+cdef tuple _taken(LeafPart* part, int64_t bits, int64_t count, LaValues place, const char* refused):
+    if refused != NULL:
+        raise refusal(refused, -1, 1)
     part.took(count, place)
     cdef int64_t size = part.num_bytes if bits == 0 else (count * bits + 7) // 8
     values = (<char*>part.values.data())[:size] if size else b""
@@ -101,8 +97,8 @@ def select_values(capsule, list buffers not None, int64_t num_values, const int6
     cdef LaValues place = part.place(count, codec.bits)
     if place.values == NULL:
         raise refusal(b"the values are above their limit of bytes", -1, 0)
-    cdef LaOutcome outcome = codec.select(codec.self_, &chunk, &runs, &place)
-    return _taken(&part, codec.bits, count, place, outcome)
+    cdef const char* refused = codec.select(codec.self_, &chunk, &runs, &place)
+    return _taken(&part, codec.bits, count, place, refused)
 
 
 def expand_values(capsule, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
@@ -118,5 +114,5 @@ def expand_values(capsule, const uint8_t[::1] data not None, const int64_t[::1] 
     for value in range(count):
         if starts[value] < 0 or sizes[value] < 0 or sizes[value] > data.shape[0] - starts[value]:
             raise refusal(b"a value lies outside the data", value, 0)
-    cdef LaOutcome outcome = codec.expand(codec.self_, &data[0], &starts[0], &sizes[0], count, &place)
-    return _taken(&part, codec.bits, count, place, outcome)
+    cdef const char* refused = codec.expand(codec.self_, &data[0], &starts[0], &sizes[0], count, &place)
+    return _taken(&part, codec.bits, count, place, refused)

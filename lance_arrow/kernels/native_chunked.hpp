@@ -176,8 +176,8 @@ class ChunkedPage : public Page {
     if (form_.has_items) return append_items(opened, runs, count, def, out);
     LaValues place = out->place(count, form_.values->bits);
     if (place.values == nullptr) return above_limit();
-    const LaOutcome outcome = form_.values->select(form_.values->self, &opened.chunk, &runs, &place);
-    if (outcome.message != nullptr) return refused(outcome);
+    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &place);
+    if (refusal != nullptr) return refused(refusal);
     out->took(count, place);
     return success();
   }
@@ -188,8 +188,8 @@ class ChunkedPage : public Page {
     const int64_t width = form_.values->bits / 8;
     indices.resize(static_cast<size_t>(count * width));
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
-    const LaOutcome outcome = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
-    if (outcome.message != nullptr) return refused(outcome);
+    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
+    if (refusal != nullptr) return refused(refusal);
     LaValues place = out->place(count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
     for (int64_t value = 0; value < count; ++value) {

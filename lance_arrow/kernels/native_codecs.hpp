@@ -16,9 +16,7 @@
 
 namespace lance_arrow::kernels::native {
 
-inline LaOutcome done() { return {nullptr, -1}; }
-inline LaOutcome refuse(const char* message, int64_t index = -1) { return {message, index}; }
-inline LaOutcome told(const Outcome& outcome) { return {outcome.message, outcome.index}; }
+constexpr LaRefusal kDone = nullptr;
 
 // Memory of one thread that is used again at the next call; no two users of the same slot are alive at once.
 enum ScratchSlot { kChunkScratch, kSlots };
@@ -71,13 +69,13 @@ inline void copy_fixed_runs(const uint8_t* source, int64_t width, const LaRuns& 
 struct Flat {
   int64_t bits;
 
-  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const int64_t bits = static_cast<const Flat*>(self)->bits;
     if (!runs_fit(*runs, chunk->num_values) || chunk->sizes[0] < (chunk->num_values * bits + 7) / 8)
-      return refuse("a chunk is shorter than its values");
+      return "a chunk is shorter than its values";
     if (bits > 1) {
       copy_fixed_runs(chunk->buffers[0], bits / 8, *runs, out->values);
-      return done();
+      return kDone;
     }
     int64_t at = out->bit_offset;
     for (int64_t run = 0; run < runs->num_runs; ++run) {
@@ -85,7 +83,7 @@ struct Flat {
       copy_bit_run(chunk->buffers[0], runs->starts[run], out->values, at, count);
       at += count;
     }
-    return done();
+    return kDone;
   }
 };
 
@@ -112,49 +110,49 @@ T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
 
 template <class T>
 struct InlineBitpacking {
-  static LaOutcome select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     constexpr int64_t width = sizeof(T);
     // Below this many values, reaching each singly beats unpacking all 1024.
     constexpr int64_t few = 48;
     const uint8_t* bytes = chunk->buffers[0];
     const int64_t size = chunk->sizes[0];
     if (chunk->num_values > kBlockValues || !runs_fit(*runs, chunk->num_values) || size < width)
-      return refuse("a bit-packed chunk contradicts its number of values");
+      return "a bit-packed chunk contradicts its number of values";
     const T packed_bits = load<T>(bytes, 0);
     if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
-      return refuse("a bit-packed chunk's size contradicts its bit width");
+      return "a bit-packed chunk's size contradicts its bit width";
     if (num_selected(*runs) > few) {
       alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
       kUnpackBlock<T>[packed_bits](bytes + width, whole);
       copy_fixed_runs(whole, width, *runs, out->values);
-      return done();
+      return kDone;
     }
     uint8_t* to = out->values;
     for (int64_t run = 0; run < runs->num_runs; ++run)
       for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
         store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
-    return done();
+    return kDone;
   }
 };
 
 // Decodes a whole chunk of fixed-width values by a kernel, at its place where all are wanted, else aside.
 template <class Decode>
-LaOutcome select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
-  if (!runs_fit(runs, chunk.num_values)) return refuse("more values are wanted than a chunk has");
-  if (chunk.num_values > (int64_t{1} << 31)) return refuse("a chunk promises more values than one can hold");
+LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
+  if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
+  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk promises more values than one can hold";
   const int64_t num_bytes = chunk.num_values * width;
-  if (num_selected(runs) == chunk.num_values) return told(decode(out->values, num_bytes));
+  if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
   uint8_t* whole = scratch(kChunkScratch, num_bytes);
   const Outcome outcome = decode(whole, num_bytes);
   if (outcome.message == nullptr) copy_fixed_runs(whole, width, runs, out->values);
-  return told(outcome);
+  return outcome.message;
 }
 
 struct OutOfLineBitpacking {
   int word_bits;
   int packed_bits;
 
-  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const OutOfLineBitpacking*>(self);
     return select_decoded(*chunk, form.word_bits / 8, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
       const int64_t start = 0, borders[2] = {0, chunk->num_values};
@@ -169,7 +167,7 @@ struct RunLengths {
   int64_t width;
   bool is_block;
 
-  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const RunLengths*>(self);
     return select_decoded(*chunk, form.width, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
       const int64_t start = 0, borders[2] = {0, chunk->num_values};
@@ -211,24 +209,24 @@ inline bool append_bytes(const uint8_t* from, int64_t size, int64_t value, LaVal
 // Offsets and bytes of one chunk.
 template <class Offset>
 struct Variable {
-  static LaOutcome select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     constexpr int64_t width = sizeof(Offset);
     const uint8_t* bytes = chunk->buffers[0];
     const int64_t size = chunk->sizes[0];
     if (!runs_fit(*runs, chunk->num_values) || chunk->num_values >= size / width)
-      return refuse("a chunk is shorter than its offsets");
+      return "a chunk is shorter than its offsets";
     const uint64_t header = static_cast<uint64_t>((chunk->num_values + 1) * width);
-    if (load<Offset>(bytes, 0) != header) return refuse("a chunk's first offset is not its header");
+    if (load<Offset>(bytes, 0) != header) return "a chunk's first offset is not its header";
     int64_t at = 0;
     for (int64_t run = 0; run < runs->num_runs; ++run)
       for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, ++at) {
         const uint64_t start = load<Offset>(bytes, value), stop = load<Offset>(bytes, value + 1);
         if (start < header || start > stop || stop > static_cast<uint64_t>(size))
-          return refuse("a chunk's offsets descend or leave it", value);
+          return "a chunk's offsets descend or leave it";
         if (!append_bytes(bytes + start, static_cast<int64_t>(stop - start), at, out))
-          return refuse("the values are above their limit of bytes", value);
+          return "the values are above their limit of bytes";
       }
-    return done();
+    return kDone;
   }
 };
 
@@ -251,19 +249,19 @@ struct Symbols {
   const LaChunkCodec* child;
   SymbolTable table;
 
-  static LaOutcome select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const Symbols*>(self);
     thread_local Intermediate codes;
     const int64_t count = num_selected(*runs);
     codes.ends.resize(static_cast<size_t>(count));
     LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
-    const LaOutcome outcome = form.child->select(form.child->self, chunk, runs, &place);
-    if (outcome.message != nullptr) return outcome;
+    const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
+    if (refusal != nullptr) return refusal;
     int64_t start = 0;
     for (int64_t value = 0; value < count; start = codes.ends[static_cast<size_t>(value++)])
       if (!append_symbols(form.table, codes.bytes.data() + start, codes.ends[static_cast<size_t>(value)] - start, value, out))
-        return refuse("a value cannot be expanded", value);
-    return done();
+        return "a value cannot be expanded";
+    return kDone;
   }
 };
 
@@ -273,21 +271,21 @@ struct ZippedBytes {
   bool has_table;
   SymbolTable table;
 
-  static LaOutcome expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
                           int64_t num_values, LaValues* out) {
     const auto& form = *static_cast<const ZippedBytes*>(self);
     const int64_t width = form.bits / 8;
     for (int64_t value = 0; value < num_values; ++value) {
       const uint8_t* from = data + starts[value];
       if (form.bits != 0) {
-        if (sizes[value] != width) return refuse("a zipped value has another size than its description", value);
+        if (sizes[value] != width) return "a zipped value has another size than its description";
         copy_bytes(out->values + value * width, from, width);
       } else if (!(form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
                                   : append_bytes(from, sizes[value], value, out))) {
-        return refuse("a value cannot be decoded", value);
+        return "a value cannot be decoded";
       }
     }
-    return done();
+    return kDone;
   }
 };
 

@@ -14,10 +14,6 @@ from lance_arrow.errors import LanceError
 from lance_arrow.kernels.refusals import refusal
 
 cdef extern from "../include/lance_arrow_native.h" nogil:
-    cdef struct LaOutcome:
-        const char* message
-        int64_t index
-
     cdef struct LaValues:
         uint8_t* values
         int64_t* ends
@@ -44,7 +40,7 @@ cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" n
     HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
     HeldChunkCodec* hold_variable(int64_t offset_bits) except +
     HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
-    ctypedef LaOutcome (*Expand)(
+    ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
     HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) except +
@@ -179,23 +175,20 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
 _state = threading.local()
 
 
-cdef LaOutcome _expand(const void* decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
-                       int64_t num_values, LaValues* out) noexcept with gil:
-    cdef LaOutcome outcome
-    outcome.message = NULL
-    outcome.index = -1
+cdef const char* _expand(const void* decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                         int64_t num_values, LaValues* out) noexcept with gil:
     if num_values == 0:
-        return outcome
+        return NULL
     try:
         if not _called(<object>decode, data, starts, sizes, num_values, out):
-            outcome.message = b"the values are above their limit of bytes"
+            return b"the values are above their limit of bytes"
     except LanceError:
         # The caller reads the same values again through Python, where this is raised with its place.
-        outcome.message = b"a codec written in Python refused the values"
+        return b"a codec written in Python refused the values"
     except BaseException as error:  # nothing can pass through the C function around this one
         _state.error = error
-        outcome.message = b"a codec written in Python failed"
-    return outcome
+        return b"a codec written in Python failed"
+    return NULL
 
 
 def raise_pending():

@@ -66,7 +66,7 @@ inline HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t t
   return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
 }
 
-using Expand = LaOutcome (*)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*);
+using Expand = LaRefusal (*)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*);
 
 inline HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) {
   return new HeldValueCodec{{bits, 0, decode, expand}, nullptr, nullptr};

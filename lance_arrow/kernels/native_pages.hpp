@@ -131,7 +131,7 @@ class Page {
   virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;
 };
 
-inline Outcome refused(const LaOutcome& outcome) { return {outcome.message, outcome.index, kBytes}; }
+inline Outcome refused(LaRefusal refusal) { return {refusal, -1, kBytes}; }
 inline Outcome above_limit() { return misuse("a read is above its limit of bytes"); }
 
 }  // namespace lance_arrow::kernels::native

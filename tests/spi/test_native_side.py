@@ -1,0 +1,126 @@
+"""A codec's native side made by strangers: C tables built here with ctypes, called by the engine and by the checks."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from same import assert_same
+from witness import Witness
+
+import lance_arrow
+from lance_arrow import spi
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.kernels import native_checks, native_codecs
+from lance_arrow_codecs.flat import BoundFlat
+
+LIMIT = 1 << 20
+
+
+class Runs(ctypes.Structure):
+    _fields_ = (
+        ("starts", ctypes.POINTER(ctypes.c_int64)),
+        ("stops", ctypes.POINTER(ctypes.c_int64)),
+        ("num_runs", ctypes.c_int64),
+    )
+
+
+class Chunk(ctypes.Structure):
+    _fields_ = (
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+        ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("num_buffers", ctypes.c_int64),
+        ("num_values", ctypes.c_int64),
+    )
+
+
+class Values(ctypes.Structure):
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("bit_offset", ctypes.c_int64),
+        ("ends", ctypes.POINTER(ctypes.c_int64)),
+        ("end", ctypes.c_int64),
+        ("reserve", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+    )
+
+
+class ChunkCodec(ctypes.Structure):
+    _fields_ = (
+        ("bits", ctypes.c_int64),
+        ("num_buffers", ctypes.c_int64),
+        ("plain_bytes", ctypes.c_int64),
+        ("self", ctypes.c_void_p),
+        ("select", ctypes.c_void_p),
+    )
+
+
+SELECT = ctypes.CFUNCTYPE(
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Chunk), ctypes.POINTER(Runs), ctypes.POINTER(Values)
+)
+REFUSAL = ctypes.create_string_buffer(b"a stranger refuses")
+NAME = ctypes.create_string_buffer(b"lance_arrow.chunk_codec/1")
+ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+ctypes.pythonapi.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Stranger:
+    """A chunk codec of flat values, whose C function is Python behind ctypes; counts its calls."""
+
+    def __init__(self, bits: int, refuses: bool = False) -> None:
+        self.calls = 0
+        self.refuses = refuses
+        self.width = bits // 8
+        self._function = SELECT(self.select)
+        self._table = ChunkCodec(bits, 1, 0, None, ctypes.cast(self._function, ctypes.c_void_p))
+        self.capsule = ctypes.pythonapi.PyCapsule_New(ctypes.byref(self._table), NAME, None)
+
+    def select(self, _self: int, chunk: object, runs: object, out: object) -> int | None:
+        self.calls += 1
+        if self.refuses:
+            return ctypes.addressof(REFUSAL)
+        to = out.contents.values
+        for run in range(runs.contents.num_runs):
+            start, stop = runs.contents.starts[run], runs.contents.stops[run]
+            size = (stop - start) * self.width
+            ctypes.memmove(to, chunk.contents.buffers[0] + start * self.width, size)
+            to += size
+        return None
+
+
+def test_a_stranger_is_called_and_its_refusal_raised() -> None:
+    values = np.arange(100, dtype=np.int64)
+    runs = (np.array([3, 50]), np.array([5, 51]))
+    stranger = Stranger(64)
+    found, ends = native_checks.select_values(stranger.capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
+    assert np.frombuffer(found, np.int64).tolist() == [3, 4, 50]
+    assert ends is None
+    with pytest.raises(CorruptPageError, match="a stranger refuses"):
+        native_checks.select_values(Stranger(64, True).capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_takes_call_a_stranger_and_outlive_its_refusal(
+    witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    table = pa.table({"x": np.random.default_rng(1).integers(-(1 << 60), 1 << 60, 5000)})
+    path = witness.write(table, tmp_path / "flat.lance", "2.1")
+    stranger = Stranger(64, refuses)
+    monkeypatch.setattr(BoundFlat, "native", lambda _: stranger.capsule)
+    with lance_arrow.LanceFile(path) as file:
+        assert_same(table.take([4, 4999]), file.take([4, 4999]))
+    assert stranger.calls > 0
+
+
+def test_a_capsule_of_another_name_is_an_error() -> None:
+    other = native_codecs.zipped(64)
+    with pytest.raises(ValueError, match="PyCapsule"):
+        native_checks.select_values(other, [np.zeros(8, np.uint8)], 1, np.array([0]), np.array([1]), LIMIT)
+
+
+def test_the_header_is_where_authors_are_told() -> None:
+    text = (spi.include_dir() / "lance_arrow_native.h").read_text()
+    assert "lance_arrow.chunk_codec/1" in text
