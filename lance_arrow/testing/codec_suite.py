@@ -29,7 +29,6 @@ from lance_arrow.spi import (
     NumBytes,
     PackedStruct,
     ValueBatch,
-    VariableWidth,
 )
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
 
@@ -156,9 +155,7 @@ class CodecSuite:
         sample = self.hostile_sample(suite_shape)
         encoded = self.encode(sample, suite_context)
         bound = self.bind(encoded, suite_context, suite_shape)
-        self_delimiting = suite_context is DecodeContext.PER_VALUE and isinstance(
-            suite_shape, VariableWidth | PackedStruct
-        )
+        self_delimiting = suite_context is DecodeContext.PER_VALUE and bound.value_bits is None
         for unit, buffer, content in _some(list(encoded.buffers()), 40):
             for size in {0, len(content) // 2, len(content) - 1} - {-1, len(content)}:
                 try:

@@ -55,17 +55,17 @@ class TestGeneralLz4(CodecSuite):
         VariableWidth(64),
         FixedSizeList(FixedWidth(16), 2, has_validity=True),
     )
-    chunk_values = 64
+    chunk_values = 24
     scheme = pb.LZ4
     compress = staticmethod(lz4)
 
     def supports(self, shape, context):
-        if context is DecodeContext.PER_VALUE:
-            return isinstance(shape, VariableWidth)
-        return context is DecodeContext.MINI_BLOCK or not isinstance(shape, FixedSizeList)
+        return context is DecodeContext.MINI_BLOCK or isinstance(shape, VariableWidth) or shape == FixedWidth(32)
 
     def encode(self, sample, context):
-        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(context, 64)
+        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(
+            context, self.chunk_values
+        )
         parts = sample.chunks(size)
         units = []
         for part in parts:
@@ -162,8 +162,46 @@ def test_general_in_general_opens_both():
     assert decode(bound, DecodeContext.MINI_BLOCK, encoded).block.values.tobytes() == content
 
 
-def test_zipped_fixed_widths_and_unknown_schemes_are_refused():
-    with pytest.raises(UnsupportedError):
-        bind_one(flat(8), pb.ZSTD, b"", 0, DecodeContext.PER_VALUE)
+class TestGeneralAroundLists(CodecSuite):
+    """Lists: the first bitmap of a chunk in a frame, a block of rows, or each row."""
+
+    key = EncodingKey(COMPRESSIVE, "general")
+    contexts = frozenset(DecodeContext)
+    shapes = (FixedSizeList(FixedWidth(16), 2, has_validity=True), FixedSizeList(FixedWidth(8), 3))
+    chunk_values = 16
+
+    def encode(self, sample, context):
+        parts = sample.chunks(1)
+        rows = [b"".join(np.packbits(bits, bitorder="little").tobytes() for bits in part.validity) for part in parts]
+        rows = [row + part.plain() for row, part in zip(rows, parts, strict=True)]
+        items = pb.FixedSizeList(
+            items_per_value=sample.shape.dimension,
+            values=flat(sample.shape.leaf.bits),
+            has_validity=sample.shape.has_validity,
+        )
+        description = general(pb.CompressiveEncoding(fixed_size_list=items), pb.ZSTD)
+        if context is DecodeContext.MINI_BLOCK:
+            bitmaps = [np.packbits(bits, bitorder="little").tobytes() for bits in sample.validity]
+            first, *others = [*bitmaps, sample.plain()]
+            return EncodedSample(description, ((zstd(first), *others),), (sample.num_values,))
+        if context is DecodeContext.BLOCK:
+            return EncodedSample(description, ((zstd(b"".join(rows)),),), (sample.num_values,))
+        return EncodedSample(description, tuple((zstd(row),) for row in rows), (1,) * sample.num_values)
+
+
+def test_nulls_between_compressed_values_of_one_width_are_zero():
+    units = ((lz4(b"ab"),), (b"",), (lz4(b"cd"),))
+    for child, frames in ((flat(16), units), (general(flat(16), pb.ZSTD), ((lz4(zstd(b"ab")),), (b"",), units[2]))):
+        encoded = EncodedSample(general(child, pb.LZ4), frames, (1, 1, 1))
+        bound = TestGeneralLz4().bind(encoded, DecodeContext.PER_VALUE, FixedWidth(16))
+        assert bound.value_bits is None
+        if child.WhichOneof("compression") == "flat":
+            assert decode(bound, DecodeContext.PER_VALUE, encoded).block.values.tobytes() == b"ab\0\0cd"
+        else:
+            with pytest.raises(CorruptPageError):
+                decode(bound, DecodeContext.PER_VALUE, encoded)
+
+
+def test_unknown_schemes_are_refused():
     with pytest.raises(UnsupportedError, match="UNSPECIFIED"):
         bind_one(flat(8), 0, b"", 0)
