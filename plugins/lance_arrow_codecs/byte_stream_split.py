@@ -7,6 +7,7 @@ Source: CompressiveEncoding.ByteStreamSplit; spec 5.10.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class ByteStreamSplit:
 
     key = EncodingKey(COMPRESSIVE, "byte_stream_split")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundByteStreamSplit:
         """Check the width of the values."""

@@ -7,6 +7,7 @@ block is empty. Zipped values are equal and have no bytes. Source: CompressiveEn
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Constant:
 
     key = EncodingKey(COMPRESSIVE, "constant")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundConstant:
         """Take the value's width from the value; of a column of booleans it is one byte."""

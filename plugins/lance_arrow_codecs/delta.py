@@ -6,6 +6,7 @@ Source: CompressiveEncoding.Delta; spec 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Delta:
 
     key = EncodingKey(COMPRESSIVE, "delta")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDelta:
         """Bind the differences, a block of the width of the values in either context."""

@@ -7,6 +7,7 @@ there is no block at all. A chunk is one block. Source: CompressiveEncoding.Dict
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ class Dictionary:
 
     key = EncodingKey(COMPRESSIVE, "dictionary")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDictionary:
         """Bind both children as blocks, which they are in either context."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ class FixedSizeLists:
 
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope

@@ -8,6 +8,7 @@ Source: CompressiveEncoding.Flat; spec 5.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from lance_arrow import kernels
@@ -35,6 +36,9 @@ class Flat:
 
     key = EncodingKey(COMPRESSIVE, "flat")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the width; bits have no place of their own among zipped values."""

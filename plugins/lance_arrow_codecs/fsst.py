@@ -7,6 +7,7 @@ description. Source: CompressiveEncoding.Fsst; spec 5.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Fsst:
 
     key = EncodingKey(COMPRESSIVE, "fsst")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
         """Check the symbol table and that the child yields byte strings."""

@@ -6,6 +6,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ class General:
 
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundGeneral | BoundGeneralValues:
         """Bind the scheme and the child; zipped values that are compressed always have variable width."""

@@ -7,6 +7,7 @@ Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4, 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from lance_arrow import kernels
@@ -33,6 +34,7 @@ class InlineBitpacking:
 
     key = EncodingKey(COMPRESSIVE, "inline_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check the width of unpacked values; the packed width is in each chunk."""

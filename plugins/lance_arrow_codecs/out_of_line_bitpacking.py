@@ -8,6 +8,7 @@ Source: CompressiveEncoding.OutOfLineBitpacking; spec 5.3, 5.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from lance_arrow import kernels
@@ -34,6 +35,7 @@ class OutOfLineBitpacking:
 
     key = EncodingKey(COMPRESSIVE, "out_of_line_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check both widths; the packed one is the flat child's, and 0 means that all values are 0."""

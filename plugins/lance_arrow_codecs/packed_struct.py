@@ -6,6 +6,7 @@ Source: CompressiveEncoding.PackedStruct; spec 5.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class PackedStructs:
 
     key = EncodingKey(COMPRESSIVE, "packed_struct")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundPackedStruct | BoundPackedValues:
         """Check the widths against the fields of the schema and against the rows."""

@@ -6,6 +6,7 @@ Source: CompressiveEncoding.Range; spec 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class Range:
 
     key = EncodingKey(COMPRESSIVE, "range")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundRange:
         """Check the width; start and step are unsigned and wrap around, like the values."""

@@ -8,6 +8,7 @@ Source: CompressiveEncoding.Rle; spec 5.7, 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Rle:
 
     key = EncodingKey(COMPRESSIVE, "rle")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2"})
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope

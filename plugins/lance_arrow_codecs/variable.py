@@ -10,6 +10,7 @@ offsets speak of its content. Source: CompressiveEncoding.Variable; spec 5.2, 6,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,9 @@ class Variable:
 
     key = EncodingKey(COMPRESSIVE, "variable")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the offset width; encoded offsets occur in 2.3 only, compressed bytes nowhere yet."""
