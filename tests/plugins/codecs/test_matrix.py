@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ def suites() -> Iterator[type[CodecSuite]]:
             assert spec is not None
             assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
             spec.loader.exec_module(module)
             yield from (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, CodecSuite))
 
