@@ -205,3 +205,42 @@ def test_nulls_between_compressed_values_of_one_width_are_zero():
 def test_unknown_schemes_are_refused():
     with pytest.raises(UnsupportedError, match="UNSPECIFIED"):
         bind_one(flat(8), 0, b"", 0)
+
+
+CONTENTS = [b"", b"a", b"abc" * 80, bytes(300), np.random.default_rng(1).bytes(70_000), b"", b"xyz" * 20_000]
+
+
+def open_all(scheme, contents, frames):
+    """Decode values one by one, in one call."""
+    encoded = EncodedSample(general(variable(32), scheme), tuple((frame,) for frame in frames), (1,) * len(frames))
+    bound = TestGeneralLz4().bind(encoded, DecodeContext.PER_VALUE, VariableWidth(32))
+    return decode(bound, DecodeContext.PER_VALUE, encoded).block.values.tobytes()
+
+
+@pytest.mark.parametrize(("scheme", "compress"), [(pb.LZ4, lz4), (pb.ZSTD, zstd), (pb.ZSTD, bare_zstd)])
+@pytest.mark.parametrize("largest", [100, 1_000, 100_000, 5_000_000])
+@pytest.mark.parametrize("repeat", [1, 5])
+def test_many_frames_of_all_sizes_decode_in_one_call(scheme, compress, largest, repeat):
+    contents = [content for content in CONTENTS * repeat if len(content) <= largest]
+    contents += [bytes(largest)] if largest > 100_000 else []
+    assert open_all(scheme, contents, [compress(content) for content in contents]) == b"".join(contents)
+
+
+@pytest.mark.parametrize(("scheme", "compress"), [(pb.LZ4, lz4), (pb.ZSTD, zstd)])
+@pytest.mark.parametrize("place", [0, 7, 19])
+def test_one_bad_frame_among_many_is_refused(scheme, compress, place):
+    contents = [b"content %d" % number * 9 for number in range(20)]
+    frames = [compress(content) for content in contents]
+    good = frames[place]
+    header = 4 if scheme == pb.LZ4 else 8
+    bad = [good[:-1], good + b"\0", good + good[header:], good[:header], good[: header + 1], good[header:]]
+    bad += [good[:header] + frames[place - 1][header:] + b"\0", b"\1" + good[1:]]
+    for frame in bad:
+        damaged = [*frames[:place], frame, *frames[place + 1 :]]
+        try:
+            found = open_all(scheme, contents, damaged)
+        except LanceError:
+            continue
+        # A frame without its size is a frame as well.
+        assert frame == good[header:]
+        assert (scheme, found) == (pb.ZSTD, b"".join(contents))
