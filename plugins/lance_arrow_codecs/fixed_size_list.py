@@ -99,7 +99,7 @@ class _ItemValues:
     def native(self) -> object | None:
         if self.shape.validity_dimensions or self.leaf is None:
             return None
-        return native_codecs.fixed_size_lists(native_side(self.leaf), self.shape.items_per_value)
+        return native_codecs.fixed_size_lists(native_side(self.leaf), self.leaf_values)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
@@ -177,7 +177,7 @@ class BoundZippedFixedSizeList:
     def native(self) -> object | None:
         if self.shape.validity_dimensions or self.rows.leaf is None:
             return None
-        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.shape.items_per_value)
+        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.rows.leaf_values)
 
     def measure(self, values: ValueBatch) -> int:
         return 0
