@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
-from lance_arrow.cli.plugin_view import PluginsReport, view_plugins
+from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
@@ -66,9 +66,13 @@ def head(
 
 
 @app.command(epilog=_EPILOG)
-def plugins() -> PluginsReport:
+def plugins(
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
+    ] = False,
+) -> PluginsReport | MatrixReport:
     """List the installed encodings, which one is in use, and what is broken."""
-    return view_plugins()
+    return view_matrix() if matrix else view_plugins()
 
 
 @app.command(epilog=_EPILOG)

@@ -1,18 +1,20 @@
-"""Report about the installed plugins: what each provides, which one is in use, and which are broken."""
+"""Reports about the installed plugins: what each provides, where its codecs are read, and what is broken."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from lance_arrow.errors import PluginConflictError
 from lance_arrow.settings import Settings
-from lance_arrow.spi import EncodingKey
+from lance_arrow.spi import DecodeContext, EncodingKey
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord, load_plugins
 from lance_arrow.spi.table import EncodingTable
 
+_CODECS = "lance_provide_codecs"
 # The kind of what a hook provides, and the table it goes to.
 _KINDS = {
-    "lance_provide_codecs": "codec",
+    _CODECS: "codec",
     "lance_provide_layouts": "layout",
     "lance_provide_buffer_schemes": "buffer scheme",
     "lance_provide_column_encodings": "column encoding",
@@ -63,6 +65,65 @@ class PluginsReport:
     conflict: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixCell:
+    """A codec in a context.
+
+    Parameters
+    ----------
+    is_read
+        False where descriptions with the codec in this context are refused.
+    since
+        First file version in which a writer is known to put it there; None where none is known.
+    """
+
+    is_read: bool
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRow:
+    """One codec of one plugin; `contexts` has a cell for each context, by its name."""
+
+    key: str
+    plugin: str
+    distribution: str
+    is_in_use: bool
+    contexts: dict[str, MatrixCell]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixReport:
+    """All codecs of all plugins, by key; `conflict` as in `PluginsReport`."""
+
+    codecs: list[MatrixRow]
+    conflict: str | None
+
+
+def view_matrix(settings: Settings | None = None, loaded: LoadedPlugins | None = None) -> MatrixReport:
+    """Report in which contexts each installed codec is read, as the factories themselves declare.
+
+    Parameters and errors are those of `view_plugins`.
+    """
+    loaded = load_plugins() if loaded is None else loaded
+    conflict, in_use = _in_use(Settings.from_environment() if settings is None else settings, loaded)
+    rows = [
+        MatrixRow(
+            key=str(factory.key),
+            plugin=record.name,
+            distribution=record.distribution,
+            is_in_use=in_use.get((_CODECS, factory.key)) == record.name,
+            contexts={context.value: _cell(factory, context) for context in DecodeContext},
+        )
+        for record, factory in loaded.provided(_CODECS)
+    ]
+    return MatrixReport(codecs=sorted(rows, key=lambda row: (row.key, row.plugin)), conflict=conflict)
+
+
+def _cell(factory: Any, context: DecodeContext) -> MatrixCell:
+    return MatrixCell(is_read=context in factory.contexts, since=getattr(factory, "since", {}).get(context))
+
+
 def view_plugins(settings: Settings | None = None, loaded: LoadedPlugins | None = None) -> PluginsReport:
     """Report on the installed plugins, also when they conflict.
 
@@ -80,19 +141,19 @@ def view_plugins(settings: Settings | None = None, loaded: LoadedPlugins | None 
     PluginContractError
         A plugin provides something without a key.
     """
-    settings = Settings.from_environment() if settings is None else settings
     loaded = load_plugins() if loaded is None else loaded
-    conflict = None
-    in_use: dict[tuple[str, EncodingKey], str] = {}
+    conflict, in_use = _in_use(Settings.from_environment() if settings is None else settings, loaded)
+    return PluginsReport(plugins=[_plugin(record, loaded, in_use) for record in loaded.records], conflict=conflict)
+
+
+def _in_use(settings: Settings, loaded: LoadedPlugins) -> tuple[str | None, dict[tuple[str, EncodingKey], str]]:
+    """Tell what conflicts, and by hook and key the name of the plugin that reads it."""
     try:
         table = EncodingTable(loaded, settings.prefer)
     except PluginConflictError as error:
-        conflict = error.message
-        in_use = _undisputed(loaded)
-    else:
-        for hook, provided in zip(_KINDS, table.tables(), strict=True):
-            in_use.update({(hook, key): found.plugin.name for key, found in provided.items()})
-    return PluginsReport(plugins=[_plugin(record, loaded, in_use) for record in loaded.records], conflict=conflict)
+        return error.message, _undisputed(loaded)
+    tables = zip(_KINDS, table.tables(), strict=True)
+    return None, {(hook, key): found.plugin.name for hook, provided in tables for key, found in provided.items()}
 
 
 def _plugin(record: PluginRecord, loaded: LoadedPlugins, in_use: dict[tuple[str, EncodingKey], str]) -> PluginReport:

@@ -23,8 +23,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
-from lance_arrow.cli.plugin_view import PluginReport, PluginsReport
+from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
 from lance_arrow.errors import LanceError
+from lance_arrow.spi import COMPRESSIVE, EncodingKey
 from lance_arrow.structure.description import EncodingReport
 
 _PLAIN_WIDTH = 1_000_000
@@ -277,6 +278,31 @@ def _plugin_rows(plugin: PluginReport) -> Iterator[list[str]]:
         yield [*who, entry.kind, entry.key, contexts, "yes" if entry.is_in_use else "no"]
     if not plugin.encodings:
         yield [*who, "", "broken" if plugin.error else ", ".join(plugin.hooks), "", "no" if plugin.error else "yes"]
+
+
+@_write.register
+def _(report: MatrixReport, console: Console) -> None:
+    if report.conflict is not None:
+        _line(console, f"conflict: {report.conflict}")
+        _line(console)
+    contexts = list(report.codecs[0].contexts) if report.codecs else []
+    rows = [
+        [_codec_name(row.key), *(_matrix_cell(row.contexts[name]) for name in contexts), row.plugin, row.distribution]
+        for row in report.codecs
+    ]
+    _print_table(console, ["codec", *contexts, "plugin", "distribution"], rows)
+
+
+def _codec_name(key: str) -> str:
+    """The format's own codecs by their case alone."""
+    parsed = EncodingKey.parse(key)
+    return parsed.case or key if parsed.message == COMPRESSIVE else key
+
+
+def _matrix_cell(cell: MatrixCell) -> str:
+    if not cell.is_read:
+        return "refused"
+    return "read" if cell.since is None else f"read, {cell.since}"
 
 
 @_write.register

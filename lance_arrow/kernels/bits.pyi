@@ -21,7 +21,8 @@ def unpack_inline(
     Parameters
     ----------
     word_bits
-        Width of a decoded value, 8, 16, 32 or 64.
+        Width of a decoded value, 8, 16, 32, 64 or 128. Of 128 bits, values packed to at most 32 or 64 bits are a
+        block of 32- or 64-bit words, and wider ones one sequential stream, least significant bit first.
     out
         Decoded values, little-endian.
 
@@ -32,7 +33,7 @@ def unpack_inline(
 
     Notes
     -----
-    Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4.
+    Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4, 11.5.
     """
 
 def unpack_out_of_line(

@@ -27,12 +27,14 @@ from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import (
     BoundBufferScheme,
     BoundChunkCodec,
+    BoundCodec,
     BoundPerValueCodec,
     BufferScheme,
     CodecEncoder,
     CodecFactory,
     Encoded,
 )
+from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
 from lance_arrow.spi.keys import COMPRESSIVE, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import (
@@ -53,7 +55,7 @@ from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, nativ
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
-from lance_arrow.spi.scratch import Scratch, block_over, field_bytes, new_block
+from lance_arrow.spi.scratch import Scratch, block_bytes, block_over, field_bytes, new_block
 
 __all__ = [
     "COMPRESSIVE",
@@ -65,6 +67,7 @@ __all__ = [
     "BlockSlice",
     "BoundBufferScheme",
     "BoundChunkCodec",
+    "BoundCodec",
     "BoundColumnEncoding",
     "BoundLayout",
     "BoundPerValueCodec",
@@ -84,6 +87,7 @@ __all__ = [
     "FetchedSlices",
     "FixedSizeList",
     "FixedWidth",
+    "Frames",
     "HasNativePage",
     "LayerKind",
     "LayoutFactory",
@@ -104,6 +108,7 @@ __all__ = [
     "ValueBatch",
     "VariableWidth",
     "ZoneMapPlace",
+    "block_bytes",
     "block_over",
     "clear_block",
     "copy_runs",

@@ -70,7 +70,11 @@ BoundCodec: TypeAlias = BoundChunkCodec | BoundPerValueCodec
 
 
 class CodecFactory(Protocol):
-    """What a plugin provides for one `oneof` case."""
+    """What a plugin provides for one `oneof` case.
+
+    A factory may also have ``since``, a mapping from context to the first file version (``"2.1"``) in which a writer is
+    known to use it there: `lance-arrow plugins --matrix` prints it. A context without one is read all the same.
+    """
 
     @property
     def key(self) -> EncodingKey:

@@ -6,6 +6,7 @@ Source: CompressiveEncoding.Delta; spec 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,15 @@ class Delta:
     """Binds ``delta`` of 32- and 64-bit values."""
 
     key = EncodingKey(COMPRESSIVE, "delta")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDelta:
-        """Bind the differences, which have the width of the values."""
+        """Bind the differences, a block of the width of the values in either context."""
         bits = message.uncompressed_bits_per_value
         if bits not in (32, 64):
             raise CorruptFileError(f"differences of {bits}-bit values, expected 32 or 64", detail=bits)
-        deltas = scope.chunk_codec(message.deltas, context)
+        deltas = scope.chunk_codec(message.deltas, DecodeContext.BLOCK)
         if deltas.shape != FixedWidth(bits):
             raise CorruptFileError(f"differences are {deltas.shape}, expected {bits} bits")
         if message.base >> bits:
@@ -47,7 +49,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class BoundDelta:
-    """Sums the differences of each block up; like all unsigned integers, sums wrap around."""
+    """Sums the differences of each chunk or block up; like all unsigned integers, sums wrap around."""
 
     shape: FixedWidth
     base: int

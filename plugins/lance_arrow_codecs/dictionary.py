@@ -1,18 +1,20 @@
 """Dictionary: distinct values and an index for each value, both in encodings of their own.
 
 A block holds the byte counts of both parts as two 64-bit words, the indices, the items; where neither part has bytes
-there is no block at all. Source: CompressiveEncoding.Dictionary; spec 11.5.
+there is no block at all. A chunk is one block. Source: CompressiveEncoding.Dictionary; spec 11.5.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -24,37 +26,41 @@ from lance_arrow.spi import (
     EncodingKey,
     FixedWidth,
     Limits,
+    NumBytes,
+    block_bytes,
+    copy_runs,
     hookimpl,
+    measure_runs,
     new_block,
 )
 
+Positions = NDArray[np.int64]
 _HEADER_BYTES = 16
 _INDEX_BITS = (8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Binds ``dictionary`` in the block context."""
+    """Binds ``dictionary`` of blocks; a chunk is one."""
 
     key = EncodingKey(COMPRESSIVE, "dictionary")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDictionary:
-        """Bind both children; items have a fixed width of whole bytes."""
-        indices = scope.chunk_codec(message.indices, context)
+        """Bind both children as blocks, which they are in either context."""
+        indices = scope.chunk_codec(message.indices, DecodeContext.BLOCK)
         if not isinstance(indices.shape, FixedWidth) or indices.shape.bits not in _INDEX_BITS:
             raise CorruptFileError(f"indices into a dictionary are {indices.shape}, expected whole numbers")
-        items = scope.chunk_codec(message.items, context)
-        if not isinstance(items.shape, FixedWidth) or items.shape.bits == 1:
-            raise UnsupportedError(f"a dictionary block of {items.shape} is not readable")
-        item_bytes = message.num_dictionary_items * items.shape.bytes_per_value
-        scope.limits.check("max_dictionary_bytes", item_bytes)
-        return BoundDictionary(indices, items, message.num_dictionary_items, scope.limits)
+        items = scope.chunk_codec(message.items, DecodeContext.BLOCK)
+        num_items = message.num_dictionary_items
+        scope.limits.check("max_dictionary_bytes", block_bytes(items.shape, num_items))
+        return BoundDictionary(indices, items, num_items, scope.limits)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundDictionary:
-    """Expands blocks, each with its own items."""
+    """Expands chunks or blocks, each with its own items."""
 
     indices: BoundChunkCodec
     items: BoundChunkCodec
@@ -69,45 +75,67 @@ class BoundDictionary:
     def num_buffers(self) -> int:
         return int(self.indices.num_buffers + self.items.num_buffers > 0)
 
-    def measure(self, chunks: ChunkBatch) -> int:
-        return 0
+    def measure(self, chunks: ChunkBatch) -> NumBytes:
+        items, places = self._parts(chunks)
+        return measure_runs(items, places, places + 1)
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        width = self.items.shape.bytes_per_value
-        starts, sizes = (chunks.starts[0], chunks.sizes[0]) if self.num_buffers else (None, None)
-        for number in range(chunks.num_chunks):
-            block = None
-            if starts is not None:
-                block = chunks.data[int(starts[number]) : int(starts[number] + sizes[number])]
-            first, stop = int(chunks.value_starts[number]), int(chunks.value_starts[number + 1])
-            indices, items = self._parts(block, stop - first)
-            bits = indices.shape.bits
-            kernels.take_fixed(items.values, width, indices.values, bits, out.values[first * width : stop * width])
+        items, places = self._parts(chunks)
+        shape = self.items.shape
+        if isinstance(shape, FixedWidth) and shape.bits > 1:
+            kernels.take_fixed(items.values, shape.bytes_per_value, places.view(np.uint8), 64, out.values)
+        else:
+            copy_runs(items, places, places + 1, out)
 
-    def _parts(self, block: Any, num_values: int) -> tuple[BlockSlice, BlockSlice]:
-        indices_bytes = items_bytes = 0
-        if block is not None:
-            if block.size < _HEADER_BYTES:
-                raise CorruptPageError(f"a dictionary block of {block.size} bytes has no room for its header")
-            indices_bytes, items_bytes = (int.from_bytes(block[at : at + 8].tobytes(), "little") for at in (0, 8))
-            if _HEADER_BYTES + indices_bytes + items_bytes != block.size:
-                raise CorruptPageError(
-                    f"a dictionary block of {block.size} bytes says {indices_bytes} of indices, {items_bytes} of items"
-                )
-            block = block[_HEADER_BYTES:]
-        indices = _decode_part(self.indices, block, 0, indices_bytes, num_values)
-        return indices, _decode_part(self.items, block, indices_bytes, items_bytes, self.num_items)
+    def _parts(self, chunks: ChunkBatch) -> tuple[BlockSlice, Positions]:
+        """Items of all blocks, and the place of each value among them."""
+        return chunks.derive(self, lambda: self._decode_parts(chunks))
+
+    def _decode_parts(self, chunks: ChunkBatch) -> tuple[BlockSlice, Positions]:
+        total = chunks.num_chunks * self.num_items
+        self.limits.check("max_batch_bytes", block_bytes(self.items.shape, total))
+        of_indices, of_items = self._split(chunks)
+        indices = new_block(self.indices.shape, chunks.num_values)
+        self.indices.decode(of_indices, indices)
+        items = new_block(self.items.shape, total, self.items.measure(of_items))
+        self.items.decode(of_items, items)
+        places = indices.values.view(f"u{self.indices.shape.bits // 8}")
+        beyond = places >= self.num_items
+        if beyond.any():
+            raise CorruptPageError("an index lies outside its dictionary", detail=int(np.argmax(beyond)))
+        bases = np.repeat(np.arange(chunks.num_chunks) * self.num_items, np.diff(chunks.value_starts))
+        return items, places.astype(np.int64) + bases
+
+    def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, ChunkBatch]:
+        """The same blocks as batches of indices and of items."""
+        items_starts = np.arange(chunks.num_chunks + 1) * self.num_items
+        if self.num_buffers == 0:
+            return chunks, ChunkBatch(chunks.data, chunks.starts, chunks.sizes, items_starts)
+        starts, sizes = chunks.starts[0], chunks.sizes[0]
+        if (sizes < _HEADER_BYTES).any():
+            raise CorruptPageError("a dictionary block has no room for its header")
+        words = np.empty((chunks.num_chunks, 2), np.int64)
+        kernels.copy_values(chunks.data, starts, _HEADER_BYTES, words.view(np.uint8).reshape(-1))
+        indices_bytes, items_bytes = np.ascontiguousarray(words.T)
+        rest = sizes - _HEADER_BYTES
+        wrong = (indices_bytes < 0) | (indices_bytes > rest) | (items_bytes != rest - indices_bytes)
+        if wrong.any():
+            raise CorruptPageError("a dictionary block has another size than its parts", detail=int(np.argmax(wrong)))
+        first = starts + _HEADER_BYTES
+        return (
+            _part(self.indices, chunks, first, indices_bytes, chunks.value_starts),
+            _part(self.items, chunks, first + indices_bytes, items_bytes, items_starts),
+        )
 
 
-def _decode_part(codec: BoundChunkCodec, data: Any, start: int, size: int, num_values: int) -> BlockSlice:
-    """Decode one block that lies at ``data[start : start + size]``; a codec without buffers has no bytes."""
-    if codec.num_buffers == 0 and size:
-        raise CorruptPageError(f"a part of a dictionary block has {size} bytes, expected none")
-    places = np.full((codec.num_buffers, 1), start, np.int64), np.full((codec.num_buffers, 1), size, np.int64)
-    block = new_block(codec.shape, num_values)
-    data = np.empty(0, np.uint8) if data is None else data
-    codec.decode(ChunkBatch(data, *places, np.array([0, num_values], np.int64)), block)
-    return block
+def _part(
+    codec: BoundChunkCodec, chunks: ChunkBatch, starts: Positions, sizes: Positions, value_starts: Positions
+) -> ChunkBatch:
+    """One part of each block; a codec without buffers has no bytes."""
+    if codec.num_buffers == 0 and sizes.any():
+        raise CorruptPageError("a part of a dictionary block has bytes, expected none", detail=int(np.argmax(sizes)))
+    whole = ChunkBatch(chunks.data, starts[np.newaxis], sizes[np.newaxis], value_starts)
+    return whole.buffers(0, codec.num_buffers)
 
 
 @hookimpl

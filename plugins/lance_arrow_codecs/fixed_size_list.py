@@ -2,13 +2,16 @@
 
 Nested lists are one description inside the other, outermost first, with one leaf. In a mini-block chunk each item
 bitmap and the leaf's buffers are separate; a zipped row holds each layer's bitmap in whole bytes, then the leaf items:
-it is decoded as a chunk of one value whose buffers are the parts of the row. A block is zipped rows back to back.
+it is decoded as a chunk of one value whose buffers are the parts of the row. Flat items of a row lie as they do in a
+block; items of another encoding are zipped values of one width, back to back. A block is zipped rows back to back.
 Source: CompressiveEncoding.FixedSizeList; spec 5.8, 11.5.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,10 @@ from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
+    BlockShape,
     BlockSlice,
     BoundChunkCodec,
+    BoundPerValueCodec,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
@@ -38,63 +43,108 @@ class FixedSizeLists:
 
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
     ) -> BoundFixedSizeList | BoundZippedFixedSizeList | BoundFixedSizeListBlocks:
-        """Check dimensions and leaf; in zipped rows the leaf is flat, or absent when all items are null."""
+        """Check dimensions and leaf, which is absent from zipped rows whose items are all null."""
         layers = _layers(message, scope.limits.max_description_depth)
         leaf_message = layers[-1].values
         zipped = context is not DecodeContext.MINI_BLOCK
-        leaf_case = leaf_message.WhichOneof("compression")
         leaf: BoundChunkCodec | None = None
-        if zipped and leaf_case == "constant" and not leaf_message.constant.HasField("value"):
+        if zipped and _is_nothing(leaf_message):
             shape = _all_null_shape(layers, scope.leaf.shape)
-        elif zipped and leaf_case != "flat":
-            raise UnsupportedError(f"zipped fixed-size lists with items encoded as {leaf_case} are not readable")
         else:
-            # The items of one zipped row are a block by themselves.
-            leaf = scope.chunk_codec(leaf_message, DecodeContext.BLOCK if zipped else context)
+            leaf = _row_items(leaf_message, scope) if zipped else scope.chunk_codec(leaf_message, context)
             shape = _nest(layers, leaf.shape)
         scope.limits.check("max_value_bytes", shape.items_per_value * shape.leaf.bits // 8)
-        bound = BoundFixedSizeList(shape, leaf)
+        items = prod(layer.items_per_value for layer in layers)
+        bound = BoundFixedSizeList(shape, leaf, items, sum(layer.has_validity for layer in layers))
         if not zipped:
             return bound
         values = BoundZippedFixedSizeList.over(bound)
         return BoundFixedSizeListBlocks(values) if context is DecodeContext.BLOCK else values
 
 
-@dataclass(frozen=True, slots=True)
-class BoundFixedSizeList:
-    """Copies item bitmaps and lets the leaf decode the items of all lists; without a leaf all items are null."""
+def _is_nothing(leaf: Any) -> bool:
+    return leaf.WhichOneof("compression") == "constant" and not leaf.constant.HasField("value")
 
-    shape: FixedSizeList
-    leaf: BoundChunkCodec | None
+
+def _row_items(leaf: Any, scope: BindScope) -> BoundChunkCodec:
+    """Bind the items of zipped rows: as a block where they are flat or constant, else as values of one width."""
+    case = leaf.WhichOneof("compression")
+    if case == "constant" or (case == "flat" and not leaf.flat.HasField("data")):
+        return scope.chunk_codec(leaf, DecodeContext.BLOCK)
+    values = scope.value_codec(leaf)
+    if values.value_bits is None:
+        raise UnsupportedError("zipped fixed-size lists whose items differ in width are not readable")
+    return _ItemValues(values, values.value_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemValues:
+    """Zipped values back to back, seen as the one buffer of a chunk."""
+
+    values: BoundPerValueCodec
+    value_bits: int
+    num_buffers: int = 1
 
     @property
-    def num_buffers(self) -> int:
-        return len(self.shape.validity_dimensions) + (0 if self.leaf is None else self.leaf.num_buffers)
+    def shape(self) -> BlockShape:
+        return self.values.shape
 
     def native(self) -> object | None:
         if self.shape.validity_dimensions or self.leaf is None:
             return None
-        return native_codecs.fixed_size_lists(native_side(self.leaf), self.shape.items_per_value)
+        return native_codecs.fixed_size_lists(native_side(self.leaf), self.leaf_values)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        dimensions = self.shape.validity_dimensions
-        for buffer, (dimension, bitmap) in enumerate(zip(dimensions, out.validity, strict=True)):
+        width = self.value_bits // 8
+        counts = np.diff(chunks.value_starts)
+        places = np.arange(out.num_values) - np.repeat(chunks.value_starts[:-1], counts)
+        starts = np.repeat(chunks.starts[0], counts) + places * width
+        self.values.decode(ValueBatch(chunks.data, starts, np.full(out.num_values, width, np.int64)), out)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFixedSizeList:
+    """Copies item bitmaps and lets the leaf decode the items of all lists; without a leaf all items are null.
+
+    `leaf_values` are the leaf's values in one list, `num_bitmaps` the described layers that have bitmaps: the leaf
+    of a plugin may bring lists of its own.
+    """
+
+    shape: FixedSizeList
+    leaf: BoundChunkCodec | None
+    leaf_values: int
+    num_bitmaps: int
+
+    @property
+    def num_buffers(self) -> int:
+        return self.num_bitmaps + (0 if self.leaf is None else self.leaf.num_buffers)
+
+    def measure(self, chunks: ChunkBatch) -> int:
+        return 0
+
+    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
+        dimensions = self.shape.validity_dimensions[: self.num_bitmaps]
+        for buffer, (dimension, bitmap) in enumerate(zip(dimensions, out.validity, strict=False)):
             places = (chunks.data, chunks.starts[buffer], chunks.sizes[buffer], chunks.value_starts * dimension)
             kernels.copy_bits(*places, bitmap.values, bitmap.bit_offset)
-        num_items = out.num_values * self.shape.items_per_value
         if self.leaf is None:
-            kernels.fill_bits(out.values, out.bit_offset, num_items * self.shape.leaf.bits, False)
+            num_bits = out.num_values * self.shape.items_per_value * self.shape.leaf.bits
+            kernels.fill_bits(out.values, out.bit_offset, num_bits, False)
             return
-        items = BlockSlice(self.shape.leaf, num_items, out.values, out.bit_offset)
-        leaf_chunks = chunks.buffers(len(dimensions), self.num_buffers).scaled(self.shape.items_per_value)
-        self.leaf.decode(leaf_chunks, items)
+        validity = out.validity[self.num_bitmaps :]
+        num_values = out.num_values * self.leaf_values
+        items = BlockSlice(self.leaf.shape, num_values, out.values, out.bit_offset, validity=validity)
+        self.leaf.decode(chunks.buffers(self.num_bitmaps, self.num_buffers).scaled(self.leaf_values), items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +157,10 @@ class BoundZippedFixedSizeList:
     @classmethod
     def over(cls, rows: BoundFixedSizeList) -> BoundZippedFixedSizeList:
         """Lay out the row of `rows`."""
-        parts = [(dimension + 7) // 8 for dimension in rows.shape.validity_dimensions]
-        if rows.leaf is not None:
-            item_bits = rows.shape.items_per_value * rows.shape.leaf.bits
+        parts = [(dimension + 7) // 8 for dimension in rows.shape.validity_dimensions[: rows.num_bitmaps]]
+        if rows.leaf is not None and rows.leaf.num_buffers:
+            value_bits = rows.leaf.value_bits if isinstance(rows.leaf, _ItemValues) else rows.shape.leaf.bits
+            item_bits = rows.leaf_values * value_bits
             if item_bits % 8:
                 raise UnsupportedError(f"zipped fixed-size lists of {item_bits} bits, expected whole bytes")
             parts.append(item_bits // 8)
@@ -126,7 +177,7 @@ class BoundZippedFixedSizeList:
     def native(self) -> object | None:
         if self.shape.validity_dimensions or self.rows.leaf is None:
             return None
-        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.shape.items_per_value)
+        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.rows.leaf_values)
 
     def measure(self, values: ValueBatch) -> int:
         return 0
@@ -134,7 +185,7 @@ class BoundZippedFixedSizeList:
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         if (values.sizes != sum(self.part_bytes)).any():
             raise CorruptPageError(f"a zipped list has another size than the {sum(self.part_bytes)} bytes expected")
-        sizes = np.array(self.part_bytes, np.int64)[:, np.newaxis]
+        sizes = np.array(self.part_bytes, np.int64).reshape(len(self.part_bytes), 1)
         starts = values.starts + (np.cumsum(sizes, axis=0) - sizes)
         rows = np.arange(values.num_values + 1)
         self.rows.decode(ChunkBatch(values.data, starts, np.repeat(sizes, values.num_values, axis=1), rows), out)

@@ -1,20 +1,26 @@
 """Flat: fixed-width values back to back, or one bit per value.
 
+Values with a buffer compression of their own are bound as a general codec around them: it is the same bytes.
+
 Source: CompressiveEncoding.Flat; spec 5.1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, General
+from lance_arrow.proto.encodings_v21_pb2 import Flat as FlatMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
     BlockSlice,
+    BoundCodec,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
@@ -30,15 +36,20 @@ class Flat:
 
     key = EncodingKey(COMPRESSIVE, "flat")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
+    )
 
-    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFlat | BoundFlatValues:
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the width; bits have no place of their own among zipped values."""
         bits = message.bits_per_value
-        if message.HasField("data"):
-            raise UnsupportedError("flat values with a buffer compression of their own are not readable")
         if bits != 1 and (bits == 0 or bits % 8):
             raise CorruptFileError(f"flat values of {bits} bits, expected 1 or a multiple of 8", detail=bits)
         scope.limits.check("max_value_bytes", bits // 8)
+        if message.HasField("data"):
+            plain = CompressiveEncoding(flat=FlatMessage(bits_per_value=bits))
+            outer = CompressiveEncoding(general=General(compression=message.data, values=plain))
+            return scope.value_codec(outer) if context is DecodeContext.PER_VALUE else scope.chunk_codec(outer, context)
         if context is not DecodeContext.PER_VALUE:
             return BoundFlat(FixedWidth(bits))
         if bits == 1:

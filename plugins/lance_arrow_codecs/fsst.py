@@ -7,6 +7,7 @@ description. Source: CompressiveEncoding.Fsst; spec 5.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,18 @@ class Fsst:
     """Binds ``fsst`` around a variable-width child."""
 
     key = EncodingKey(COMPRESSIVE, "fsst")
-    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    contexts = frozenset(DecodeContext)
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
         """Check the symbol table and that the child yields byte strings."""
         child: BoundChunkCodec | BoundPerValueCodec
-        if context is DecodeContext.MINI_BLOCK:
-            child = scope.chunk_codec(message.values, context)
-            num_buffers = child.num_buffers
-        else:
+        if context is DecodeContext.PER_VALUE:
             child = scope.value_codec(message.values)
             num_buffers = 0
+        else:
+            child = scope.chunk_codec(message.values, context)
+            num_buffers = child.num_buffers
         if not isinstance(child.shape, VariableWidth):
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
         table = np.frombuffer(message.symbol_table, np.uint8)
@@ -60,7 +62,7 @@ class Fsst:
 
 @dataclass(frozen=True, slots=True)
 class BoundFsst:
-    """Decodes the codes, then expands them; serves chunks and zipped values alike."""
+    """Decodes the codes, then expands them; serves chunks, blocks and zipped values alike."""
 
     child: Any
     shape: VariableWidth

@@ -5,40 +5,28 @@ Source: CompressiveEncoding.General; spec 5.11.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import UnsupportedError
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
     BlockShape,
     BlockSlice,
-    BoundBufferScheme,
     BoundChunkCodec,
     BoundPerValueCodec,
-    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
+    Frames,
     NumBytes,
     ValueBatch,
-    VariableWidth,
     hookimpl,
 )
-
-Positions = NDArray[np.int64]
-
-_LARGEST_FRAME = {
-    DecodeContext.MINI_BLOCK: "max_chunk_bytes",
-    DecodeContext.BLOCK: "max_dictionary_bytes",
-    DecodeContext.PER_VALUE: "max_value_bytes",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,43 +35,23 @@ class General:
 
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2", DecodeContext.PER_VALUE: "2.1"}
+    )
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundGeneral | BoundGeneralValues:
         """Bind the scheme and the child; zipped values that are compressed always have variable width."""
-        frames = _Frames(scope.buffer_scheme(message.compression), scope.limits.check, _LARGEST_FRAME[context])
+        frames = Frames.bind(message.compression, context, scope)
         if context is not DecodeContext.PER_VALUE:
             return BoundGeneral(frames, scope.chunk_codec(message.values, context))
-        child = scope.value_codec(message.values)
-        if not isinstance(child.shape, VariableWidth):
-            raise UnsupportedError("compressed zipped values of fixed width are not readable")
-        return BoundGeneralValues(frames, child)
-
-
-@dataclass(frozen=True, slots=True)
-class _Frames:
-    """Decompresses frames after checking what they declare."""
-
-    scheme: BoundBufferScheme
-    check: Callable[[str, int], int]
-    largest: str
-
-    def open(self, data: Bytes, starts: Positions, sizes: Positions, spare_bytes: int) -> tuple[Bytes, Positions]:
-        """Return the frames' content back to back with `spare_bytes` after it, and where each begins (and ends)."""
-        plain_sizes = self.scheme.sizes(data, starts, sizes)
-        self.check(self.largest, int(plain_sizes.max(initial=0)))
-        plain_starts = np.zeros(len(plain_sizes) + 1, np.int64)
-        np.cumsum(plain_sizes, out=plain_starts[1:])
-        total = int(plain_starts[-1])
-        plain = np.empty(self.check("max_batch_bytes", total + spare_bytes), np.uint8)
-        self.scheme.decompress(data, starts, sizes, plain[:total], plain_starts)
-        return plain, plain_starts
+        return BoundGeneralValues(frames, scope.value_codec(message.values))
 
 
 @dataclass(frozen=True, slots=True)
 class BoundGeneral:
     """Decompresses buffer 0 of each chunk and hands the child a batch of plain bytes."""
 
-    frames: _Frames
+    frames: Frames
     child: BoundChunkCodec
 
     @property
@@ -125,7 +93,7 @@ class BoundGeneral:
 class BoundGeneralValues:
     """Decompresses each zipped value and hands the child a batch of plain ones."""
 
-    frames: _Frames
+    frames: Frames
     child: BoundPerValueCodec
     value_bits: None = None
 
@@ -143,8 +111,16 @@ class BoundGeneralValues:
         return values.derive(self, lambda: self._decompress(values))
 
     def _decompress(self, values: ValueBatch) -> ValueBatch:
-        plain, starts = self.frames.open(values.data, values.starts, values.sizes, 0)
-        return ValueBatch(plain, starts[:-1], np.diff(starts))
+        if self.child.value_bits is None:
+            plain, starts = self.frames.open(values.data, values.starts, values.sizes)
+            return ValueBatch(plain, starts[:-1], np.diff(starts))
+        # A null has no bytes here, but a child of fixed width wants some: zeros behind the last value.
+        width = self.child.value_bits // 8
+        plain, starts = self.frames.open(values.data, values.starts, values.sizes, width)
+        plain[len(plain) - width :] = 0
+        is_null = values.sizes == 0
+        sizes = np.where(is_null, width, np.diff(starts))
+        return ValueBatch(plain, np.where(is_null, len(plain) - width, starts[:-1]), sizes)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Packed structs in chunks: rows of fields of fixed width back to back, split into a block per field.
+"""Packed structs: rows of fields of fixed width, back to back or zipped, split into a block per field.
 
 Source: CompressiveEncoding.PackedStruct; spec 5.9.
 """
@@ -6,53 +6,66 @@ Source: CompressiveEncoding.PackedStruct; spec 5.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
     BlockShape,
     BlockSlice,
+    BoundChunkCodec,
+    BoundPerValueCodec,
+    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
     FixedSizeList,
     FixedWidth,
     PackedStruct,
+    ValueBatch,
     hookimpl,
+    new_block,
 )
+
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class PackedStructs:
-    """Binds ``packed_struct`` over flat rows: all that 2.1 and 2.2 write."""
+    """Binds ``packed_struct``: flat rows in chunks are written since 2.1, zipped ones since 2.3."""
 
     key = EncodingKey(COMPRESSIVE, "packed_struct")
-    contexts = frozenset({DecodeContext.MINI_BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.3"})
 
-    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundPackedStruct:
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundPackedStruct | BoundPackedValues:
         """Check the widths against the fields of the schema and against the rows."""
         widths = tuple(message.bits_per_value)
         expected = scope.leaf.shape
         if not isinstance(expected, PackedStruct) or not 0 < len(widths) == len(expected.fields):
             raise CorruptFileError(f"a packed struct of {len(widths)} fields contradicts the schema", detail=expected)
-        if message.values.WhichOneof("compression") != "flat" or message.values.flat.HasField("data"):
-            raise UnsupportedError("packed structs whose rows are encoded themselves are not readable")
         for bits, field in zip(widths, expected.fields, strict=True):
             if bits == 0 or bits % 8:
+                # The reference writes such files, without the bits: a field gets as many bytes as it has whole ones.
                 raise UnsupportedError(f"packed fields of {bits} bits are not readable, only whole bytes", detail=bits)
             if bits != _bits(field):
                 raise CorruptFileError(f"a packed field has {bits} bits, the schema says {field}")
-        if message.values.flat.bits_per_value != sum(widths):
-            raise CorruptFileError(
-                f"packed rows have {message.values.flat.bits_per_value} bits, their fields {sum(widths)}"
-            )
         scope.limits.check("max_value_bytes", sum(widths) // 8)
-        return BoundPackedStruct(expected, tuple(bits // 8 for bits in widths))
+        is_zipped = context is DecodeContext.PER_VALUE
+        is_flat = message.values.WhichOneof("compression") == "flat" and not message.values.flat.HasField("data")
+        rows = scope.value_codec(message.values) if is_zipped else scope.chunk_codec(message.values, context)
+        if rows.shape != FixedWidth(sum(widths)):
+            raise CorruptFileError(f"packed rows are {rows.shape}, their fields {sum(widths)} bits")
+        splitter = _RowSplitter(expected, tuple(bits // 8 for bits in widths))
+        if is_zipped:
+            return BoundPackedValues(splitter, rows, is_flat)
+        return BoundPackedStruct(splitter, rows, is_flat)
 
 
 def _bits(field: BlockShape) -> int | None:
@@ -63,21 +76,78 @@ def _bits(field: BlockShape) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPackedStruct:
-    """Splits the rows of mini-block chunks."""
+class _RowSplitter:
+    """Knows the fields of a row."""
 
     shape: PackedStruct
     field_bytes: tuple[int, ...]
-    num_buffers: int = 1
+
+    def split(self, data: Bytes, starts: Positions, sizes: Positions, value_starts: Positions, out: BlockSlice) -> None:
+        # Fields are whole bytes, so bits too begin at a byte, wherever their block lies in its memory.
+        memory = [field.values[field.bit_offset // 8 :] for field in out.fields]
+        kernels.split_rows(data, starts, sizes, value_starts, np.array(self.field_bytes, np.int64), memory)
+
+    def split_decoded(self, rows: Any, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
+        """Let the codec of the rows decode them first."""
+        block = new_block(rows.shape, batch.num_values)
+        rows.decode(batch, block)
+        one_chunk = np.zeros(1, np.int64), np.array([block.values.size]), np.array([0, batch.num_values])
+        self.split(block.values, *one_chunk, out)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPackedStruct:
+    """Splits the rows of mini-block chunks."""
+
+    splitter: _RowSplitter
+    rows: BoundChunkCodec
+    is_flat: bool
+
+    @property
+    def shape(self) -> PackedStruct:
+        return self.splitter.shape
+
+    @property
+    def num_buffers(self) -> int:
+        return self.rows.num_buffers
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        places = (chunks.data, chunks.starts[0], chunks.sizes[0], chunks.value_starts)
-        # Fields are whole bytes, so bits too begin at a byte, wherever their block lies in its memory.
-        memory = [field.values[field.bit_offset // 8 :] for field in out.fields]
-        kernels.split_rows(*places, np.array(self.field_bytes, np.int64), memory)
+        if self.is_flat:
+            self.splitter.split(chunks.data, chunks.starts[0], chunks.sizes[0], chunks.value_starts, out)
+        else:
+            self.splitter.split_decoded(self.rows, chunks, out)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPackedValues:
+    """Splits zipped rows."""
+
+    splitter: _RowSplitter
+    rows: BoundPerValueCodec
+    is_flat: bool
+
+    @property
+    def shape(self) -> PackedStruct:
+        return self.splitter.shape
+
+    @property
+    def value_bits(self) -> int | None:
+        return self.rows.value_bits
+
+    def measure(self, values: ValueBatch) -> int:
+        return 0
+
+    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
+        if not self.is_flat:
+            self.splitter.split_decoded(self.rows, values, out)
+            return
+        if (values.sizes != sum(self.splitter.field_bytes)).any():
+            raise CorruptPageError("a zipped struct has another size than its fields")
+        # Each row is a chunk of one.
+        self.splitter.split(values.data, values.starts, values.sizes, np.arange(values.num_values + 1), out)
 
 
 @hookimpl

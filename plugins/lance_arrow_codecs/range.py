@@ -6,6 +6,7 @@ Source: CompressiveEncoding.Range; spec 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ class Range:
     """Binds ``range`` of 32- and 64-bit values."""
 
     key = EncodingKey(COMPRESSIVE, "range")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundRange:
         """Check the width; start and step are unsigned and wrap around, like the values."""
@@ -42,7 +44,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class BoundRange:
-    """Counts ``start + i * step`` in each block."""
+    """Counts ``start + i * step`` in each chunk or block."""
 
     shape: FixedWidth
     start: int

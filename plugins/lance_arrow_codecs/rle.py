@@ -8,7 +8,8 @@ Source: CompressiveEncoding.Rle; spec 5.7, 11.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +19,25 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedEr
 from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
+    NO_BYTES,
     BindScope,
     BlockShape,
     BlockSlice,
-    BoundBufferScheme,
     BoundChunkCodec,
-    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
     FixedWidth,
+    Frames,
     hookimpl,
     new_block,
 )
 
-Places: TypeAlias = list[tuple[int, int]]
+Positions = NDArray[np.int64]
 _LENGTH_BITS = (8, 16, 32, 64)
+_HEADER_BYTES = 8
+_NOWHERE: Positions = np.empty((0, 1), np.int64)
+_ONE_CHUNK_OF_NOTHING = ChunkBatch(NO_BYTES, _NOWHERE, _NOWHERE, np.zeros(2, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Rle:
 
     key = EncodingKey(COMPRESSIVE, "rle")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
+    since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2"})
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
@@ -104,33 +109,44 @@ class BoundRleBlocks:
 
 @dataclass(frozen=True, slots=True)
 class RunCounter:
-    """How many runs a child's bytes hold: of a flat child, or of a flat one that is compressed."""
+    """How many runs a child's bytes hold: of a flat child, or of a flat one that is compressed (more than once)."""
 
     bytes_per_run: int
-    scheme: BoundBufferScheme | None
+    frames: tuple[Frames, ...]
 
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> RunCounter | None:
         """Return None where bytes do not tell."""
-        scheme = None
-        if message.WhichOneof("compression") == "general":
-            scheme = scope.buffer_scheme(message.general.compression)
+        frames = []
+        while message.WhichOneof("compression") == "general":
+            frames.append(Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
             message = message.general.values
-        if not _is_flat(message) or message.flat.bits_per_value < 8:
+        if message.WhichOneof("compression") != "flat" or message.flat.bits_per_value < 8:
             return None
-        return cls(message.flat.bits_per_value // 8, scheme)
+        if message.flat.HasField("data"):
+            frames.append(Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
+        return cls(message.flat.bits_per_value // 8, tuple(frames))
 
-    def count(self, data: Bytes, start: int, size: int) -> int:
-        if self.scheme is not None:
-            size = int(self.scheme.sizes(data, np.array([start], np.int64), np.array([size], np.int64))[0])
-        if size % self.bytes_per_run:
-            raise CorruptPageError(f"{size} bytes hold no whole number of runs of {self.bytes_per_run} bytes")
-        return size // self.bytes_per_run
+    def count(self, part: ChunkBatch) -> Positions:
+        """Runs of each chunk."""
+        data, starts, sizes = part.data, part.starts[0], part.sizes[0]
+        for outer in self.frames[:-1]:
+            data, borders = outer.open(data, starts, sizes)
+            starts, sizes = borders[:-1], np.diff(borders)
+        if self.frames:
+            sizes = self.frames[-1].scheme.sizes(data, starts, sizes)
+        wrong = (sizes < 0) | (sizes % self.bytes_per_run != 0)
+        if wrong.any():
+            raise CorruptPageError(
+                f"the bytes of a chunk hold no whole number of runs of {self.bytes_per_run} bytes",
+                detail=int(np.argmax(wrong)),
+            )
+        return sizes // self.bytes_per_run
 
 
 @dataclass(frozen=True, slots=True)
 class BoundEncodedRuns:
-    """Expands runs whose values, lengths or both have an encoding of their own, chunk by chunk.
+    """Expands runs whose values or lengths have an encoding of their own, all chunks at once.
 
     `is_block` tells that both parts, if either has bytes, lie in one buffer behind the byte count of the first.
     """
@@ -168,62 +184,71 @@ class BoundEncodedRuns:
         return 0
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        width = self.values.shape.bytes_per_value
-        target = out.values.view(f"u{width}")
-        for number in range(chunks.num_chunks):
-            first, stop = int(chunks.value_starts[number]), int(chunks.value_starts[number + 1])
-            self._expand(chunks, number, target[first:stop])
+        of_values, of_lengths = self._split(chunks)
+        counts = np.diff(chunks.value_starts)
+        num_runs = self._num_runs(of_values, of_lengths, counts)
+        run_starts = np.zeros(len(num_runs) + 1, np.int64)
+        np.cumsum(num_runs, out=run_starts[1:])
+        lengths = _decode_runs(self.lengths, of_lengths, run_starts).astype(np.int64)
+        if lengths.min(initial=1) <= 0 or lengths.max(initial=0) > chunks.num_values:
+            raise CorruptPageError("a run is empty or longer than its chunk")
+        ends = np.append(0, np.cumsum(lengths))
+        wrong = np.diff(ends[run_starts]) != counts
+        if wrong.any():
+            raise CorruptPageError("run lengths do not sum to the number of values", detail=int(np.argmax(wrong)))
+        target = out.values.view(f"u{self.values.shape.bytes_per_value}")
+        target[:] = np.repeat(_decode_runs(self.values, of_values, run_starts), lengths)
 
-    def _expand(self, chunks: ChunkBatch, number: int, out: Any) -> None:
-        places = [
-            (int(starts[number]), int(sizes[number])) for starts, sizes in zip(chunks.starts, chunks.sizes, strict=True)
-        ]
-        if self.is_block and places:
-            parts = zip(_split(chunks.data, *places[0]), (self.values, self.lengths), strict=True)
-            places = [place for place, codec in parts if _has_bytes(codec, place, number)]
-        of_values, of_lengths = places[: self.values.num_buffers], places[self.values.num_buffers :]
-        num_runs = self._num_runs(chunks.data, of_values, of_lengths, len(out))
-        lengths = _decode_runs(self.lengths, chunks.data, of_lengths, num_runs).astype(np.int64)
-        if (lengths <= 0).any() or (lengths > len(out)).any() or int(lengths.sum()) != len(out):
-            raise CorruptPageError("run lengths do not sum to the number of values, or one is 0", detail=number)
-        out[:] = np.repeat(_decode_runs(self.values, chunks.data, of_values, num_runs), lengths)
+    def _num_runs(self, of_values: ChunkBatch, of_lengths: ChunkBatch, counts: Positions) -> Positions:
+        """Count the runs of each chunk; never more than values, since no run is empty."""
+        parts = (self.values_counter, of_values), (self.lengths_counter, of_lengths)
+        found = [counter.count(part) for counter, part in parts if counter is not None]
+        if found:
+            wrong = (found[0] != found[-1]) | (found[0] > counts)
+            if wrong.any():
+                raise CorruptPageError(
+                    "run values and run lengths differ in number, or are more than values",
+                    detail=int(np.argmax(wrong)),
+                )
+            return found[0]
+        # Lengths without bytes are a rule, the same in each chunk: as many as it takes to reach the number of values.
+        most = int(counts.max(initial=0))
+        lengths = _decode_runs(self.lengths, _ONE_CHUNK_OF_NOTHING, np.array([0, most], np.int64))
+        reached = np.cumsum(np.clip(lengths.astype(np.int64), 0, most))
+        return np.minimum(np.searchsorted(reached, counts) + 1, counts)
 
-    def _num_runs(self, data: Bytes, of_values: Places, of_lengths: Places, num_values: int) -> int:
-        """Count runs; never more than values, since no run is empty."""
-        counts = [
-            counter.count(data, *places[0])
-            for counter, places in ((self.values_counter, of_values), (self.lengths_counter, of_lengths))
-            if counter is not None
-        ]
-        if counts:
-            if max(counts) != min(counts) or counts[0] > num_values:
-                raise CorruptPageError(f"{counts} run values and lengths for {num_values} values")
-            return counts[0]
-        # Lengths without bytes are a rule: as many of them as it takes to reach the number of values.
-        lengths = _decode_runs(self.lengths, data, [], num_values).astype(np.int64)
-        reached = np.cumsum(np.clip(lengths, 0, num_values))
-        return min(int(np.searchsorted(reached, num_values)) + 1, num_values)
-
-
-def _has_bytes(codec: BoundChunkCodec, place: tuple[int, int], number: int) -> bool:
-    if codec.num_buffers == 0 and place[1]:
-        raise CorruptPageError(f"a part of a run block has {place[1]} bytes, expected none", detail=number)
-    return codec.num_buffers > 0
-
-
-def _split(data: Bytes, start: int, size: int) -> Places:
-    """Return the places of run values and run lengths in a block."""
-    values_bytes = int.from_bytes(data[start : start + 8].tobytes(), "little") if size >= 8 else size
-    if values_bytes > size - 8:
-        raise CorruptPageError(f"a run block of {size} bytes says {values_bytes} of values")
-    return [(start + 8, values_bytes), (start + 8 + values_bytes, size - 8 - values_bytes)]
+    def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, ChunkBatch]:
+        """The same chunks as batches of run values and of run lengths."""
+        num_values = self.values.num_buffers
+        if not self.is_block or self.num_buffers == 0:
+            return chunks.buffers(0, num_values), chunks.buffers(num_values, self.num_buffers)
+        starts, sizes = chunks.starts[0], chunks.sizes[0]
+        if (sizes < _HEADER_BYTES).any():
+            raise CorruptPageError("a run block has no room for its header", detail=int(np.argmin(sizes)))
+        values_bytes = np.empty(chunks.num_chunks, np.int64)
+        kernels.copy_values(chunks.data, starts, _HEADER_BYTES, values_bytes.view(np.uint8))
+        rest = sizes - _HEADER_BYTES
+        wrong = (values_bytes < 0) | (values_bytes > rest)
+        if wrong.any():
+            raise CorruptPageError("a run block has fewer bytes than its values", detail=int(np.argmax(wrong)))
+        first = starts + _HEADER_BYTES
+        return (
+            _part(self.values, chunks, first, values_bytes),
+            _part(self.lengths, chunks, first + values_bytes, rest - values_bytes),
+        )
 
 
-def _decode_runs(codec: BoundChunkCodec, data: Bytes, places: Places, num_runs: int) -> NDArray[Any]:
-    starts = np.array([[start] for start, _ in places], np.int64).reshape(len(places), 1)
-    sizes = np.array([[size] for _, size in places], np.int64).reshape(len(places), 1)
-    block = new_block(codec.shape, num_runs)
-    codec.decode(ChunkBatch(data, starts, sizes, np.array([0, num_runs], np.int64)), block)
+def _part(codec: BoundChunkCodec, chunks: ChunkBatch, starts: Positions, sizes: Positions) -> ChunkBatch:
+    """One part of each block; a codec without buffers has no bytes."""
+    if codec.num_buffers == 0 and sizes.any():
+        raise CorruptPageError("a part of a run block has bytes, expected none", detail=int(np.argmax(sizes)))
+    whole = ChunkBatch(chunks.data, starts[np.newaxis], sizes[np.newaxis], chunks.value_starts)
+    return whole.buffers(0, codec.num_buffers)
+
+
+def _decode_runs(codec: BoundChunkCodec, part: ChunkBatch, run_starts: Positions) -> NDArray[Any]:
+    block = new_block(codec.shape, int(run_starts[-1]))
+    codec.decode(ChunkBatch(part.data, part.starts, part.sizes, run_starts), block)
     return block.values.view(f"u{codec.shape.bytes_per_value}")
 
 

@@ -1,31 +1,39 @@
 """Variable: offsets and bytes of variable-width values, in three forms.
 
-In a mini-block chunk the offsets count from the chunk's start; a block begins with a header of two words and its
-offsets count from the bytes; zipped values carry their length outside and are just bytes. Offsets of chunks may have an
-encoding of their own (2.3): then they are a block, which may take no bytes, and count from the bytes too.
-Source: CompressiveEncoding.Variable; spec 5.2, 6, 11.5.
+In a mini-block chunk the offsets count from the chunk's start; a block begins with a header of two words (bits of an
+offset, place of the bytes) and its offsets count from the bytes; zipped values carry their length outside and are just
+bytes. Offsets may have an encoding of their own (2.3): they are then a block, which may take no bytes, and count from
+the bytes. The bytes may have a buffer compression of their own: one frame per chunk, block or value, to its end, and
+offsets speak of its content. Source: CompressiveEncoding.Variable; spec 5.2, 6, 11.5.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, General
+from lance_arrow.proto.encodings_v21_pb2 import Variable as VariableMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
     BlockSlice,
     BoundChunkCodec,
+    BoundCodec,
+    BoundPerValueCodec,
+    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
     FixedWidth,
+    Frames,
     ValueBatch,
     VariableWidth,
     hookimpl,
@@ -37,30 +45,38 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Binds ``variable`` in every context, with offsets of 32 or 64 bits: plain ones, or in chunks any."""
+    """Binds ``variable`` in every context, with offsets of 32 or 64 bits in any encoding."""
 
     key = EncodingKey(COMPRESSIVE, "variable")
     contexts = frozenset(DecodeContext)
+    since = MappingProxyType(
+        {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
+    )
 
-    def bind(
-        self, message: Any, context: DecodeContext, scope: BindScope
-    ) -> BoundVariableChunks | BoundEncodedOffsets | BoundVariableBlocks | BoundVariableValues:
-        """Check the offset width; encoded offsets occur in 2.3 only."""
-        if message.HasField("values"):
-            raise UnsupportedError("variable-width values with a buffer compression of their own are not readable")
-        if message.offsets.WhichOneof("compression") != "flat":
-            if context is DecodeContext.MINI_BLOCK:
-                return BoundEncodedOffsets.over(scope.chunk_codec(message.offsets, DecodeContext.BLOCK))
-            raise UnsupportedError("variable-width values with encoded offsets are readable in chunks only")
-        if message.offsets.flat.HasField("data"):
-            raise UnsupportedError("variable-width values with encoded offsets are not readable")
-        bits = message.offsets.flat.bits_per_value
-        if bits not in (32, 64):
-            raise CorruptFileError(f"offsets of {bits} bits, expected 32 or 64", detail=bits)
-        shape = VariableWidth(bits)
-        if context is DecodeContext.MINI_BLOCK:
-            return BoundVariableChunks(shape)
-        return BoundVariableBlocks(shape) if context is DecodeContext.BLOCK else BoundVariableValues(shape)
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
+        """Check the offset width; encoded offsets occur in 2.3 only, compressed bytes nowhere yet."""
+        is_plain = message.offsets.WhichOneof("compression") == "flat" and not message.offsets.flat.HasField("data")
+        if is_plain and message.offsets.flat.bits_per_value not in (32, 64):
+            raise CorruptFileError(f"offsets of {message.offsets.flat.bits_per_value} bits, expected 32 or 64")
+        offsets = scope.chunk_codec(message.offsets, DecodeContext.BLOCK)
+        if offsets.shape not in (FixedWidth(32), FixedWidth(64)):
+            raise CorruptFileError(f"offsets are {offsets.shape}, expected 32 or 64 bits")
+        shape = VariableWidth(offsets.shape.bits)
+        if context is DecodeContext.PER_VALUE:
+            return _bind_values(message, shape, scope)
+        frames = Frames.bind(message.values, context, scope) if message.HasField("values") else None
+        is_block = context is DecodeContext.BLOCK
+        if not is_plain or frames is not None:
+            return BoundParts(shape, offsets, frames, is_block, is_plain and not is_block)
+        return BoundVariableBlocks(shape) if is_block else BoundVariableChunks(shape)
+
+
+def _bind_values(message: Any, shape: VariableWidth, scope: BindScope) -> BoundPerValueCodec:
+    if not message.HasField("values"):
+        return BoundVariableValues(shape)
+    # Zipped, a value is its bytes: compressing those is what a general codec around it does.
+    plain = CompressiveEncoding(variable=VariableMessage(offsets=message.offsets))
+    return scope.value_codec(CompressiveEncoding(general=General(compression=message.values, values=plain)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,50 +128,89 @@ class BoundVariableValues:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundEncodedOffsets:
-    """Decodes mini-block chunks: a block of offsets from 0, if it takes bytes, then the bytes."""
+class BoundParts:
+    """Decodes chunks and blocks whose offsets or bytes have an encoding of their own.
+
+    `is_joined` tells that offsets and bytes of a chunk are one buffer, in which the offsets count from its start.
+    """
 
     shape: VariableWidth
     offsets: BoundChunkCodec
-
-    @classmethod
-    def over(cls, offsets: BoundChunkCodec) -> BoundEncodedOffsets:
-        """Check what the offsets decode to."""
-        if offsets.shape not in (FixedWidth(32), FixedWidth(64)):
-            raise CorruptFileError(f"offsets are {offsets.shape}, expected 32 or 64 bits")
-        return cls(VariableWidth(offsets.shape.bits), offsets)
+    frames: Frames | None
+    is_block: bool
+    is_joined: bool
 
     @property
     def num_buffers(self) -> int:
-        return self.offsets.num_buffers + 1
+        return 1 if self.is_block or self.is_joined else self.offsets.num_buffers + 1
 
     def measure(self, chunks: ChunkBatch) -> int:
-        return kernels.measure_variable_values(self._values(chunks)[1])
+        return kernels.measure_variable_values(self._values(chunks)[2])
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        kernels.decode_variable_values(chunks.data, *self._values(chunks), *_destination(out))
+        kernels.decode_variable_values(*self._values(chunks), *_destination(out))
 
-    def _values(self, chunks: ChunkBatch) -> tuple[Positions, Positions]:
-        """Where each value begins and how long it is."""
+    def _values(self, chunks: ChunkBatch) -> tuple[Bytes, Positions, Positions]:
+        """Bytes, and where in them each value begins and how long it is."""
         return chunks.derive(self, lambda: self._find_values(chunks))
 
-    def _find_values(self, chunks: ChunkBatch) -> tuple[Positions, Positions]:
+    def _find_values(self, chunks: ChunkBatch) -> tuple[Bytes, Positions, Positions]:
+        parts, bases = self._split(chunks)
         # Each chunk has one offset more than values.
         firsts = chunks.value_starts + np.arange(chunks.num_chunks + 1)
         block = new_block(self.offsets.shape, int(firsts[-1]))
-        starts, sizes = chunks.starts[:-1], chunks.sizes[:-1]
-        self.offsets.decode(ChunkBatch(chunks.data, starts, sizes, firsts), block)
-        offsets = block.values.view(f"u{self.offsets.shape.bytes_per_value}").astype(np.int64)
+        self.offsets.decode(ChunkBatch(chunks.data, parts.starts[:-1], parts.sizes[:-1], firsts), block)
+        offsets = block.values.view(f"u{self.shape.offset_bits // 8}").astype(np.int64)
+        data, starts, sizes = chunks.data, parts.starts[-1], parts.sizes[-1]
+        if self.frames is not None:
+            data, borders = self.frames.open(data, starts, sizes)
+            starts, sizes = borders[:-1], np.diff(borders)
+        counts = np.diff(firsts)
+        offsets -= np.repeat(bases, counts)
+        wrong = (offsets < 0) | (offsets > np.repeat(sizes, counts))
+        wrong[firsts[:-1]] |= offsets[firsts[:-1]] != 0
         lengths = np.diff(offsets, append=0)
         lengths[firsts[1:] - 1] = 0
-        wrong = (offsets[firsts[:-1]] != 0) | (offsets[firsts[1:] - 1] > chunks.sizes[-1])
-        wrong |= np.minimum.reduceat(np.append(lengths, 0), firsts[:-1]) < 0
+        wrong |= lengths < 0
         if wrong.any():
-            raise CorruptPageError("offsets of a chunk descend or leave it", detail=int(np.argmax(wrong)))
+            chunk = int(np.searchsorted(firsts, np.argmax(wrong), side="right")) - 1
+            raise CorruptPageError("offsets of a chunk descend or leave it", detail=chunk)
         kept = np.ones(len(offsets), bool)
         kept[firsts[1:] - 1] = False
-        bases = np.repeat(chunks.starts[-1], np.diff(chunks.value_starts))
-        return offsets[kept] + bases, lengths[kept]
+        return data, (offsets + np.repeat(starts, counts))[kept], lengths[kept]
+
+    def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, Positions]:
+        """Offsets and bytes as two buffers (or one, where offsets take no bytes), and what offsets count from."""
+        nothing = np.zeros(chunks.num_chunks, np.int64)
+        if not self.is_block and not self.is_joined:
+            return chunks, nothing
+        width = self.shape.offset_bits // 8
+        starts, sizes = chunks.starts[0], chunks.sizes[0]
+        if self.is_joined:
+            header, borders = 0, (np.diff(chunks.value_starts) + 1) * width
+        else:
+            header, borders = 2 * width, self._read_headers(chunks)
+        if (borders > sizes).any():
+            raise CorruptPageError("offsets reach beyond their chunk", detail=int(np.argmax(borders > sizes)))
+        places = [starts + header, starts + borders], [borders - header, sizes - borders]
+        if self.offsets.num_buffers == 0:
+            if (borders > header).any():
+                raise CorruptPageError("offsets that take no bytes have some", detail=int(np.argmax(borders > header)))
+            places = places[0][1:], places[1][1:]
+        parts = ChunkBatch(chunks.data, np.array(places[0]), np.array(places[1]), chunks.value_starts)
+        return parts, borders if self.is_joined else nothing
+
+    def _read_headers(self, chunks: ChunkBatch) -> Positions:
+        """Where the bytes begin in each block."""
+        width = self.shape.offset_bits // 8
+        if (chunks.sizes[0] < 2 * width).any():
+            raise CorruptPageError("a block of strings has no room for its header")
+        words = np.empty((chunks.num_chunks, 2), f"u{width}")
+        kernels.copy_values(chunks.data, chunks.starts[0], 2 * width, words.view(np.uint8).reshape(-1))
+        borders = words[:, 1].astype(np.int64)
+        if (words[:, 0] != self.shape.offset_bits).any() or (borders < 2 * width).any():
+            raise CorruptPageError("the header of a block of strings contradicts its description")
+        return borders
 
 
 def _places(chunks: ChunkBatch) -> tuple[Any, Any, Any, Any]:

@@ -6,6 +6,7 @@ Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class VariablePackedStructs:
 
     key = EncodingKey(COMPRESSIVE, "variable_packed_struct")
     contexts = frozenset({DecodeContext.PER_VALUE})
+    since = MappingProxyType({DecodeContext.PER_VALUE: "2.2"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundVariablePackedStruct:
         """Bind the fields and check them against the schema."""

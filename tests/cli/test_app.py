@@ -190,3 +190,15 @@ def test_urls(command: Callable[..., Any], small: Path) -> None:
         outcome = command("schema", url, "--json")
         assert outcome.code == 0, outcome.err
         assert outcome.document["num_rows"] == 100
+
+
+def test_matrix_as_text_and_as_json(command: Callable[..., Any]) -> None:
+    lines = command("plugins", "--matrix").out.splitlines()
+    assert lines[0].split() == ["codec", "mini-block", "block", "per-value", "plugin", "distribution"]
+    flat = next(line for line in lines if line.startswith("flat "))
+    assert flat.split("  ")[0] == "flat"
+    assert flat.count("read, 2.1") == 3
+    document = command("--json", "plugins", "--matrix").document
+    row = next(row for row in document["codecs"] if row["key"].endswith("/rle"))
+    assert row["contexts"]["block"] == {"is_read": True, "since": "2.2"}
+    assert row["contexts"]["per-value"] == {"is_read": False, "since": None}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lance_arrow.cli.plugin_view import PluginReport, PluginsReport, view_plugins
+from lance_arrow.cli.plugin_view import MatrixReport, PluginReport, PluginsReport, view_matrix, view_plugins
 from lance_arrow.errors import PluginLoadError
 from lance_arrow.settings import Settings
 from lance_arrow.spi.loading import load_plugins
@@ -112,3 +112,27 @@ def test_installed_plugins_name_their_distribution() -> None:
     own = [plugin for plugin in report.plugins if plugin.distribution == "lance-arrow"]
     assert {"codec.flat", "layout.mini_block", "column.values", "scheme.zstd"} <= {plugin.name for plugin in own}
     assert all(plugin.version and plugin.target for plugin in own)
+
+
+PRIVATE = CODEC.replace('EncodingKey(COMPRESSIVE, "flat")', 'EncodingKey("lance_arrow.PrivateCodec", "acme.fold/1")')
+
+
+def test_matrix_has_a_row_for_each_codec_of_anybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    since = "    since = {DecodeContext.BLOCK: '2.2'}\n\n    def bind"
+    sources = {"plain": CODEC, "twice": CODEC, "private": PRIVATE.replace("    def bind", since), "other": LISTENER}
+    points = []
+    for name, source in sources.items():
+        (tmp_path / f"matrix_{name}.py").write_text(source)
+        points.append(EntryPoint(name, f"matrix_{name}", "lance_arrow"))
+    report = view_matrix(Settings(prefer={KEY: "plain"}), load_plugins(points))
+    assert isinstance(report, MatrixReport)
+    assert report.conflict is None
+    assert [(row.key, row.plugin, row.is_in_use) for row in report.codecs] == [
+        (KEY, "plain", True),
+        (KEY, "twice", False),
+        ("lance_arrow.PrivateCodec/acme.fold/1", "private", True),
+    ]
+    cells = {name: (cell.is_read, cell.since) for name, cell in report.codecs[2].contexts.items()}
+    assert cells == {"mini-block": (False, None), "block": (True, "2.2"), "per-value": (True, None)}
+    assert view_matrix(Settings(), load_plugins(points)).conflict is not None

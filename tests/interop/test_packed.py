@@ -224,3 +224,15 @@ def test_fields_of_a_packed_struct_can_be_named(witness: Witness, tmp_path: Path
         assert_same(taken(reference, [4, 0, 4]), file.take([4, 0, 4], columns=wanted))
     dataset = pads.dataset(path, format=lance_arrow.LanceFormat())
     assert_same(reference, dataset.to_table(columns=wanted))
+
+
+ZIPPED = {"lance-encoding:packed": "true", "lance-encoding:structural-encoding": "fullzip"}
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("num_rows", ROWS[:3])
+def test_packed_structs_of_one_width_are_zipped(num_rows: int, nulls: bool, witness: Witness, tmp_path: Path) -> None:
+    fields = [("a", pa.int32()), ("b", pa.float64()), ("c", pa.binary(5))]
+    rows = [{"a": n, "b": n / 2, "c": b"%05d" % n} for n in range(num_rows)]
+    array = pa.array([None if nulls and n % 4 == 1 else row for n, row in enumerate(rows)], pa.struct(fields))
+    check(witness, tmp_path, one_column(array, ZIPPED), "2.3", r"Zipped.*PackedStruct\(" if num_rows > 1 else None)

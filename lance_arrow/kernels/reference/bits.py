@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels.reference.chunks import Bytes, Positions, each_chunk, words
+from lance_arrow.kernels.reference.chunks import Bytes, Positions, each_chunk
 
 _BLOCK_VALUES = 1024
 _ORDER = np.array([0, 4, 2, 6, 1, 5, 3, 7])
@@ -38,23 +38,44 @@ def _require_word_bits(word_bits: int) -> None:
         raise InternalError("word_bits is none of 8, 16, 32, 64")
 
 
+def _unpack_wide_block(packed: Bytes, packed_bits: int) -> Bytes:
+    """Decode one block of ``128 * packed_bits`` bytes into 1024 values of 128 bits, as bytes."""
+    if packed_bits == 128:
+        return packed
+    values = np.zeros((_BLOCK_VALUES, 16), np.uint8)
+    if packed_bits > 64:
+        bits = np.unpackbits(packed, bitorder="little").reshape(_BLOCK_VALUES, packed_bits)
+        some = np.packbits(bits, axis=1, bitorder="little")
+    else:
+        word_bits = 32 if packed_bits <= 32 else 64
+        some = _unpack_block(packed, word_bits, packed_bits).reshape(_BLOCK_VALUES, word_bits // 8)
+    values[:, : some.shape[1]] = some
+    return values.reshape(-1)
+
+
 def unpack_inline(
     data: Bytes, starts: Positions, sizes: Positions, value_starts: Positions, word_bits: int, out: Bytes
 ) -> None:
     """Decode inline bit-packed chunks: a header word holding the width, then one FastLanes block."""
-    _require_word_bits(word_bits)
+    if word_bits not in (8, 16, 32, 64, 128):
+        raise InternalError("word_bits is none of 8, 16, 32, 64, 128")
     width = word_bits // 8
     for chunk in each_chunk(data, starts, sizes, value_starts, len(out) // width):
         if chunk.num_values > _BLOCK_VALUES:
             raise CorruptPageError("a bit-packed chunk promises more than 1024 values", detail=chunk.index)
         if len(chunk.bytes) < width:
             raise CorruptPageError("a bit-packed chunk is shorter than its header", detail=chunk.index)
-        packed_bits = int(words(chunk.bytes[:width], word_bits)[0])
+        packed_bits = int.from_bytes(chunk.bytes[:width].tobytes(), "little")
         if packed_bits > word_bits:
             raise CorruptPageError("a bit-packed chunk is wider than its values", detail=chunk.index)
         if len(chunk.bytes) != width + 128 * packed_bits:
             raise CorruptPageError("a bit-packed chunk's size contradicts its bit width", detail=chunk.index)
-        values = _unpack_block(chunk.bytes[width:].copy(), word_bits, packed_bits)
+        packed = chunk.bytes[width:].copy()
+        values = (
+            _unpack_wide_block(packed, packed_bits)
+            if word_bits == 128
+            else _unpack_block(packed, word_bits, packed_bits)
+        )
         out[chunk.first_value * width : chunk.stop_value * width] = values[: chunk.num_values * width]
 
 

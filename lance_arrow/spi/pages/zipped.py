@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
 from lance_arrow.kernels.native import NativePage
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes, max_visible_def
 from lance_arrow.spi.chunks import ValueBatch
@@ -67,6 +67,8 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
     ------
     CorruptFileError
         The description contradicts itself.
+    UnsupportedError
+        Entries have neither levels nor bytes: nothing would bound their number.
     """
     values = scope.value_codec(form.values)
     max_rep = sum(layer.is_list for layer in form.layers)
@@ -83,6 +85,8 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
         raise CorruptFileError(f"zipped values of {form.value_bits} bits, their codec says {values.value_bits}")
     if form.value_bits is None and form.length_bits not in (32, 64):
         raise CorruptFileError(f"lengths of {form.length_bits} bits, expected 32 or 64")
+    if form.value_bits == 0 and not form.bits_rep + form.bits_def:
+        raise UnsupportedError("zipped entries without any bytes are not readable")
     if scope.leaf.shape == _BIT and values.shape == _BYTE:
         values = Booleans(values, scope.scratch)
     return ZippedPages(

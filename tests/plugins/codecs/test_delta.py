@@ -16,7 +16,7 @@ def delta(bits, base, deltas=None):
 
 class TestDelta(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "delta")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     shapes = (FixedWidth(32), FixedWidth(64))
 
     def encode(self, sample, context):

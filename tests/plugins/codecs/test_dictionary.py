@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, ResourceLimitError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, ResourceLimitError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedSizeList, FixedWidth, VariableWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
 
 BLOCK = DecodeContext.BLOCK
@@ -25,7 +25,7 @@ def lengths(*sizes):
 
 class TestDictionary(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "dictionary")
-    contexts = frozenset({BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     shapes = tuple(FixedWidth(bits) for bits in (8, 16, 32, 64, 128))
 
     def encode(self, sample, context):
@@ -47,6 +47,49 @@ def expand(description, buffers, count):
     bound = TestDictionary().bind(encoded, BLOCK, FixedWidth(64))
     assert bound.num_buffers == len(buffers)
     return decode(bound, BLOCK, encoded).block.values.view("<u8").tolist()
+
+
+class TestDictionaryOfOthers(TestDictionary):
+    """Items of any shape."""
+
+    shapes = (VariableWidth(32), FixedWidth(1), FixedSizeList(FixedWidth(16), 3, has_validity=True))
+    chunk_values = 50
+
+    def encode(self, sample, context):
+        count = sample.num_values
+        indices, items = np.arange(count, dtype="<u2").tobytes(), stored(sample)
+        description = dictionary(flat(16), describe(sample.shape), count)
+        return EncodedSample(description, ((lengths(len(indices), len(items)) + indices + items,),), (count,))
+
+
+def describe(shape):
+    if isinstance(shape, VariableWidth):
+        return pb.CompressiveEncoding(variable=pb.Variable(offsets=flat(shape.offset_bits)))
+    if isinstance(shape, FixedWidth):
+        return flat(shape.bits)
+    lists = pb.FixedSizeList(items_per_value=shape.dimension, values=flat(shape.leaf.bits), has_validity=True)
+    return pb.CompressiveEncoding(fixed_size_list=lists)
+
+
+def stored(sample):
+    """A block, by the rules of its codec."""
+    if isinstance(sample.shape, VariableWidth):
+        ends = np.cumsum([0, *map(len, sample.items)])
+        return np.array([32, (sample.num_values + 3) * 4, *ends], "<u4").tobytes() + sample.plain()
+    if isinstance(sample.shape, FixedWidth):
+        return sample.plain()
+    rows = [(np.packbits(row.validity[0], bitorder="little").tobytes(), row.plain()) for row in sample.chunks(1)]
+    return b"".join(bits + items for bits, items in rows)
+
+
+def test_each_block_has_items_of_its_own():
+    units = tuple(
+        (lengths(len(indices), 16) + bytes(indices) + np.array(items, "<u8").tobytes(),)
+        for indices, items in (([1, 0, 1], [7, 8]), ([], [0, 0]), ([0], [9, 9]))
+    )
+    encoded = EncodedSample(dictionary(flat(8), flat(64), 2), units, (3, 0, 1))
+    bound = TestDictionary().bind(encoded, BLOCK, FixedWidth(64))
+    assert decode(bound, BLOCK, encoded).block.values.view("<u8").tolist() == [8, 7, 8, 9]
 
 
 STEPS = pb.CompressiveEncoding(range=pb.Range(uncompressed_bits_per_value=64, start=5, step=5))
@@ -86,7 +129,6 @@ def test_descriptions_that_cannot_be_are_refused():
     for description, error in (
         (dictionary(flat(24), STEPS, 1), CorruptFileError),
         (dictionary(strings, STEPS, 1), CorruptFileError),
-        (dictionary(flat(8), strings, 1), UnsupportedError),
         (dictionary(flat(8), flat(64), (1 << 32) - 1), ResourceLimitError),
     ):
         with pytest.raises(error):

@@ -1,5 +1,6 @@
 """Flat values."""
 
+import pyarrow as pa
 import pytest
 
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
@@ -22,7 +23,9 @@ class TestFlat(CodecSuite):
         return shape.bits > 1 or context is not DecodeContext.PER_VALUE
 
     def encode(self, sample, context):
-        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(context, 128)
+        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(
+            context, self.chunk_values
+        )
         parts = sample.chunks(size)
         units = tuple((part.plain(),) for part in parts)
         return EncodedSample(flat(sample.shape.bits), units, tuple(part.num_values for part in parts))
@@ -36,10 +39,24 @@ class TestFlat(CodecSuite):
         with pytest.raises(ResourceLimitError):
             self.bind(EncodedSample(flat(2**63), (), ()), DecodeContext.BLOCK, FixedWidth(8))
 
-    def test_zipped_bits_and_compressed_buffers_are_refused(self):
+    def test_zipped_bits_are_refused(self):
         with pytest.raises(UnsupportedError):
             self.bind(EncodedSample(flat(1), (), ()), DecodeContext.PER_VALUE, FixedWidth(1))
-        description = flat(8)
-        description.flat.data.scheme = pb.LZ4
-        with pytest.raises(UnsupportedError):
-            self.bind(EncodedSample(description, (), ()), DecodeContext.BLOCK, FixedWidth(8))
+
+
+class TestCompressedFlat(TestFlat):
+    """Values with a buffer compression of their own: frames as the general codec has them."""
+
+    shapes = tuple(FixedWidth(bits) for bits in (1, 32, 128))
+    chunk_values = 16
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        encoded.description.flat.data.scheme = pb.LZ4
+        units = tuple((lz4(content),) for (content,) in encoded.units)
+        return EncodedSample(encoded.description, units, encoded.counts)
+
+
+def lz4(content):
+    block = pa.Codec("lz4_raw").compress(content, asbytes=True)
+    return len(content).to_bytes(4, "little") + block if content else b""

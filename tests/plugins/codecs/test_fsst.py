@@ -41,9 +41,15 @@ def chunk(values, bits):
     return ends.astype(f"<u{bits // 8}").tobytes() + b"".join(values)
 
 
+def block(values, bits):
+    ends = np.cumsum([0, *map(len, values)])
+    header = [bits, (len(values) + 3) * bits // 8]
+    return np.array([*header, *ends], f"<u{bits // 8}").tobytes() + b"".join(values)
+
+
 class TestFsst(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "fsst")
-    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
+    contexts = frozenset(DecodeContext)
     shapes = (VariableWidth(32), VariableWidth(64))
     chunk_values = 32
     switch = 1
@@ -53,7 +59,12 @@ class TestFsst(CodecSuite):
         coded = [codes(value) if self.switch else value for value in sample.items]
         size = 1 if context is DecodeContext.PER_VALUE else self.chunk_values
         parts = [coded[start : start + size] for start in range(0, len(coded), size)]
-        units = [(part[0],) if context is DecodeContext.PER_VALUE else (chunk(part, bits),) for part in parts]
+        of = {
+            DecodeContext.PER_VALUE: lambda part, _: part[0],
+            DecodeContext.MINI_BLOCK: chunk,
+            DecodeContext.BLOCK: block,
+        }
+        units = [(of[context](part, bits),) for part in parts]
         description = fsst(bits, symbol_table(SYMBOLS, self.switch))
         return EncodedSample(description, tuple(units), tuple(map(len, parts)))
 

@@ -55,17 +55,17 @@ class TestGeneralLz4(CodecSuite):
         VariableWidth(64),
         FixedSizeList(FixedWidth(16), 2, has_validity=True),
     )
-    chunk_values = 64
+    chunk_values = 24
     scheme = pb.LZ4
     compress = staticmethod(lz4)
 
     def supports(self, shape, context):
-        if context is DecodeContext.PER_VALUE:
-            return isinstance(shape, VariableWidth)
-        return context is DecodeContext.MINI_BLOCK or not isinstance(shape, FixedSizeList)
+        return context is DecodeContext.MINI_BLOCK or isinstance(shape, VariableWidth) or shape == FixedWidth(32)
 
     def encode(self, sample, context):
-        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(context, 64)
+        size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(
+            context, self.chunk_values
+        )
         parts = sample.chunks(size)
         units = []
         for part in parts:
@@ -162,8 +162,85 @@ def test_general_in_general_opens_both():
     assert decode(bound, DecodeContext.MINI_BLOCK, encoded).block.values.tobytes() == content
 
 
-def test_zipped_fixed_widths_and_unknown_schemes_are_refused():
-    with pytest.raises(UnsupportedError):
-        bind_one(flat(8), pb.ZSTD, b"", 0, DecodeContext.PER_VALUE)
+class TestGeneralAroundLists(CodecSuite):
+    """Lists: the first bitmap of a chunk in a frame, a block of rows, or each row."""
+
+    key = EncodingKey(COMPRESSIVE, "general")
+    contexts = frozenset(DecodeContext)
+    shapes = (FixedSizeList(FixedWidth(16), 2, has_validity=True), FixedSizeList(FixedWidth(8), 3))
+    chunk_values = 16
+
+    def encode(self, sample, context):
+        parts = sample.chunks(1)
+        rows = [b"".join(np.packbits(bits, bitorder="little").tobytes() for bits in part.validity) for part in parts]
+        rows = [row + part.plain() for row, part in zip(rows, parts, strict=True)]
+        items = pb.FixedSizeList(
+            items_per_value=sample.shape.dimension,
+            values=flat(sample.shape.leaf.bits),
+            has_validity=sample.shape.has_validity,
+        )
+        description = general(pb.CompressiveEncoding(fixed_size_list=items), pb.ZSTD)
+        if context is DecodeContext.MINI_BLOCK:
+            bitmaps = [np.packbits(bits, bitorder="little").tobytes() for bits in sample.validity]
+            first, *others = [*bitmaps, sample.plain()]
+            return EncodedSample(description, ((zstd(first), *others),), (sample.num_values,))
+        if context is DecodeContext.BLOCK:
+            return EncodedSample(description, ((zstd(b"".join(rows)),),), (sample.num_values,))
+        return EncodedSample(description, tuple((zstd(row),) for row in rows), (1,) * sample.num_values)
+
+
+def test_nulls_between_compressed_values_of_one_width_are_zero():
+    units = ((lz4(b"ab"),), (b"",), (lz4(b"cd"),))
+    for child, frames in ((flat(16), units), (general(flat(16), pb.ZSTD), ((lz4(zstd(b"ab")),), (b"",), units[2]))):
+        encoded = EncodedSample(general(child, pb.LZ4), frames, (1, 1, 1))
+        bound = TestGeneralLz4().bind(encoded, DecodeContext.PER_VALUE, FixedWidth(16))
+        assert bound.value_bits is None
+        if child.WhichOneof("compression") == "flat":
+            assert decode(bound, DecodeContext.PER_VALUE, encoded).block.values.tobytes() == b"ab\0\0cd"
+        else:
+            with pytest.raises(CorruptPageError):
+                decode(bound, DecodeContext.PER_VALUE, encoded)
+
+
+def test_unknown_schemes_are_refused():
     with pytest.raises(UnsupportedError, match="UNSPECIFIED"):
         bind_one(flat(8), 0, b"", 0)
+
+
+CONTENTS = [b"", b"a", b"abc" * 80, bytes(300), np.random.default_rng(1).bytes(70_000), b"", b"xyz" * 20_000]
+
+
+def open_all(scheme, contents, frames):
+    """Decode values one by one, in one call."""
+    encoded = EncodedSample(general(variable(32), scheme), tuple((frame,) for frame in frames), (1,) * len(frames))
+    bound = TestGeneralLz4().bind(encoded, DecodeContext.PER_VALUE, VariableWidth(32))
+    return decode(bound, DecodeContext.PER_VALUE, encoded).block.values.tobytes()
+
+
+@pytest.mark.parametrize(("scheme", "compress"), [(pb.LZ4, lz4), (pb.ZSTD, zstd), (pb.ZSTD, bare_zstd)])
+@pytest.mark.parametrize("largest", [100, 1_000, 100_000, 5_000_000])
+@pytest.mark.parametrize("repeat", [1, 5])
+def test_many_frames_of_all_sizes_decode_in_one_call(scheme, compress, largest, repeat):
+    contents = [content for content in CONTENTS * repeat if len(content) <= largest]
+    contents += [bytes(largest)] if largest > 100_000 else []
+    assert open_all(scheme, contents, [compress(content) for content in contents]) == b"".join(contents)
+
+
+@pytest.mark.parametrize(("scheme", "compress"), [(pb.LZ4, lz4), (pb.ZSTD, zstd)])
+@pytest.mark.parametrize("place", [0, 7, 19])
+def test_one_bad_frame_among_many_is_refused(scheme, compress, place):
+    contents = [b"content %d" % number * 9 for number in range(20)]
+    frames = [compress(content) for content in contents]
+    good = frames[place]
+    header = 4 if scheme == pb.LZ4 else 8
+    bad = [good[:-1], good + b"\0", good + good[header:], good[:header], good[: header + 1], good[header:]]
+    bad += [good[:header] + frames[place - 1][header:] + b"\0", b"\1" + good[1:]]
+    for frame in bad:
+        damaged = [*frames[:place], frame, *frames[place + 1 :]]
+        try:
+            found = open_all(scheme, contents, damaged)
+        except LanceError:
+            continue
+        # A frame without its size is a frame as well.
+        assert frame == good[header:]
+        assert (scheme, found) == (pb.ZSTD, b"".join(contents))

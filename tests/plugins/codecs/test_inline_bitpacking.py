@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zstandard
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -33,6 +34,19 @@ def chunk(values):
     return np.array([packed_bits], values.dtype).tobytes() + pack(values, packed_bits)
 
 
+def wide_chunk(numbers, packed_bits):
+    """A chunk of Python integers of up to 128 bits; spec 11.5."""
+    if packed_bits <= 64:
+        words = np.array(numbers, "<u4" if packed_bits <= 32 else "<u8")
+        packed = pack(words, packed_bits)
+    else:
+        whole = np.frombuffer(b"".join(number.to_bytes(16, "little") for number in numbers), np.uint8)
+        bits = np.zeros((1024, packed_bits), np.uint8)
+        bits[: len(numbers)] = np.unpackbits(whole.reshape(-1, 16), axis=1, bitorder="little")[:, :packed_bits]
+        packed = np.packbits(bits, bitorder="little").tobytes()
+    return packed_bits.to_bytes(16, "little") + packed
+
+
 class TestInlineBitpacking(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "inline_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -44,7 +58,7 @@ class TestInlineBitpacking(CodecSuite):
         units = tuple((chunk(part.items),) for part in parts)
         return EncodedSample(inline(sample.shape.bits), units, tuple(part.num_values for part in parts))
 
-    @pytest.mark.parametrize("bits", [0, 1, 24, 128])
+    @pytest.mark.parametrize("bits", [0, 1, 24, 256])
     def test_other_widths_are_refused(self, bits):
         with pytest.raises(UnsupportedError):
             self.bind(EncodedSample(inline(bits), (), ()), DecodeContext.MINI_BLOCK, FixedWidth(8))
@@ -61,3 +75,57 @@ class TestInlineBitpacking(CodecSuite):
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(32))
         zeros = Sample(FixedWidth(32), 900, np.zeros(900, np.uint32))
         decode(bound, DecodeContext.MINI_BLOCK, encoded).assert_equals(zeros)
+
+
+class TestWideInlineBitpacking(TestInlineBitpacking):
+    """Values of 128 bits, which have three ways to be packed."""
+
+    shapes = (FixedWidth(128),)
+
+    def encode(self, sample, context):
+        parts = sample.chunks(1024)
+        units = [(wide_chunk(integers(part), self.width(part)),) for part in parts]
+        return EncodedSample(inline(128), tuple(units), tuple(part.num_values for part in parts))
+
+    def width(self, part):
+        return max(number.bit_length() for number in integers(part))
+
+
+@pytest.mark.parametrize("packed_bits", [0, 1, 7, 31, 32, 33, 50, 63, 64, 65, 66, 95, 96, 97, 126, 127, 128])
+@pytest.mark.parametrize("count", [1, 1000, 1024])
+def test_128_bit_values_of_every_kind_of_width(packed_bits, count):
+    generator = np.random.default_rng(packed_bits)
+    numbers = [int.from_bytes(generator.bytes(16), "little") & ((1 << packed_bits) - 1) for _ in range(count)]
+    encoded = EncodedSample(inline(128), ((wide_chunk(numbers, packed_bits),),), (count,))
+    bound = TestInlineBitpacking().bind(encoded, DecodeContext.BLOCK, FixedWidth(128))
+    values = decode(bound, DecodeContext.BLOCK, encoded).block.values.tobytes()
+    assert values == b"".join(number.to_bytes(16, "little") for number in numbers)
+
+
+@pytest.mark.parametrize("header", [129, 1 << 64, 1 << 127, 5])
+def test_128_bit_headers_that_lie_are_refused(header):
+    encoded = EncodedSample(inline(128), ((header.to_bytes(16, "little") + bytes(128 * 4),),), (10,))
+    bound = TestInlineBitpacking().bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(128))
+    with pytest.raises(CorruptPageError, match=r"width|wider"):
+        decode(bound, DecodeContext.MINI_BLOCK, encoded)
+
+
+def integers(sample):
+    plain = sample.plain()
+    return [int.from_bytes(plain[start : start + 16], "little") for start in range(0, len(plain), 16)]
+
+
+class TestCompressedInlineBitpacking(TestInlineBitpacking):
+    """Chunks with a buffer compression of their own: header and packed words in one frame."""
+
+    shapes = (FixedWidth(16), FixedWidth(64))
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        encoded.description.inline_bitpacking.values.scheme = pb.ZSTD
+        units = tuple((frame(content),) for (content,) in encoded.units)
+        return EncodedSample(encoded.description, units, encoded.counts)
+
+
+def frame(content):
+    return len(content).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(content)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zstandard
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -42,7 +43,7 @@ def encode_block(values, packed_bits):
 
 class TestOutOfLineBitpacking(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "out_of_line_bitpacking")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     shapes = tuple(FixedWidth(bits) for bits in (8, 16, 32, 64))
 
     def encode(self, sample, context):
@@ -74,3 +75,19 @@ class TestOutOfLineBitpacking(CodecSuite):
         description.out_of_line_bitpacking.ClearField("values")
         with pytest.raises(UnsupportedError):
             self.bind(EncodedSample(description, (), ()), DecodeContext.BLOCK, FixedWidth(16))
+
+
+class TestCompressedWords(TestOutOfLineBitpacking):
+    """Packed words with a buffer compression of their own."""
+
+    shapes = (FixedWidth(16), FixedWidth(64))
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        encoded.description.out_of_line_bitpacking.values.flat.data.scheme = pb.ZSTD
+        units = tuple((frame(content),) for (content,) in encoded.units)
+        return EncodedSample(encoded.description, units, encoded.counts)
+
+
+def frame(content):
+    return len(content).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(content) if content else b""

@@ -1,7 +1,8 @@
-"""Packed structs: rows of fixed width in chunks."""
+"""Packed structs: rows of fixed width in chunks, or zipped."""
 
 import numpy as np
 import pytest
+import zstandard
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -34,7 +35,7 @@ TWO = PackedStruct((FixedWidth(32), FixedWidth(8)))
 
 class TestPackedStruct(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "packed_struct")
-    contexts = frozenset({DecodeContext.MINI_BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
     shapes = (
         TWO,
         PackedStruct((FixedWidth(64),)),
@@ -47,7 +48,7 @@ class TestPackedStruct(CodecSuite):
     def encode(self, sample, context):
         widths = [bits_of(field) for field in sample.shape.fields]
         units, counts = [], []
-        for part in sample.chunks(self.chunk_values):
+        for part in sample.chunks(self.chunk_values if context is DecodeContext.MINI_BLOCK else 1):
             fields = [np.frombuffer(field.plain(), np.uint8) for field in part.fields]
             rows = [f.reshape(part.num_values, bits // 8) for f, bits in zip(fields, widths, strict=True)]
             units.append((np.concatenate(rows, axis=1).tobytes(),))
@@ -70,7 +71,7 @@ class TestPackedStruct(CodecSuite):
             (packed([32, 8], flat(40)), PackedStruct((FixedWidth(32), VariableWidth(32))), CorruptFileError),
             (packed([32, 1], flat(33)), PackedStruct((FixedWidth(32), FixedWidth(1))), UnsupportedError),
             (packed([32, 0], flat(32)), TWO, UnsupportedError),
-            (packed([32, 8], pb.CompressiveEncoding()), TWO, UnsupportedError),
+            (packed([32, 8], pb.CompressiveEncoding()), TWO, CorruptFileError),
             (packed([], flat(0)), PackedStruct(()), CorruptFileError),
         ],
     )
@@ -83,3 +84,21 @@ class TestPackedStruct(CodecSuite):
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, TWO)
         with pytest.raises(CorruptPageError):
             decode(bound, DecodeContext.MINI_BLOCK, encoded)
+
+
+class TestCompressedRows(TestPackedStruct):
+    """Rows that the child keeps compressed."""
+
+    shapes = TestPackedStruct.shapes[:1]
+    chunk_values = 16
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        message = encoded.description.packed_struct
+        general = pb.General(compression=pb.BufferCompression(scheme=pb.ZSTD), values=message.values)
+        description = packed(list(message.bits_per_value), pb.CompressiveEncoding(general=general))
+        return EncodedSample(description, tuple((frame(rows),) for (rows,) in encoded.units), encoded.counts)
+
+
+def frame(content):
+    return len(content).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(content) if content else b""

@@ -16,7 +16,7 @@ def steps(bits, start=0, step=0):
 
 class TestRange(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "range")
-    contexts = frozenset({DecodeContext.BLOCK})
+    contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     shapes = (FixedWidth(32), FixedWidth(64))
     sample_names = ("empty", "one value", "all equal")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zstandard
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -125,6 +126,58 @@ def test_runs_without_any_bytes():
 def test_runs_whose_number_nothing_tells_are_refused():
     with pytest.raises(UnsupportedError, match="tell the number"):
         expand(encoded_runs(packed(32, 3), packed(8, 3)), (b"", b""), 4)
+
+
+class TestEncodedRuns(TestRle):
+    """Children that take bytes, but are not flat, over many chunks at once."""
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        units = []
+        for unit in encoded.units:
+            values, lengths = unit if context is MINI else split_block(unit[0])
+            lengths = zstd(zstd(np.frombuffer(lengths, np.uint8).astype("<u2").tobytes()))
+            units.append(
+                (values, lengths) if context is MINI else (len(values).to_bytes(8, "little") + values + lengths,)
+            )
+        compression = pb.BufferCompression(scheme=pb.ZSTD)
+        length = pb.CompressiveEncoding(general=pb.General(compression=compression, values=flat(16)))
+        length = pb.CompressiveEncoding(general=pb.General(compression=compression, values=length))
+        return EncodedSample(encoded_runs(flat(sample.shape.bits), length), tuple(units), encoded.counts)
+
+
+class TestCompressedFlatRuns(TestRle):
+    """Flat run values with a buffer compression of their own."""
+
+    shapes = (FixedWidth(32),)
+
+    def encode(self, sample, context):
+        encoded = super().encode(sample, context)
+        units = []
+        for unit in encoded.units:
+            values, lengths = unit if context is MINI else split_block(unit[0])
+            values = zstd(values)
+            units.append(
+                (values, lengths) if context is MINI else (len(values).to_bytes(8, "little") + values + lengths,)
+            )
+        encoded.description.rle.values.flat.data.scheme = pb.ZSTD
+        return EncodedSample(encoded.description, tuple(units), encoded.counts)
+
+
+def split_block(block):
+    stop = 8 + int.from_bytes(block[:8], "little")
+    return block[8:stop], block[stop:]
+
+
+def zstd(content):
+    return len(content).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(content) if content else b""
+
+
+def test_runs_without_bytes_in_several_chunks():
+    description = encoded_runs(steps(32, 5, 1), constant(3, 8))
+    encoded = EncodedSample(description, ((), (), ()), (6, 0, 3))
+    bound = TestRle().bind(encoded, MINI, FixedWidth(32))
+    assert decode(bound, MINI, encoded).block.values.view("<u4").tolist() == [5, 5, 5, 6, 6, 6, 5, 5, 5]
 
 
 def test_a_block_that_says_more_bytes_than_it_has():

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import zstandard
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, VariableWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
@@ -49,14 +50,12 @@ class TestVariable(CodecSuite):
         return EncodedSample(variable(bits), tuple(units), tuple(counts))
 
     @pytest.mark.parametrize("context", list(DecodeContext))
-    def test_encoded_offsets_and_odd_widths_are_refused(self, context):
+    def test_odd_widths_are_refused(self, context):
         with pytest.raises(CorruptFileError, match="32 or 64"):
             self.bind(EncodedSample(variable(16), (), ()), context, VariableWidth(32))
-        if context is DecodeContext.MINI_BLOCK:
-            return
-        packed = pb.CompressiveEncoding(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=32))
+        packed = pb.CompressiveEncoding(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=16))
         description = pb.CompressiveEncoding(variable=pb.Variable(offsets=packed))
-        with pytest.raises(UnsupportedError):
+        with pytest.raises(CorruptFileError, match="32 or 64"):
             self.bind(EncodedSample(description, (), ()), context, VariableWidth(32))
 
     def test_descending_offsets_are_refused(self):
@@ -65,6 +64,81 @@ class TestVariable(CodecSuite):
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, VariableWidth(32))
         with pytest.raises(CorruptPageError, match="descend"):
             decode(bound, DecodeContext.MINI_BLOCK, encoded)
+
+
+class TestCompressedBytes(TestVariable):
+    """Bytes with a buffer compression of their own: offsets as ever, then one frame to the end."""
+
+    chunk_values = 24
+
+    def encode(self, sample, context):
+        bits = sample.shape.offset_bits
+        plain = super().encode(sample, context)
+        plain.description.variable.values.scheme = pb.ZSTD
+        counts = plain.counts
+        if context is DecodeContext.PER_VALUE:
+            return EncodedSample(plain.description, tuple((frame(value),) for (value,) in plain.units), counts)
+        words_before = 1 if context is DecodeContext.MINI_BLOCK else 3
+        units = []
+        for (unit,), count in zip(plain.units, counts, strict=True):
+            border = (count + words_before) * bits // 8
+            # The padding of plain chunks is no part of the frame, nor follows it.
+            end = int.from_bytes(unit[border - bits // 8 : border], "little") + (0 if words_before == 1 else border)
+            units.append((unit[:border] + frame(unit[border:end]),))
+        return EncodedSample(plain.description, tuple(units), counts)
+
+
+class TestEncodedOffsets(TestVariable):
+    """Offsets with an encoding of their own, counted from the bytes; zipped values store none."""
+
+    chunk_values = 24
+
+    def encode(self, sample, context):
+        bits = sample.shape.offset_bits
+        plain = super().encode(sample, context)
+        flat = pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=bits))
+        delta = pb.CompressiveEncoding(delta=pb.Delta(uncompressed_bits_per_value=bits, deltas=flat))
+        description = self.describe(delta)
+        if context is DecodeContext.PER_VALUE:
+            return EncodedSample(description, plain.units, plain.counts)
+        parts = sample.chunks(self.chunk_values) if context is DecodeContext.MINI_BLOCK else [sample]
+        units = []
+        for part in parts:
+            lengths, content = words([len(value) for value in part.items], bits), self.stored(b"".join(part.items))
+            if context is DecodeContext.MINI_BLOCK:
+                units.append((lengths, content))
+            else:
+                units.append((words([bits, 2 * bits // 8 + len(lengths)], bits) + lengths + content,))
+        return EncodedSample(description, tuple(units), tuple(part.num_values for part in parts))
+
+    def describe(self, offsets):
+        return encoded(offsets)
+
+    def stored(self, content):
+        return content
+
+
+class TestEncodedOffsetsAndCompressedBytes(TestEncodedOffsets):
+    """Both at once."""
+
+    shapes = (VariableWidth(32),)
+
+    def encode(self, sample, context):
+        made = super().encode(sample, context)
+        if context is not DecodeContext.PER_VALUE:
+            return made
+        return EncodedSample(made.description, tuple((frame(value),) for (value,) in made.units), made.counts)
+
+    def describe(self, offsets):
+        compression = pb.BufferCompression(scheme=pb.ZSTD)
+        return pb.CompressiveEncoding(variable=pb.Variable(offsets=offsets, values=compression))
+
+    def stored(self, content):
+        return frame(content)
+
+
+def frame(content):
+    return len(content).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(content) if content else b""
 
 
 def encoded(offsets):
@@ -114,3 +188,26 @@ def test_encoded_offsets_that_leave_their_chunk_are_refused(description, chunk, 
 def test_encoded_offsets_of_another_width_are_refused():
     with pytest.raises(CorruptFileError, match="32 or 64"):
         read(encoded(pb.CompressiveEncoding(constant=pb.Constant(value=b"\0\0"))), ((b"",),), (1,))
+
+
+def test_blocks_of_strings_whose_offsets_take_no_bytes():
+    description = encoded(STEPS)
+    block = words([32, 8], 32) + b"aabb"
+    sample = EncodedSample(description, ((block,), (words([32, 8], 32),)), (2, 0))
+    bound = TestVariable().bind(sample, DecodeContext.BLOCK, VariableWidth(32))
+    assert values_of(decode(bound, DecodeContext.BLOCK, sample)) == [b"aa", b"bb"]
+
+
+@pytest.mark.parametrize(
+    "block", [b"", words([32], 32), words([64, 8], 32), words([32, 7], 32), words([32, 9], 32) + b"abcd"]
+)
+def test_blocks_of_strings_with_lying_headers_are_refused(block):
+    sample = EncodedSample(encoded(STEPS), ((block,),), (1,))
+    bound = TestVariable().bind(sample, DecodeContext.BLOCK, VariableWidth(32))
+    with pytest.raises(CorruptPageError):
+        decode(bound, DecodeContext.BLOCK, sample)
+
+
+def test_offsets_that_wrap_around_are_refused():
+    with pytest.raises(CorruptPageError):
+        read(encoded(DELTAS), ((words([2**62] * 4, 64), b""),), (4,), 64)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rows_of_levels import EXAMPLE_LAYERS, EXAMPLE_ROWS, Rows, flat_rows, int32, list_rows, max_visible
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import (
     EncodingKey,
@@ -136,6 +136,15 @@ class TestFullZip(LayoutSuite):
         FIXED,
         TEXTS,
         LISTS,
+        full_zip(
+            "equal values without bytes",
+            flat_rows([int32(7) if n % 5 else None for n in range(30)]),
+            (NULLABLE,),
+            INT32,
+            pb.CompressiveEncoding(constant=pb.Constant(value=int32(7))),
+            width=0,
+            stored=lambda _: b"",
+        ),
         full_zip("no levels, one width", flat_rows([int32(n) for n in range(9)]), (ITEM,), INT32, flat(32), width=4),
         full_zip("no levels, lengths", flat_rows([WORDS[n % 4] for n in range(9)]), (ITEM,), TEXT, variable()),
         full_zip(
@@ -304,3 +313,10 @@ def test_contradicting_bytes_are_refused(case: LayoutCase, rows: tuple[int, int]
 def test_stream_of_one_width_must_be_its_rows() -> None:
     assert refusal(FIXED.with_buffer(0, FIXED.buffers[0] + bytes(5))) is CorruptFileError
     assert refusal(FIXED.with_buffer(0, FIXED.buffers[0][:-5])) is CorruptFileError
+
+
+def test_entries_without_any_bytes_are_refused():
+    codec = pb.CompressiveEncoding(constant=pb.Constant(value=int32(7)))
+    case = full_zip("nothing", flat_rows([int32(7)] * 3), (ITEM,), INT32, codec, width=0, stored=lambda _: b"")
+    with pytest.raises(UnsupportedError, match="without any bytes"):
+        bind_case(case)

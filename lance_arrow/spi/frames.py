@@ -1,0 +1,85 @@
+"""`Frames`: opening compressed buffers after checking what they declare, for every codec that holds a scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.spi.blocks import Bytes
+from lance_arrow.spi.codecs import BoundBufferScheme
+from lance_arrow.spi.keys import DecodeContext
+from lance_arrow.spi.scopes import BindScope
+
+_LARGEST_FRAME = MappingProxyType(
+    {
+        DecodeContext.MINI_BLOCK: "max_chunk_bytes",
+        DecodeContext.BLOCK: "max_dictionary_bytes",
+        DecodeContext.PER_VALUE: "max_value_bytes",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """A bound scheme with the limit of one frame.
+
+    Parameters
+    ----------
+    scheme
+        Knows declared sizes and decompresses.
+    check
+        `Limits.check`.
+    largest
+        Name of the limit that one frame's content obeys.
+    """
+
+    scheme: BoundBufferScheme
+    check: Callable[[str, int], int]
+    largest: str
+
+    @classmethod
+    def bind(cls, compression: Any, context: DecodeContext, scope: BindScope) -> Frames:
+        """Bind a ``BufferCompression`` whose frames are a chunk's buffers, blocks, or single values.
+
+        Raises
+        ------
+        UnknownEncodingError
+            No plugin provides the scheme.
+        """
+        return cls(scope.buffer_scheme(compression), scope.limits.check, _LARGEST_FRAME[context])
+
+    def open(
+        self, data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], spare_bytes: int = 0
+    ) -> tuple[Bytes, NDArray[np.int64]]:
+        """Decompress the frames ``data[starts[i] : starts[i] + sizes[i]]``.
+
+        Parameters
+        ----------
+        spare_bytes
+            Room to leave after the content, undefined.
+
+        Returns
+        -------
+        tuple
+            Contents back to back, and ``(n + 1,) int64``: where each begins, then where the last ends.
+
+        Raises
+        ------
+        ResourceLimitError
+            A frame, or all together, declare more than the limits allow.
+        CorruptPageError
+            A frame does not hold what it declares.
+        """
+        plain_sizes = self.scheme.sizes(data, starts, sizes)
+        self.check(self.largest, int(plain_sizes.max(initial=0)))
+        plain_starts = np.zeros(len(plain_sizes) + 1, np.int64)
+        np.cumsum(plain_sizes, out=plain_starts[1:])
+        total = int(plain_starts[-1])
+        plain = np.empty(self.check("max_batch_bytes", total + spare_bytes), np.uint8)
+        self.scheme.decompress(data, starts, sizes, plain[:total], plain_starts)
+        return plain, plain_starts
