@@ -63,9 +63,7 @@ def _build(node: ColumnNode, leaves: Mapping[int, DecodedLeaf], depth: int) -> p
 
 def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
     first = next((leaf for leaf in node.leaves() if leaf.tells_ancestors), next(node.leaves()))
-    structure = leaves[first.column].structure
-    # The writer refuses structs without fields below a list or with nulls: nodes that only they tell of are valid.
-    own = structure[-1 - depth] if first.tells_ancestors else NodeStructure(structure[0].num_slots)
+    own = leaves[first.column].structure[-1 - depth]
     children = [_build(child, leaves, depth + 1) for child in node.children]
     if node.kind is NodeKind.LIST:
         expected = own.num_items

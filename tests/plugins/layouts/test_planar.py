@@ -221,11 +221,11 @@ STRUCTURE = 2
         (0, u64(0, 3, 3), "ascend"),
         (0, u64(0, 3, 5), "of 5"),
         (0, u64(0, 3, 2**64 - 1), "of 5"),
-        (0, u64(0, 1, 4), "null list"),
+        (0, u64(0, 1, 4), "inside something null"),
         (1, u64(3, 2, 2), "items"),
         (1, u64(4, 0, 2), "items"),
         (1, u64(2**64 - 1, 6, 1), "items"),
-        (2, u64(3), "null list"),
+        (2, u64(3), "inside something null"),
         (3, u64(6), "of 6"),
         (3, u64(4), "inside something null"),
         (4, u64(0, 4, 6), "of 6"),
@@ -313,6 +313,6 @@ def test_lists_of_absurd_length_are_refused_without_bytes() -> None:
     )
     layout = bind_case(case)
     index = load_index(layout, case)
-    assert open_rows(layout, case, index, RowRanges.one(2, 3)).levels.num_entries == 1
+    assert open_rows(layout, case, index, RowRanges.one(2, 3)).levels.counts == (0, 1)
     with pytest.raises(ResourceLimitError):
         open_rows(layout, case, index, RowRanges.one(1, 2))
