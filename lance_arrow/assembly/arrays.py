@@ -135,6 +135,8 @@ def _list_array(
     unknown = 0 if item_validity is None else -1
     if isinstance(item_type, pa.FixedSizeListType):
         items = _list_array(item_type, values, num_items, item_validity, unknown, layer + 1)
+    elif pa.types.is_null(item_type):
+        items = pa.nulls(num_items)
     else:
         items = pa.Array.from_buffers(item_type, num_items, [item_validity, values.values], unknown)
     plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)

@@ -193,7 +193,8 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
         plain = tuple(field for field in fields if isinstance(field, (FixedWidth, VariableWidth, FixedSizeList)))
         return PackedStruct(plain) if len(plain) == len(fields) else None
     if isinstance(storage, pa.FixedSizeListType):
-        items = _shape(storage.value_type)
+        # Lists of nothing but nulls are stored by their bitmaps alone; any width serves for what is never looked at.
+        items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
         return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
     if types.is_fixed_size_binary(storage):
         return FixedWidth(8 * storage.byte_width)
