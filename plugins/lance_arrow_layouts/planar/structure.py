@@ -198,8 +198,16 @@ def _check_holders(layers: list[SlotLayer]) -> None:
             if layer.list_slots is not None:
                 return
             holders = holders // max(1, layer.dimension)
-        if layer.has_nulls and layer.nulls(holders).any():
+        if layer.has_nulls and _any_null(layer, holders):
             raise CorruptPageError("a list of a structure holds items inside something null")
+
+
+def _any_null(layer: SlotLayer, slots: NDArray[np.int64]) -> bool:
+    """Tell whether one of the ascending slots is null; looks the shorter list up in the longer one."""
+    if not layer.lists_nulls or len(layer.positions) > len(slots):
+        return bool(layer.nulls(slots).any())
+    places = np.searchsorted(slots, layer.positions)
+    return bool((slots[np.minimum(places, len(slots) - 1)] == layer.positions).any())
 
 
 def _bind_layer(message: Any, node: NodeKind, scope: BindScope) -> BoundLayer:

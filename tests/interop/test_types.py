@@ -1,0 +1,153 @@
+"""Every type the reference writes, in every version it writes it in: read, taken and scanned equal."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from random_rows import random_array
+from same import assert_same, taken
+from values import seeded
+from witness import Witness, WitnessDied, WitnessRefused
+
+import lance_arrow
+
+pytestmark = pytest.mark.interop
+
+ROWS = 230
+SPARSE = {"lance-encoding:structural-encoding": "sparse"}
+FILES = {"2.1": ("2.1", None), "2.2": ("2.2", None), "2.3": ("2.3", None), "2.3-sparse": ("2.3", SPARSE)}
+
+
+def fsl(item: pa.DataType, size: int = 2) -> pa.DataType:
+    return pa.list_(item, size)
+
+
+def struct(**children: pa.DataType) -> pa.DataType:
+    return pa.struct(list(children.items()))
+
+
+def deep(levels: int, list_first: bool) -> pa.DataType:
+    """Lists and structs in turn."""
+    type_ = pa.int32()
+    for level in range(levels):
+        type_ = pa.list_(type_) if (level % 2 == 0) == list_first else struct(x=type_, y=pa.bool_())
+    return type_
+
+
+WORDS = pa.dictionary(pa.int16(), pa.string())
+PAIR = struct(a=pa.int32(), b=pa.string())
+TYPES = {
+    "bools": fsl(pa.bool_(), 8),
+    "odd_bools": fsl(pa.bool_(), 3),
+    "tensors": fsl(fsl(fsl(pa.int16()), 3)),
+    "tensors_of_bools": fsl(fsl(pa.bool_(), 3)),
+    "tensors_of_nulls": fsl(pa.null()),
+    "deep_tensors_of_nulls": fsl(fsl(pa.null()), 3),
+    "fsl_of_bytes": fsl(pa.binary(3)),
+    "fsl_of_decimals": fsl(pa.decimal128(9, 2)),
+    "fsl_of_wide_decimals": fsl(pa.decimal256(60, 2)),
+    "fsl_of_times": fsl(pa.timestamp("us", "UTC")),
+    "fsl_of_dates": fsl(pa.date32()),
+    "fsl_of_half_floats": fsl(pa.float16()),
+    "list_of_tensors": pa.list_(fsl(fsl(pa.float32()))),
+    "deep_lists": deep(12, True),
+    "deep_structs": deep(12, False),
+    "large_lists": pa.large_list(pa.large_list(pa.large_binary())),
+    "mixed_lists": pa.list_(pa.large_list(pa.list_(pa.int8()))),
+    "struct_of_null": struct(n=pa.null()),
+    "list_of_nulls": pa.list_(pa.null()),
+    "list_of_half_floats": pa.list_(pa.float16()),
+    "list_of_wide_decimals": pa.list_(pa.decimal256(60, 3)),
+    "list_of_durations": pa.list_(pa.duration("us")),
+    "durations": struct(**{unit: pa.duration(unit) for unit in ("s", "ms", "us", "ns")}),
+    "times": struct(a=pa.time32("s"), b=pa.time32("ms"), c=pa.time64("us"), d=pa.time64("ns"), e=pa.date64()),
+    "moments": struct(a=pa.timestamp("s"), b=pa.timestamp("ns", "+01:00"), c=pa.timestamp("ms", "Europe/Berlin")),
+    "list_of_words": pa.list_(WORDS),
+    "struct_of_words": struct(w=WORDS, n=pa.dictionary(pa.int8(), pa.large_string())),
+    "deep_words": struct(x=struct(y=pa.list_(pa.dictionary(pa.uint8(), pa.large_binary())))),
+    "dictionary_of_integers": pa.dictionary(pa.int16(), pa.int64()),
+    "dictionary_of_bools": pa.dictionary(pa.int16(), pa.bool_()),
+    "dictionary_of_floats": pa.dictionary(pa.uint32(), pa.float32()),
+    "uuid": pa.uuid(),
+    "list_of_uuids": pa.list_(pa.uuid()),
+    "struct_of_uuid": struct(u=pa.uuid()),
+    "tensor": pa.fixed_shape_tensor(pa.float32(), [2, 3]),
+    "list_of_fixed_shape_tensors": pa.list_(pa.fixed_shape_tensor(pa.float32(), [2])),
+    "opaque": pa.opaque(pa.int32(), "kind", "vendor"),
+    "opaque_structs": pa.opaque(struct(a=pa.int32()), "kind", "vendor"),
+    "opaque_lists": pa.opaque(pa.list_(pa.int32()), "kind", "vendor"),
+    "bool8": pa.bool8(),
+}
+SINCE_2_2 = {
+    "tuples": fsl(PAIR),
+    "tuples_of_tuples": fsl(struct(f=fsl(PAIR, 3), z=pa.int32())),
+    "tuples_of_lists": fsl(struct(l=pa.list_(pa.int32()))),
+    "tuples_of_maps": fsl(struct(m=pa.map_(pa.string(), pa.int32()))),
+    "tuples_of_tensors": fsl(struct(v=fsl(pa.float32(), 3), w=fsl(pa.bool_(), 8))),
+    "tuples_of_words": fsl(struct(w=WORDS)),
+    "tuples_of_nulls": fsl(struct(n=pa.null(), a=pa.int32())),
+    "struct_of_tuples": struct(s=fsl(PAIR)),
+    "map": pa.map_(pa.int32(), pa.string()),
+    "map_of_structs": pa.map_(pa.string(), PAIR),
+    "map_by_structs": pa.map_(struct(a=pa.int32()), pa.list_(pa.int32())),
+    "map_of_maps": pa.map_(pa.string(), pa.map_(pa.int32(), pa.float64())),
+    "map_by_dates": pa.map_(pa.date32(), pa.list_(pa.string())),
+    "map_by_bytes": pa.map_(pa.binary(4), pa.decimal128(5, 1)),
+    "map_of_nulls": pa.map_(pa.large_binary(), pa.null()),
+    "map_of_words": pa.map_(pa.int8(), WORDS),
+    "list_of_maps": pa.list_(pa.map_(pa.int32(), pa.int32())),
+}
+SINCE_2_3 = {
+    "list_of_tuples": pa.list_(fsl(PAIR)),
+    "map_of_tuples": pa.map_(pa.string(), fsl(PAIR)),
+    "tuples_of_lists_of_tuples": fsl(struct(l=pa.list_(fsl(struct(a=pa.int32()), 3)))),
+    "lists_of_tuples_of_lists": pa.list_(fsl(struct(l=pa.list_(pa.int32())))),
+    "structs_of_nothing": struct(e=pa.struct([]), a=pa.int32()),
+    "struct_of_nothing_alone": struct(e=pa.struct([])),
+    "list_of_nothing": pa.list_(pa.struct([])),
+    "list_of_structs_of_nothing": pa.list_(struct(e=pa.struct([]), a=pa.int32())),
+    "tuples_of_nothing": fsl(pa.struct([])),
+    "tuples_of_structs_of_nothing": fsl(struct(e=pa.struct([]), a=pa.int32())),
+}
+
+
+def types_of(version: str) -> dict[str, pa.DataType]:
+    return TYPES | (SINCE_2_2 if version > "2.1" else {}) | (SINCE_2_3 if version > "2.2" else {})
+
+
+def table_of(types: dict[str, pa.DataType], metadata: dict[str, str] | None) -> pa.Table:
+    arrays = [random_array(type_, ROWS, random.Random(name)) for name, type_ in types.items()]
+    fields = [pa.field(name, type_, metadata=metadata) for name, type_ in types.items()]
+    return pa.table(arrays, schema=pa.schema(fields, metadata={"of": "schema"}))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_types_read_take_and_scan_equal(witness: Witness, tmp_path: Path, name: str) -> None:
+    version, metadata = FILES[name]
+    expected = table_of(types_of(version), metadata)
+    path = witness.write(expected, tmp_path / "file.lance", version)
+    picks = seeded(name).integers(0, ROWS, 90)
+    with lance_arrow.LanceFile(path) as file:
+        assert file.schema.equals(expected.schema, check_metadata=False)
+        assert_same(expected, file.read())
+        assert_same(taken(expected, picks), file.take(picks))
+    assert_same(expected, lance_arrow.dataset(path).to_table())
+
+
+@pytest.mark.parametrize(
+    ("version", "type_"),
+    [
+        *(("2.1", type_) for type_ in SINCE_2_2.values()),
+        *(("2.2", type_) for name, type_ in SINCE_2_3.items() if "nothing" in name or name == "list_of_tuples"),
+    ],
+    ids=str,
+)
+def test_what_older_versions_refuse_to_write(
+    witness: Witness, tmp_path: Path, version: str, type_: pa.DataType
+) -> None:
+    """Keeps the lists above honest: a type moves up as soon as its writer takes it."""
+    with pytest.raises((WitnessRefused, WitnessDied)):
+        witness.write(table_of({"x": type_}, None), tmp_path / "file.lance", version)
