@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -151,3 +152,97 @@ def test_what_older_versions_refuse_to_write(
     """Keeps the lists above honest: a type moves up as soon as its writer takes it."""
     with pytest.raises((WitnessRefused, WitnessDied)):
         witness.write(table_of({"x": type_}, None), tmp_path / "file.lance", version)
+
+
+def full_lists(items: pa.Array, rows: int) -> pa.Array:
+    """Lists of one to three items, none null."""
+    sizes = [1 + row % 3 for row in range(rows)]
+    offsets = [0, *itertools.accumulate(sizes)]
+    assert offsets[-1] <= len(items)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items.slice(0, offsets[-1]))
+
+
+def valid(array: pa.Array, nested: pa.DataType) -> pa.Array:
+    """Fixed-size lists of two structs, none null, around a field."""
+    return pa.FixedSizeListArray.from_arrays(pa.StructArray.from_arrays([array], fields=list(nested)), 2)
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.3"])
+def test_full_lists_of_tuples(witness: Witness, tmp_path: Path, version: str) -> None:
+    """All that the writer of 2.2 takes, and no reader of its own reads; two pages of several chunks each."""
+    rows = 4000
+    numbers = pa.array([None if n % 7 == 0 else n for n in range(4 * rows)], pa.int32())
+    inner = pa.array([None if n % 5 == 0 else list(range(n % 4)) for n in range(4 * rows)], pa.list_(pa.int16()))
+    tuples_ = valid(numbers, struct(a=pa.int32()))
+    columns = {
+        "numbers": full_lists(tuples_, rows),
+        "lists": full_lists(valid(inner, struct(l=inner.type)), rows),
+        "structs": full_lists(pa.StructArray.from_arrays([tuples_], ["t"]), rows),
+    }
+    for name, column in columns.items():
+        expected = pa.table({"x": column})
+        path = witness.write(expected, tmp_path / f"{name}.lance", version)
+        picks = seeded(name).integers(0, rows, 60)
+        with lance_arrow.LanceFile(path) as file:
+            assert_same(expected, file.read())
+            assert_same(taken(expected, picks), file.take(picks))
+            assert_same(expected, pa.Table.from_batches(file.to_batches(batch_size=777)))
+
+
+class Celsius(pa.ExtensionType):
+    """A type a user registers."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        super().__init__(pa.float32(), "test.celsius")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return self.unit.encode()
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> Celsius:
+        return cls(serialized.decode())
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
+def test_extension_types_keep_their_metadata(witness: Witness, tmp_path: Path, version: str) -> None:
+    celsius = Celsius("0.1 K")
+    storage = pa.array([20.5, None, -3], pa.float32())
+    note = {"note": "kept"}
+    unknown = {"ARROW:extension:name": "test.unknown", "ARROW:extension:metadata": "some"}
+    fields = [
+        pa.field("plain", celsius, metadata=note),
+        pa.field("nested", struct(t=celsius, u=pa.uuid())),
+        pa.field("tensor", pa.fixed_shape_tensor(pa.int8(), [2, 2], dim_names=["a", "b"])),
+        pa.field("unknown", pa.int32(), metadata=note | unknown),
+        pa.field("json", pa.json_(), metadata=note),
+    ]
+    arrays = [
+        celsius.wrap_array(storage),
+        random_array(fields[1].type, 3, random.Random(1)),
+        random_array(fields[2].type, 3, random.Random(2)),
+        pa.array([1, None, 3], pa.int32()),
+        pa.array(['{"a":1}', None, "[]"], pa.json_()),
+    ]
+    pa.register_extension_type(celsius)
+    try:
+        path = witness.write(pa.table(arrays, schema=pa.schema(fields)), tmp_path / "file.lance", version)
+        with lance_arrow.LanceFile(path) as file:
+            table = file.read()
+            assert file.take([2, 0]).column("plain").to_pylist() == [storage[2].as_py(), 20.5]
+        assert lance_arrow.dataset(path).schema.equals(table.schema, check_metadata=True)
+        assert lance_arrow.dataset(path).to_table().equals(table)
+        for name in ("plain", "nested", "tensor", "unknown"):
+            assert table.column(name).combine_chunks().equals(arrays[table.schema.get_field_index(name)])
+        assert table.schema.field("plain").type.unit == "0.1 K"
+        assert table.schema.field("plain").metadata[b"note"] == b"kept"
+        metadata = {key.encode(): value.encode() for key, value in (note | unknown).items()}
+        assert dict(table.schema.field("unknown").metadata) == metadata
+        # Stored as binary JSON: what it is, the metadata tells.
+        json = table.schema.field("json")
+        assert json.type == pa.large_binary()
+        assert json.metadata[b"ARROW:extension:name"] == b"lance.json"
+        assert json.metadata[b"note"] == b"kept"
+        assert witness.read(path).column("json").to_pylist() == table.column("json").to_pylist()
+    finally:
+        pa.unregister_extension_type("test.celsius")
