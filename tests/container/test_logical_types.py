@@ -139,9 +139,7 @@ def test_children_that_do_not_fit(text, children):
         parse_logical_type(text, children)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "string_view", "int128", "fixed_size_list:string:2", "union", "dict:"]
-)
+@pytest.mark.parametrize("text", ["", "string_view", "int128", "fixed_size_list:string:2", "union", "dict:"])
 def test_unknown(text):
     with pytest.raises(UnsupportedError):
         parse_logical_type(text, [])
