@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -41,11 +41,10 @@ def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
         return DenseRepeated(layers, *checked_scalar(values.constant, scope))
     if case == "none":
         if layers != (LayerKind.NULLABLE_ITEM,):
-            raise CorruptFileError("a page without values has structs, lists or valid rows, but no levels")
+            # Their writer makes such pages now and then, with levels, and nobody can tell how those were encoded.
+            raise UnsupportedError("a dense page without values does not tell how its levels are encoded")
         return DenseRepeated(layers, scope.leaf.shape, None)
-    raise CorruptFileError(
-        "values by index need a sparse structure, this page has a dense one"
-    )
+    raise CorruptFileError("values by index need a sparse structure, this page has a dense one")
 
 
 def chunked_form(message: Any, layers: tuple[LayerKind, ...], num_values: int | None) -> ChunkedForm:

@@ -9,7 +9,7 @@ import pytest
 from hand_pages import NO_POSITIONS, flat, items, lists, null_at, tuples, u64
 from rows_of_levels import EXAMPLE_ROWS, Rows, flat_rows, int32
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.proto import encodings_v23_pb2 as planar
 from lance_arrow.spi import EncodingKey, FixedWidth, LayerKind, LeafType, NodeKind, RowRanges, VariableWidth
@@ -295,7 +295,7 @@ def test_layers_that_contradict_the_schema_are_refused(layers: list) -> None:
         (ALL_NULL, {"constant": planar.ConstantValues(scalar=b"abc")}, CorruptFileError),
         (ALL_NULL, {"constant": planar.ConstantValues()}, CorruptFileError),
         (STRUCTS, {"constant": planar.ConstantValues(scalar=SEVEN)}, CorruptFileError),
-        (DENSE_SCALAR, {"none": planar.NoValues()}, CorruptFileError),
+        (DENSE_SCALAR, {"none": planar.NoValues()}, UnsupportedError),
         (DENSE, {"indexed": planar.IndexedValues(indices=flat(8), items=zipped_text(3))}, CorruptFileError),
         (DENSE, {"constant": planar.ConstantValues(scalar=SEVEN)}, CorruptFileError),
         (TEXTS, {"zipped": zipped_text(9)}, CorruptPageError),
