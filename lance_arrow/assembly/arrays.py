@@ -63,9 +63,7 @@ def _build(node: ColumnNode, leaves: Mapping[int, DecodedLeaf], depth: int) -> p
 
 def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
     first = next((leaf for leaf in node.leaves() if leaf.tells_ancestors), next(node.leaves()))
-    structure = leaves[first.column].structure
-    # The writer refuses structs without fields below a list or with nulls: nodes that only they tell of are valid.
-    own = structure[-1 - depth] if first.tells_ancestors else NodeStructure(structure[0].num_slots)
+    own = leaves[first.column].structure[-1 - depth]
     children = [_build(child, leaves, depth + 1) for child in node.children]
     if node.kind is NodeKind.LIST:
         expected = own.num_items
@@ -137,6 +135,8 @@ def _list_array(
     unknown = 0 if item_validity is None else -1
     if isinstance(item_type, pa.FixedSizeListType):
         items = _list_array(item_type, values, num_items, item_validity, unknown, layer + 1)
+    elif pa.types.is_null(item_type):
+        items = pa.nulls(num_items)
     else:
         items = pa.Array.from_buffers(item_type, num_items, [item_validity, values.values], unknown)
     plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)

@@ -71,7 +71,7 @@ class LeafNode(ColumnNode):
     lengths_per_row
         What its pages count for one row of the file.
     tells_ancestors
-        Whether its pages hold the structure of the nodes above; a struct without fields tells of itself alone.
+        Whether its pages surely hold the structure of the nodes above: before 2.3, structs without fields do not.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
     """
@@ -127,9 +127,6 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
 def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
     nodes = (NodeKind.ITEM, *map(_kind, above))
     shape = items = refusal = None
-    if NodeKind.FIXED_SIZE_LIST in nodes[: _outermost_list(nodes)]:
-        # Their writer repeats the repetition levels too, and no reader of its own understands them.
-        refusal = "lists of fixed-size lists of structs"
     if column.is_blob:
         refusal = "blob columns"
     elif isinstance(storage, pa.DictionaryType):
@@ -139,8 +136,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         if shape is None:
             refusal = f"columns of type {storage}"
     offset_bits, dimensions = (0, *map(_offset_bits, above)), (0, *map(_dimension, above))
-    if is_fieldless := isinstance(storage, pa.StructType) and storage.num_fields == 0:
-        nodes, offset_bits, dimensions = nodes[:1], offset_bits[:1], dimensions[:1]
+    is_fieldless = isinstance(storage, pa.StructType) and storage.num_fields == 0
     return LeafNode(
         field,
         column.path,
@@ -152,10 +148,6 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         tells_ancestors=not is_fieldless or not above,
         refusal=refusal,
     )
-
-
-def _outermost_list(nodes: tuple[NodeKind, ...]) -> int:
-    return max((n for n, node in enumerate(nodes) if node is NodeKind.LIST), default=0)
 
 
 def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
@@ -201,7 +193,8 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
         plain = tuple(field for field in fields if isinstance(field, (FixedWidth, VariableWidth, FixedSizeList)))
         return PackedStruct(plain) if len(plain) == len(fields) else None
     if isinstance(storage, pa.FixedSizeListType):
-        items = _shape(storage.value_type)
+        # Lists of nothing but nulls are stored by their bitmaps alone; any width serves for what is never looked at.
+        items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
         return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
     if types.is_fixed_size_binary(storage):
         return FixedWidth(8 * storage.byte_width)

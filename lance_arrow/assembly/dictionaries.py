@@ -1,4 +1,7 @@
-"""Dictionary columns: indices and items of each page to one Arrow dictionary array per batch."""
+"""Dictionary columns: indices and items of each page to one Arrow dictionary array per batch, or plain values.
+
+A reader that decodes them needs no more than another schema: pages expand dictionaries for every leaf that keeps none.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,33 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
+
+
+def decoded_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with each dictionary type, at any depth, replaced by the type of its items.
+
+    Extension types stay as they are: what they mean is theirs.
+    """
+    return pa.schema([_decoded_field(field) for field in schema], metadata=schema.metadata)
+
+
+def _decoded_field(field: pa.Field) -> pa.Field:
+    type_ = _decoded_type(field.type)
+    return field if type_.equals(field.type) else field.with_type(type_)
+
+
+def _decoded_type(type_: pa.DataType) -> pa.DataType:
+    if isinstance(type_, pa.DictionaryType):
+        return _decoded_type(type_.value_type)
+    if isinstance(type_, pa.StructType):
+        return pa.struct([_decoded_field(type_.field(n)) for n in range(type_.num_fields)])
+    if isinstance(type_, pa.MapType):
+        return pa.map_(_decoded_field(type_.key_field), _decoded_field(type_.item_field), type_.keys_sorted)
+    if isinstance(type_, pa.FixedSizeListType):
+        return pa.list_(_decoded_field(type_.value_field), type_.list_size)
+    if isinstance(type_, pa.ListType):
+        return pa.list_(_decoded_field(type_.value_field))
+    return pa.large_list(_decoded_field(type_.value_field)) if isinstance(type_, pa.LargeListType) else type_
 
 
 class _ItemsAsPage:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
-from lance_arrow.assembly.dictionaries import decode_dictionary
+from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
@@ -82,19 +82,18 @@ class RowReader:
         The open container.
     runtime
         Plugins, caches and limits.
+    decodes_dictionaries
+        Whether dictionary columns are read as plain values; `schema` then says so.
     """
 
-    def __init__(self, file: LanceFileReader, runtime: Runtime) -> None:
+    def __init__(self, file: LanceFileReader, runtime: Runtime, *, decodes_dictionaries: bool = False) -> None:
         self.file = file
         self.runtime = runtime
+        self.schema: pa.Schema = decoded_schema(file.schema) if decodes_dictionaries else file.schema
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
         self._take_sets: dict[int, _TakeSet] = {}
         self._lock = Lock()
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.file.schema
 
     @property
     def num_rows(self) -> int:
@@ -103,7 +102,7 @@ class RowReader:
     @cached_property
     def roots(self) -> tuple[ColumnNode, ...]:
         """The whole column tree."""
-        return column_tree(self.file.schema, self.file.leaves)
+        return column_tree(self.schema, self.file.leaves)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None

@@ -1,14 +1,16 @@
-"""Levels and layers to offsets and validity: one native pass per page, appended into one destination per column.
+"""Levels or positions to offsets and validity: one native pass per page, appended into one destination per column.
 
 Each page numbers its levels by its own layers (a page without nulls uses the all-valid form), so a page is unravelled
 by itself; its slots follow those of the page before. Without lists every node of the path has one slot per row and
-one comparison per level decides a bit. With lists the kernel walks the entries from the outside in.
+one comparison per level decides a bit. With lists the kernel walks the entries from the outside in. Pages that keep
+positions need no levels: a run of rows is a run of slots in every node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
-from lance_arrow.spi import LayerKind, Levels
+from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.spi import LayerKind, Levels, SlotStructure, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +46,14 @@ class NodeStructure:
 
 
 def unravel(
-    pages: Sequence[Levels], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
+    pages: Sequence[Structure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
-    """Turn the levels of consecutive pages of one leaf into the structure of every node on its path.
+    """Turn the structure of consecutive pages of one leaf into the structure of every node on its path.
 
     Parameters
     ----------
     pages
-        Levels of the selected rows, page by page.
+        Lists and nulls of the selected rows, page by page.
     offset_bits
         For the leaf and its ancestors, inner-most first: width of a list's offsets, 0 for what is no list.
     dimensions
@@ -61,12 +64,20 @@ def unravel(
     Raises
     ------
     CorruptPageError
-        Levels contradict the layers.
+        Levels or positions contradict the layers.
+    UnsupportedError
+        Levels of null or empty lists of fixed-size lists of structs, which have no meaning that anyone wrote down.
     """
-    if any(offset_bits) or any(dimensions):
-        return _nested_nodes(pages, offset_bits, np.array(dimensions, np.int64), allocator)
-    num_slots = sum(levels.num_entries for levels in pages)
-    return tuple(_flat_node(pages, position, num_slots, allocator) for position in range(len(offset_bits)))
+    flat = [levels for levels in pages if isinstance(levels, Levels)]
+    if any(offset_bits) or any(dimensions) or len(flat) < len(pages):
+        sizes = np.array(dimensions, np.int64)
+        parts = [
+            _SlotPart(levels, sizes) if isinstance(levels, SlotStructure) else _LevelPart(levels, sizes)
+            for levels in pages
+        ]
+        return _nested_nodes(parts, offset_bits, allocator)
+    num_slots = sum(levels.num_entries for levels in flat)
+    return tuple(_flat_node(flat, position, num_slots, allocator) for position in range(len(offset_bits)))
 
 
 def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator: Allocator) -> NodeStructure:
@@ -85,14 +96,71 @@ def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator
     return NodeStructure(num_slots, buffer if null_count else None, null_count)
 
 
+class _LevelPart:
+    """A page that tells by levels."""
+
+    def __init__(self, levels: Levels, dimensions: NDArray[np.int64]) -> None:
+        rep = _shared_levels(levels, dimensions)
+        layers = np.array(levels.layers, np.uint8)
+        self._arguments = (rep, levels.def_, levels.num_entries, layers, dimensions)
+
+    def measure(self, slots: NDArray[np.int64]) -> None:
+        kernels.measure_layers(*self._arguments, slots)
+
+    def unravel(self, *out: Any) -> None:
+        kernels.unravel(*self._arguments, *out)
+
+
+class _SlotPart:
+    """A page that tells by positions."""
+
+    def __init__(self, structure: SlotStructure, dimensions: NDArray[np.int64]) -> None:
+        found = [layer.dimension for layer in structure.layers]
+        if found != dimensions.tolist():
+            raise CorruptPageError(f"fixed-size lists of a page have the dimensions {found}, not {dimensions.tolist()}")
+        self._structure = structure
+
+    def measure(self, slots: NDArray[np.int64]) -> None:
+        slots[:] = self._structure.counts
+
+    def unravel(self, *out: Any) -> None:
+        kernels.unravel_slots(self._structure.parts(), *out)
+
+
+def _shared_levels(levels: Levels, dimensions: NDArray[np.int64]) -> NDArray[np.uint16] | None:
+    """Return repetition levels in which only the first item of a fixed-size list begins the lists around it.
+
+    Their writers repeat each level entry for all items of a fixed-size list of structs, also the level at which a list
+    begins; what it says of the items after the first is wrong.
+    """
+    rep, kinds = levels.rep, levels.layers
+    num_lists, items = 0, 1
+    for position, kind in enumerate(kinds):
+        dimension = int(dimensions[position])
+        num_lists, items = (num_lists + 1, 1) if kind.is_list else (num_lists, items * max(1, dimension))
+        if rep is None or not dimension or not any(outer.is_list for outer in kinds[position:]):
+            continue
+        reach = sum(one.num_def_levels for one in kinds[: _next_list(kinds, position)])
+        if levels.def_ is not None and (levels.def_ > reach).any():
+            raise UnsupportedError("levels of null or empty lists around fixed-size lists of structs mean nothing")
+        slots = np.flatnonzero(rep >= num_lists)
+        followers = slots[np.arange(len(slots)) % items != 0]
+        rep = rep.copy()
+        rep[followers] = np.minimum(rep[followers], num_lists)
+    return rep
+
+
+def _next_list(kinds: tuple[LayerKind, ...], position: int) -> int:
+    return next(n for n in range(position, len(kinds)) if kinds[n].is_list)
+
+
 def _nested_nodes(
-    pages: Sequence[Levels], offset_bits: Sequence[int], dimensions: NDArray[np.int64], allocator: Allocator
+    pages: Sequence[_LevelPart | _SlotPart], offset_bits: Sequence[int], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
-    layers = [np.array(levels.layers, np.uint8) for levels in pages]
     num_nodes = len(offset_bits)
     counts = np.zeros((len(pages), num_nodes), np.int64)
-    for levels, kinds, slots in zip(pages, layers, counts, strict=True):
-        kernels.measure_layers(levels.rep, levels.def_, levels.num_entries, kinds, dimensions, slots)
+    for page, slots in zip(pages, counts, strict=True):
+        page.measure(slots)
     totals = counts.sum(axis=0).tolist()
     bitmaps = [allocator.bitmap(total) for total in totals]
     offsets = [
@@ -107,9 +175,8 @@ def _nested_nodes(
             view[0] = 0
     slots, null_counts = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
     validity = [bits for _, bits in bitmaps]
-    for levels, kinds in zip(pages, layers, strict=True):
-        streams = (levels.rep, levels.def_, levels.num_entries)
-        kernels.unravel(*streams, kinds, dimensions, validity, views, slots, null_counts)
+    for page in pages:
+        page.unravel(validity, views, slots, null_counts)
     return tuple(
         NodeStructure(
             num_slots=totals[node],

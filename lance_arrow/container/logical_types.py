@@ -198,9 +198,9 @@ def _parse_fixed_size_list(text: str, rest: str, depth: int) -> pa.DataType:
 
 
 def _fits_fixed_size_list(type_: pa.DataType) -> bool:
-    if isinstance(type_, pa.FixedSizeListType):
-        return True
     types = pa.types
+    if isinstance(type_, pa.FixedSizeListType) or types.is_null(type_):
+        return True
     return types.is_fixed_size_binary(type_) or types.is_decimal(type_) or types.is_primitive(type_)
 
 

@@ -6,6 +6,7 @@ import datetime
 
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
+from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.datasets.scan import FileScanHandler
 
 
@@ -18,11 +19,14 @@ class LanceFormat(bridge.BridgeFormat):
     ----------
     version, tag, as_of
         Which version of a table to read, by number, tag, or the last one not later than a moment; one at most.
+    dictionaries
+        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
+        at any depth, and the schema says so.
 
     Raises
     ------
     InvalidArgumentError
-        More than one of `version`, `tag` and `as_of` is given.
+        More than one of `version`, `tag` and `as_of` is given, or `dictionaries` is another word.
     """
 
     def __init__(
@@ -31,8 +35,9 @@ class LanceFormat(bridge.BridgeFormat):
         version: int | None = None,
         tag: str | None = None,
         as_of: datetime.datetime | None = None,
+        dictionaries: Dictionaries = "keep",
     ) -> None:
-        super().__init__(FileScanHandler(version, tag, as_of))
+        super().__init__(FileScanHandler(version, tag, as_of, dictionaries))
 
     @property
     def version(self) -> int | None:
@@ -49,7 +54,14 @@ class LanceFormat(bridge.BridgeFormat):
         """The moment that was asked for."""
         return self.handler.as_of
 
+    @property
+    def dictionaries(self) -> Dictionaries:
+        """Whether dictionary columns are kept or decoded."""
+        return self.handler.dictionaries
+
     def __repr__(self) -> str:
-        options = {"version": self.version, "tag": self.tag, "as_of": self.as_of}
+        options: dict[str, object] = {"version": self.version, "tag": self.tag, "as_of": self.as_of}
+        if self.dictionaries != "keep":
+            options["dictionaries"] = self.dictionaries
         given = ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
         return f"LanceFormat({given})"

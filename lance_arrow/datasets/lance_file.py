@@ -16,6 +16,7 @@ from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
+from lance_arrow.datasets.read_options import Dictionaries, decodes_dictionaries
 from lance_arrow.datasets.windows import WINDOW_ROWS, windows
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, MeteredSource, open_source
@@ -35,6 +36,9 @@ class LanceFile:
         fsspec or pyarrow filesystem that `source` is a path of.
     storage_options
         Options for the filesystem of a URL.
+    dictionaries
+        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
+        at any depth, and `schema` says so.
     runtime
         Plugins and limits; the default ones when None.
 
@@ -54,22 +58,24 @@ class LanceFile:
         *,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        dictionaries: Dictionaries = "keep",
         runtime: Runtime | None = None,
     ) -> None:
+        decodes = decodes_dictionaries(dictionaries)
         self._runtime = runtime if runtime is not None else default_runtime()
         opened = open_source(source, filesystem=filesystem, storage_options=storage_options)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
             self._source = MeteredSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
-            self._rows = RowReader(self._file, self._runtime)
+            self._rows = RowReader(self._file, self._runtime, decodes_dictionaries=decodes)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
     @property
     def schema(self) -> pa.Schema:
         """Arrow schema of all columns, with field and schema metadata."""
-        return self._file.schema
+        return self._rows.schema
 
     @property
     def num_rows(self) -> int:

@@ -25,9 +25,16 @@ class OpenFile:
 
 
 class OpenFiles:
-    """A small cache: reopening a file costs its footer and every index that was learnt."""
+    """A small cache: reopening a file costs its footer and every index that was learnt.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    decodes_dictionaries
+        As for `RowReader`.
+    """
+
+    def __init__(self, *, decodes_dictionaries: bool = False) -> None:
+        self._decodes_dictionaries = decodes_dictionaries
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
 
@@ -50,7 +57,8 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         metered = MeteredSource(source)
-        opened = OpenFile(metered, RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime))
+        reader = LanceFileReader(metered, limits=runtime.settings.limits)
+        opened = OpenFile(metered, RowReader(reader, runtime, decodes_dictionaries=self._decodes_dictionaries))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -12,6 +12,7 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.datasets.table_guard import refuse_table
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, Location, resolve
@@ -26,6 +27,7 @@ def open_dataset(
     branch: str | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    dictionaries: Dictionaries = "keep",
     schema: pa.Schema | None = None,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
@@ -40,6 +42,8 @@ def open_dataset(
         Which version of a table to read.
     filesystem, storage_options
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
+    dictionaries
+        ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`.
 
@@ -66,7 +70,7 @@ def open_dataset(
     paths = [location.path for location in locations]
     dataset = pads.dataset(
         paths if many else paths[0],
-        format=LanceFormat(version=version, tag=tag, as_of=as_of),
+        format=LanceFormat(version=version, tag=tag, as_of=as_of, dictionaries=dictionaries),
         filesystem=_arrow_filesystem(locations[0]),
         schema=schema,
         partitioning=partitioning,

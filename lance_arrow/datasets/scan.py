@@ -19,6 +19,7 @@ from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.read_options import Dictionaries, decodes_dictionaries
 from lance_arrow.datasets.table_guard import refuse_table_file
 from lance_arrow.datasets.windows import windows
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
@@ -36,15 +37,24 @@ class FileScanHandler:
     ----------
     version, tag, as_of
         Which version of a table to read; only meaningful for table directories.
+    dictionaries
+        Whether dictionary columns are kept or decoded to plain values.
     """
 
-    def __init__(self, version: int | None = None, tag: str | None = None, as_of: Any = None) -> None:
+    def __init__(
+        self,
+        version: int | None = None,
+        tag: str | None = None,
+        as_of: Any = None,
+        dictionaries: Dictionaries = "keep",
+    ) -> None:
         if sum(option is not None for option in (version, tag, as_of)) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
         self.version = version
         self.tag = tag
         self.as_of = as_of
-        self._files = OpenFiles()
+        self.dictionaries = dictionaries
+        self._files = OpenFiles(decodes_dictionaries=decodes_dictionaries(dictionaries))
 
     def inspect(self, place: FilePlace) -> pa.Schema:
         """Return the schema of a file."""
@@ -72,14 +82,14 @@ class FileScanHandler:
 
     def _open(self, place: FilePlace) -> OpenFile:
         refuse_table_file(place)
-        if self._key() != (None, None, None):
+        if (self.version, self.tag, self.as_of) != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
         return self._files.get(place)
 
-    def _key(self) -> tuple[Any, Any, Any]:
-        return self.version, self.tag, self.as_of
+    def _key(self) -> tuple[Any, Any, Any, Dictionaries]:
+        return self.version, self.tag, self.as_of, self.dictionaries
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -91,7 +101,7 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of")
+        names = ("version", "tag", "as_of", "dictionaries")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
 

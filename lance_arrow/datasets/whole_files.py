@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.io import AnyFileSystem
 
 
@@ -19,6 +20,7 @@ def read_table(
     filters: Predicate | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    dictionaries: Dictionaries = "keep",
 ) -> pa.Table:
     """Read one Lance file into a table.
 
@@ -30,7 +32,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
-    filesystem, storage_options
+    filesystem, storage_options, dictionaries
         As for `LanceFile`.
 
     Raises
@@ -38,7 +40,7 @@ def read_table(
     LanceError
         As `LanceFile.read`.
     """
-    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options, dictionaries=dictionaries) as file:
         return file.read(columns, filter=filters)
 
 

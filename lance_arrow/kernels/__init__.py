@@ -14,6 +14,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
+| `slots` | turns positions of nulls and lists into offsets and validity |
 | `interleave` | splits zipped rows |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
@@ -62,6 +63,7 @@ from lance_arrow.kernels.offsets import (
     measure_variable_values,
 )
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
@@ -91,6 +93,7 @@ __all__ = [
     "measure_variable_blocks",
     "measure_variable_chunks",
     "measure_variable_values",
+    "null_flags",
     "parse_chunk_headers",
     "parse_chunk_words",
     "read_row_index",
@@ -104,6 +107,7 @@ __all__ = [
     "unpack_inline",
     "unpack_out_of_line",
     "unravel",
+    "unravel_slots",
     "unzip_fixed",
     "unzip_variable",
     "validity_from_levels",

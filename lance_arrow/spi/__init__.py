@@ -56,6 +56,7 @@ from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
 from lance_arrow.spi.scratch import Scratch, block_bytes, block_over, field_bytes, new_block
+from lance_arrow.spi.slots import SlotLayer, SlotStructure, Structure
 
 __all__ = [
     "COMPRESSIVE",
@@ -105,6 +106,9 @@ __all__ = [
     "ReadReport",
     "RowRanges",
     "Scratch",
+    "SlotLayer",
+    "SlotStructure",
+    "Structure",
     "ValueBatch",
     "VariableWidth",
     "ZoneMapPlace",

@@ -15,10 +15,11 @@ import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, Levels, NumBytes
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
+from lance_arrow.spi.slots import Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,8 @@ class LoadedPage(Protocol):
     """Selected rows of one page, opened: levels decoded, values measured, nothing written yet."""
 
     @property
-    def levels(self) -> Levels:
-        """Levels of exactly the selected rows."""
+    def levels(self) -> Structure:
+        """Lists and nulls of exactly the selected rows: as levels, or as positions."""
 
     @property
     def shape(self) -> BlockShape | None:

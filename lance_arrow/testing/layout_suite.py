@@ -30,14 +30,15 @@ from lance_arrow.spi import (
     FetchedSlices,
     FixedSizeList,
     LeafType,
-    Levels,
     LoadedPage,
     PageFacts,
     PageIndex,
     RowRanges,
+    Structure,
     VariableWidth,
 )
 from lance_arrow.testing.samples import Destination
+from lance_arrow.testing.slot_levels import levels_of
 
 _SELECTIONS = 25
 _FLIPS_PER_BUFFER = 40
@@ -77,6 +78,8 @@ class LayoutCase:
         Page buffers.
     rows
         Entries of each row.
+    lengths_per_row
+        What the page counts for a row: the product of the fixed-size lists of structs.
     """
 
     name: str
@@ -84,10 +87,11 @@ class LayoutCase:
     leaf: LeafType
     buffers: tuple[bytes, ...]
     rows: tuple[tuple[Entry, ...], ...]
+    lengths_per_row: int = 1
 
     @property
     def facts(self) -> PageFacts:
-        return PageFacts(len(self.rows), tuple(len(buffer) for buffer in self.buffers))
+        return PageFacts(len(self.rows) * self.lengths_per_row, tuple(len(buffer) for buffer in self.buffers))
 
     def with_buffer(self, number: int, content: bytes) -> LayoutCase:
         """Return a copy in which one buffer is another."""
@@ -98,7 +102,7 @@ class LayoutCase:
 class PageRead:
     """What came out: levels, and the block that was filled (None for columns without values)."""
 
-    levels: Levels
+    levels: Structure
     page: LoadedPage
     block: BlockSlice | None
 
@@ -214,7 +218,8 @@ def load_index(layout: BoundLayout, case: LayoutCase) -> PageIndex | None:
 
 def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges) -> PageRead:
     """Run round two, and decode into guarded memory."""
-    plan = layout.plan(case.facts, index, rows)
+    counted = RowRanges(rows.starts * case.lengths_per_row, rows.stops * case.lengths_per_row)
+    plan = layout.plan(case.facts, index, counted)
     page = layout.load(case.facts, index, plan, tuple(_fetch(case, one) for one in plan.slices))
     if page.shape is None:
         return PageRead(page.levels, page, None)
@@ -236,7 +241,7 @@ def assert_holds(got: PageRead, case: LayoutCase, rows: RowRanges) -> None:
     """Require exactly the entries and values of `rows`."""
     runs = zip(rows.starts.tolist(), rows.stops.tolist(), strict=True)
     entries = [entry for start, stop in runs for row in case.rows[start:stop] for entry in row]
-    levels = got.levels
+    levels = levels_of(got.levels)
     assert levels.num_entries == len(entries)
     assert _level_list(levels.rep, len(entries)) == [entry.rep for entry in entries]
     assert _level_list(levels.def_, len(entries)) == [entry.def_ for entry in entries]

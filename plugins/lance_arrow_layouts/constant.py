@@ -12,6 +12,7 @@ Source: lance.encodings21.ConstantLayout.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +34,11 @@ from lance_arrow.spi import (
     FetchedSlices,
     FixedWidth,
     LayerKind,
+    LeafType,
     Levels,
     Limits,
     LoadedPage,
+    NodeKind,
     PageFacts,
     PageReadPlan,
     RowRanges,
@@ -64,7 +67,7 @@ class Constant:
     message_type = PageLayout
 
     def bind(self, message: Any, scope: BindScope) -> BoundConstant:
-        layers = scope.layers(message.layers)
+        layers = scope.layers(_all_layers(message.layers, scope.leaf))
         scalar = message.inline_value if message.HasField("inline_value") else None
         shape = scope.leaf.shape
         if scalar is not None:
@@ -190,6 +193,14 @@ class BoundConstant:
     def _check_no_valid(self, def_: NDArray[np.uint16] | None) -> None:
         if def_ is None or not def_.all():
             raise CorruptPageError("a constant page without a scalar has valid values")
+
+
+def _all_layers(layers: Sequence[int], leaf: LeafType) -> list[int]:
+    """Complete the layers of a struct without fields, which before 2.3 tells of itself alone, inside valid structs."""
+    missing = leaf.nodes[1:]
+    if leaf.shape is None and len(layers) == 1 and all(node is NodeKind.ITEM for node in missing):
+        return [*layers, *(LayerKind.ALL_VALID_ITEM for _ in missing)]
+    return list(layers)
 
 
 def _levels(

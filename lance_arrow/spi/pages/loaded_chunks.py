@@ -23,6 +23,7 @@ from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.pages.open_chunks import ValueRuns
 from lance_arrow.spi.scratch import Scratch, block_bytes, new_block
+from lance_arrow.spi.slots import Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,14 +77,14 @@ class ValuePage:
 class DictionaryPage:
     """Values that the chunks name by index."""
 
-    levels: Levels
+    levels: Structure
     indices: BlockSlice
     items: BlockSlice
     num_bytes: int
     dictionary = None
 
     @classmethod
-    def of(cls, levels: Levels, indices: BlockSlice, items: BlockSlice) -> DictionaryPage:
+    def of(cls, levels: Structure, indices: BlockSlice, items: BlockSlice) -> DictionaryPage:
         num_bytes = 0
         if isinstance(items.shape, VariableWidth) and items.num_values:
             num_bytes = kernels.measure_take_variable(
@@ -156,7 +157,7 @@ class KeptItems:
 class IndexPage:
     """Indices for a leaf that keeps its dictionary."""
 
-    levels: Levels
+    levels: Structure
     indices: BlockSlice
     items: BlockSlice
     num_bytes = 0

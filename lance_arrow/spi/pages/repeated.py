@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.spi.block_runs import clear_block
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, Levels, VariableWidth
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, VariableWidth
+from lance_arrow.spi.slots import SlotStructure, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedPage:
     """Selected rows: every slot holds `scalar`, or nothing where it is None."""
 
-    levels: Levels
+    levels: Structure
     shape: BlockShape | None
     num_values: int
     scalar: bytes | None
@@ -31,6 +32,9 @@ class RepeatedPage:
 
     def _valid(self) -> NDArray[np.bool_] | None:
         """Which slots hold the scalar, ``(num_values,) bool``; None for all: null slots take no bytes."""
+        if isinstance(self.levels, SlotStructure):
+            flags = self.levels.null_flags()
+            return None if flags is None else flags == 0
         def_ = self.levels.def_
         if def_ is None or self.levels.rep is None:
             return None if def_ is None else def_ == 0

@@ -2,14 +2,14 @@
 
     structure   values                buffers
     dense       chunked, zipped       as in mini-block and full-zip pages
-    dense       constant              none
+    dense       constant, none        none
     sparse      chunked               chunk table, chunks, [dictionary], structure
     sparse      zipped                values, [index], structure
     sparse      indexed               [indices], items, [index of items], structure
     sparse      constant, none        structure
 
-Dense structure is levels among the values (`dense`). Sparse structure is positions of nulls and of lists that are not
-empty (`structure`), which `slots` turns into levels for the selected rows, while values are found by slot (`sparse`).
+Dense structure is levels among the values (`dense`); beside it, values by index have no place for theirs. Sparse
+structure is positions of nulls and of lists that are not empty (`structure`), and values are found by slot (`sparse`).
 Source: lance.encodings23.PlanarLayout; spec 11.
 """
 

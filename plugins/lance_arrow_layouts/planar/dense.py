@@ -1,13 +1,16 @@
-"""Dense structure: levels among the values, as in 2.2; and pages of one scalar, which have no levels at all."""
+"""Dense structure: levels among the values, as in 2.2; and pages of one scalar or none, which have no levels at all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.spi import (
     BindScope,
+    BlockShape,
     BoundLayout,
     BufferRole,
     BufferSlices,
@@ -35,8 +38,13 @@ def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
     if case == "constant":
         if any(layer is not LayerKind.ALL_VALID_ITEM for layer in layers):
             raise CorruptFileError("a page of one scalar has nulls or lists, but no levels")
-        return DenseConstant(layers, *checked_scalar(values.constant, scope))
-    raise UnsupportedError(f"a page of dense structure with {case} values is not readable")
+        return DenseRepeated(layers, *checked_scalar(values.constant, scope))
+    if case == "none":
+        if layers != (LayerKind.NULLABLE_ITEM,):
+            # Their writer makes such pages now and then, with levels, and nobody can tell how those were encoded.
+            raise UnsupportedError("a dense page without values does not tell how its levels are encoded")
+        return DenseRepeated(layers, scope.leaf.shape, None)
+    raise CorruptFileError("values by index need a sparse structure, this page has a dense one")
 
 
 def chunked_form(message: Any, layers: tuple[LayerKind, ...], num_values: int | None) -> ChunkedForm:
@@ -89,16 +97,16 @@ def checked_scalar(message: Any, scope: BindScope) -> tuple[FixedWidth, bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class DenseConstant:
-    """Every row is valid and holds one scalar."""
+class DenseRepeated:
+    """Every row is valid and holds one scalar; without one every row is null, or a struct without fields."""
 
     layers: tuple[LayerKind, ...]
-    shape: FixedWidth
-    scalar: bytes
+    shape: BlockShape | None
+    scalar: bytes | None
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         if page.buffer_sizes:
-            raise CorruptFileError(f"a page of one scalar has {len(page.buffer_sizes)} buffers, expected none")
+            raise CorruptFileError(f"a page of one scalar or none has {len(page.buffer_sizes)} buffers, expected none")
         return ()
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
@@ -115,4 +123,6 @@ class DenseConstant:
         self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> RepeatedPage:
         num_rows: int = plan.notes
-        return RepeatedPage(Levels(self.layers, num_rows), self.shape, num_rows, self.scalar)
+        is_null = self.scalar is None and self.shape is not None
+        def_ = np.ones(num_rows, np.uint16) if is_null else None
+        return RepeatedPage(Levels(self.layers, num_rows, def_=def_), self.shape, num_rows, self.scalar)

@@ -1,46 +1,44 @@
-"""Pages of sparse structure: values found by leaf slot, levels made from positions."""
+"""Pages of sparse structure: values found by leaf slot, lists and nulls by positions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.spi import (
     BindScope,
     BufferRole,
     BufferSlices,
     FetchedSlices,
+    Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
+    SlotLayer,
+    SlotStructure,
 )
-from lance_arrow_layouts.planar.slots import levels_of, slot_runs
-from lance_arrow_layouts.planar.structure import BoundStructure, LoadedLayer
-from lance_arrow_layouts.planar.value_planes import SlotLevels, Slots, ValuePlane, bind_values
+from lance_arrow_layouts.planar.structure import BoundStructure
+from lance_arrow_layouts.planar.value_planes import Slots, ValuePlane, bind_values
 
 
 def bind_sparse(structure: Any, values: Any, scope: BindScope) -> BoundSparse:
     """Bind the cells of a sparse structure."""
-    return BoundSparse(BoundStructure.of(structure, scope), bind_values(values, scope))
+    bound = BoundStructure.of(structure, scope)
+    return BoundSparse(bound, bind_values(values, scope), bound.lengths_per_row, scope.limits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseIndex:
-    """Positions of a page, and what its value plane keeps."""
+    """Positions of a page, inner-most layer first, and what its value plane keeps."""
 
-    layers: tuple[LoadedLayer, ...]
+    layers: tuple[SlotLayer, ...]
     values: Any
 
     @property
     def nbytes(self) -> int:
         return sum(layer.nbytes for layer in self.layers) + (0 if self.values is None else int(self.values.nbytes))
-
-    @property
-    def num_slots(self) -> int:
-        """Leaf slots."""
-        return self.layers[-1].validity.num_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,8 @@ class BoundSparse:
 
     structure: BoundStructure
     values: ValuePlane
+    lengths_per_row: int
+    limits: Limits
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = (*self.values.roles, *(BufferRole.STRUCTURE,) * self.structure.num_buffers)
@@ -61,21 +61,34 @@ class BoundSparse:
         return tuple(BufferSlices.whole(page, n) for n, role in enumerate(roles) if role is not BufferRole.DATA)
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> SparseIndex:
+        num_rows, rest = divmod(page.num_rows, self.lengths_per_row)
+        if rest:
+            raise CorruptPageError(f"a page of {page.num_rows} items holds no whole lists of {self.lengths_per_row}")
         num_own = len(fetched) - self.structure.num_buffers
-        layers = self.structure.load([slices.one() for slices in fetched[num_own:]], page.num_rows)
-        facts = Slots(layers[-1].validity, page.buffer_sizes)
+        layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
+        facts = Slots(layers[0], page.buffer_sizes)
         return SparseIndex(layers, self.values.load_index(facts, fetched[:num_own]))
 
     def plan(self, page: PageFacts, index: SparseIndex, rows: RowRanges) -> PageReadPlan:
-        facts = Slots(index.layers[-1].validity, page.buffer_sizes)
-        plan = self.values.plan(facts, index.values, slot_runs(index.layers, rows))
-        return PageReadPlan(plan.slices, (rows, plan))
+        selected = SlotStructure.select(index.layers, self._whole(rows))
+        facts = Slots(index.layers[0], page.buffer_sizes)
+        plan = self.values.plan(facts, index.values, selected.runs[0])
+        return PageReadPlan(plan.slices, (selected, plan))
+
+    def _whole(self, rows: RowRanges) -> RowRanges:
+        """Turn what page lengths count into slots of the outer-most layer."""
+        if self.lengths_per_row == 1:
+            return rows
+        if (rows.starts % self.lengths_per_row).any() or (rows.stops % self.lengths_per_row).any():
+            raise CorruptPageError("the rows of a page begin or end inside a fixed-size list")
+        return RowRanges(rows.starts // self.lengths_per_row, rows.stops // self.lengths_per_row)
 
     def load(
         self, page: PageFacts, index: SparseIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
-        rows, inner = plan.notes
-        kinds = self.structure.kinds
-        levels, slots, slot_levels = levels_of(index.layers, kinds, rows, self.structure.limits)
-        facts = Slots(index.layers[-1].validity, page.buffer_sizes)
-        return self.values.load(facts, index.values, inner, fetched, SlotLevels(levels, slots, slot_levels))
+        selected, inner = plan.notes
+        for count in selected.counts:
+            # A few bytes may say that a row holds any number of items.
+            self.limits.check("max_batch_bytes", count)
+        facts = Slots(index.layers[0], page.buffer_sizes)
+        return self.values.load(facts, index.values, inner, fetched, selected)

@@ -1,19 +1,21 @@
 """Sparse structure: which codec holds which positions, and the checked positions of a page.
 
-Each layer of the path, outer-most first, has a domain of slots; the rows are the first, the items of a list layer the
-next. A position set names the null slots of a domain, or the valid ones; a list layer also names the lists that are not
-empty, with their numbers of items. Source: lance.encodings23.SparseStructure; spec 11.
+Each layer of the path, outer-most first, has a domain of slots; the rows are the first, the items of a list layer (or
+`dimension` times the slots of a fixed-size list of structs) the next. A position set names the null slots of a domain,
+or the valid ones; a list layer also names the lists that are not empty, with their numbers of items.
+Source: lance.encodings23.SparseStructure; spec 11.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.spi import (
     BindScope,
     BoundChunkCodec,
@@ -21,9 +23,8 @@ from lance_arrow.spi import (
     ChunkBatch,
     DecodeContext,
     FixedWidth,
-    LayerKind,
-    Limits,
     NodeKind,
+    SlotLayer,
     new_block,
 )
 
@@ -85,110 +86,68 @@ class BoundValidity:
         numbers = BoundNumbers.of(message.positions, message.num_positions, scope)
         return cls(message.meaning == _NULL_POSITIONS, numbers)
 
-    @property
-    def has_nulls(self) -> bool:
-        """Whether some slot may be null: a set that lists the valid slots does not know."""
-        return not self.lists_nulls or self.positions.count > 0
-
-    def load(self, buffers: list[Bytes], domain: int) -> Validity:
-        return Validity(domain, self.lists_nulls, self.positions.positions(buffers, domain))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Validity:
-    """Null slots (or valid ones) of a domain of `num_slots`, ascending."""
-
-    num_slots: int
-    lists_nulls: bool
-    positions: NDArray[np.int64]
-
-    @property
-    def num_valid(self) -> int:
-        return self.num_slots - len(self.positions) if self.lists_nulls else len(self.positions)
-
-    def nulls(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell for each slot whether it is null."""
-        if not len(self.positions):
-            return np.full(len(slots), not self.lists_nulls)
-        places = np.minimum(np.searchsorted(self.positions, slots), len(self.positions) - 1)
-        listed = self.positions[places] == slots
-        return listed if self.lists_nulls else ~listed
-
-    def valid_before(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count for each slot the valid slots before it."""
-        listed = np.searchsorted(self.positions, slots)
-        return slots - listed if self.lists_nulls else listed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lists:
-    """Lists that are not empty: their slots, and where their items begin (then the end)."""
-
-    positions: NDArray[np.int64]
-    item_starts: NDArray[np.int64]
-
-    def items_before(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count for each slot the items of all lists before it."""
-        return self.item_starts[np.searchsorted(self.positions, slots)]
-
 
 @dataclass(frozen=True, slots=True)
-class BoundLayer:
-    """One layer as described; `null_level` and `empty_level` are the definition levels it gets.
+class BoundLists:
+    """A list layer as described: which lists hold items, how many each, and how many all."""
 
-    `non_empty`, `counts` and `num_items` are None where the layer is no list.
-    """
+    slots: BoundNumbers
+    counts: BoundNumbers
+    num_items: int
 
-    kind: LayerKind
-    null_level: int
-    empty_level: int
-    validity: BoundValidity
-    non_empty: BoundNumbers | None = None
-    counts: BoundNumbers | None = None
-    num_items: int | None = None
-
-    def load(self, buffers: list[Bytes], domain: int) -> LoadedLayer:
-        """Decode and check the layer's positions; inside a layer buffers are in the order of `spec 11`."""
-        if self.non_empty is None or self.counts is None or self.num_items is None:
-            return LoadedLayer(self, self.validity.load(buffers, domain))
-        positions = self.non_empty.positions(buffers, domain)
+    def load(self, buffers: list[Bytes], domain: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Decode and check the lists' slots, and where their items begin (then the end)."""
+        slots = self.slots.positions(buffers, domain)
         counts = self.counts.decode(buffers)
         starts = np.zeros(len(counts) + 1, np.uint64)
         np.cumsum(counts, out=starts[1:])
         # A sum that wraps around falls.
         if not (starts[1:] > starts[:-1]).all() or int(starts[-1]) != self.num_items:
             raise CorruptPageError(f"lists of a structure do not hold {self.num_items} items, or one has none")
-        validity = self.validity.load(buffers, domain)
-        if validity.nulls(positions).any():
-            raise CorruptPageError("a null list of a structure holds items")
-        return LoadedLayer(self, validity, Lists(positions, starts.view(np.int64)))
+        return slots, starts.view(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedLayer:
-    """One layer of a page."""
+@dataclass(frozen=True, slots=True)
+class BoundLayer:
+    """One layer as described; `lists` is None where it is no list, `dimension` 0 where it is no fixed-size list."""
 
-    bound: BoundLayer
-    validity: Validity
-    lists: Lists | None = None
+    validity: BoundValidity
+    lists: BoundLists | None = None
+    dimension: int = 0
 
     @property
-    def nbytes(self) -> int:
-        size = self.validity.positions.nbytes
-        return size if self.lists is None else size + self.lists.positions.nbytes + self.lists.item_starts.nbytes
+    def numbers(self) -> tuple[BoundNumbers, ...]:
+        """Codecs in the order of their buffers."""
+        own = () if self.lists is None else (self.lists.slots, self.lists.counts)
+        return (*own, self.validity.positions)
+
+    def load(self, buffers: list[Bytes], domain: int) -> SlotLayer:
+        """Decode and check the layer's positions."""
+        list_slots = item_starts = None
+        if self.lists is not None:
+            list_slots, item_starts = self.lists.load(buffers, domain)
+        positions = self.validity.positions.positions(buffers, domain)
+        return SlotLayer(domain, self.validity.lists_nulls, positions, list_slots, item_starts, self.dimension)
+
+    def domain_inside(self, domain: int) -> int:
+        """Slots of the layer inside."""
+        if self.lists is not None:
+            return self.lists.num_items
+        inside = domain * max(1, self.dimension)
+        if inside >> 63:
+            raise CorruptPageError(f"fixed-size lists of a structure hold {inside} items")
+        return inside
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStructure:
-    """A sparse structure as described, outer-most layer first; the first `num_outer` are checked and then left out."""
+    """A sparse structure as described, outer-most layer first."""
 
     layers: tuple[BoundLayer, ...]
-    num_outer: int
-    limits: Limits
 
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> BoundStructure:
-        """Bind all layers and number their definition levels, inner-most first.
+        """Bind all layers.
 
         Raises
         ------
@@ -196,60 +155,80 @@ class BoundStructure:
             Layers contradict the schema or themselves.
         """
         nodes = scope.leaf.nodes
-        # Structs without fields are taken by themselves: earlier versions write no layer of what is around them.
-        num_outer = len(message.layers) - len(nodes) if scope.leaf.shape is None else 0
-        if num_outer > 0:
-            nodes = (*nodes, *(NodeKind.ITEM,) * num_outer)
         if len(message.layers) != len(nodes):
             raise CorruptFileError(f"a page has {len(message.layers)} layers, expected {len(nodes)} from the schema")
-        layers: list[BoundLayer] = []
-        level = 0
-        for layer, node in zip(reversed(message.layers), nodes, strict=True):
-            layers.append(_bind_layer(layer, node, level, scope))
-            level += layers[-1].kind.num_def_levels
-        return cls(tuple(reversed(layers)), max(num_outer, 0), scope.limits)
-
-    @property
-    def kinds(self) -> tuple[LayerKind, ...]:
-        """Inner-most first, as `Levels` has them."""
-        return tuple(layer.kind for layer in reversed(self.layers[self.num_outer :]))
+        return cls(
+            tuple(_bind_layer(*pair, scope) for pair in zip(message.layers, reversed(nodes), strict=True)),
+        )
 
     @property
     def num_buffers(self) -> int:
         """Structure buffers: one per codec that has bytes."""
-        numbers = [one for layer in self.layers for one in (layer.validity.positions, layer.non_empty, layer.counts)]
-        return sum(one.codec.num_buffers for one in numbers if one is not None)
+        return sum(one.codec.num_buffers for layer in self.layers for one in layer.numbers)
 
-    def load(self, buffers: list[Bytes], num_rows: int) -> tuple[LoadedLayer, ...]:
-        """Decode and check the positions of a page; takes the buffers out of the list."""
-        layers = []
+    @property
+    def lengths_per_row(self) -> int:
+        """What a page's length counts for one row: the product of all fixed-size lists of structs."""
+        return math.prod(max(1, layer.dimension) for layer in self.layers)
+
+    def load(self, buffers: list[Bytes], num_rows: int) -> tuple[SlotLayer, ...]:
+        """Decode and check the positions of a page; takes the buffers out of the list.
+
+        Returns
+        -------
+        tuple of SlotLayer
+            Inner-most first.
+        """
+        loaded: list[SlotLayer] = []
         domain = num_rows
         for bound in self.layers:
-            layers.append(bound.load(buffers, domain))
-            domain = domain if bound.num_items is None else bound.num_items
-        return tuple(layers[self.num_outer :])
+            loaded.append(bound.load(buffers, domain))
+            _check_holders(loaded)
+            domain = bound.domain_inside(domain)
+        return tuple(reversed(loaded))
 
 
-def _bind_layer(message: Any, node: NodeKind, level: int, scope: BindScope) -> BoundLayer:
+def _check_holders(layers: list[SlotLayer]) -> None:
+    """Refuse a list that holds items where it or something around it is null; `layers` are outer-most first."""
+    holders = layers[-1].list_slots
+    if holders is None:
+        return
+    for layer in reversed(layers):
+        if layer is not layers[-1]:
+            if layer.list_slots is not None:
+                return
+            holders = holders // max(1, layer.dimension)
+        if layer.has_nulls and _any_null(layer, holders):
+            raise CorruptPageError("a list of a structure holds items inside something null")
+
+
+def _any_null(layer: SlotLayer, slots: NDArray[np.int64]) -> bool:
+    """Tell whether one of the ascending slots is null; looks the shorter list up in the longer one."""
+    if not layer.lists_nulls or len(layer.positions) > len(slots):
+        return bool(layer.nulls(slots).any())
+    places = np.searchsorted(slots, layer.positions)
+    return bool((slots[np.minimum(places, len(slots) - 1)] == layer.positions).any())
+
+
+def _bind_layer(message: Any, node: NodeKind, scope: BindScope) -> BoundLayer:
     case = message.WhichOneof("layer")
     if case is None or _NODES[case] is not node:
         raise CorruptFileError(f"a page has a layer {case} where the schema has a {node.value}")
-    if case == "fixed_size_list":
-        raise UnsupportedError("sparse structure of fixed-size lists of structs is not readable")
     if case == "validity":
-        validity = BoundValidity.of(message.validity, scope)
-        kind = LayerKind.NULLABLE_ITEM if validity.has_nulls else LayerKind.ALL_VALID_ITEM
-        return BoundLayer(kind, level + 1, 0, validity)
+        return BoundLayer(BoundValidity.of(message.validity, scope))
+    if case == "fixed_size_list":
+        dimension = message.fixed_size_list.dimension
+        if not 0 < dimension < 1 << 31:
+            raise CorruptFileError(f"fixed-size lists of a structure have the dimension {dimension}")
+        return BoundLayer(BoundValidity.of(message.fixed_size_list.validity, scope), dimension=dimension)
     lists = message.list
     if lists.num_child_slots >> 63:
         raise CorruptFileError(f"lists of a structure hold {lists.num_child_slots} items")
-    validity = BoundValidity.of(lists.validity, scope)
     return BoundLayer(
-        LayerKind.NULL_AND_EMPTY_LIST if validity.has_nulls else LayerKind.EMPTYABLE_LIST,
-        level + 1,
-        level + 1 + int(validity.has_nulls),
-        validity,
-        BoundNumbers.of(lists.non_empty_positions, lists.num_non_empty_positions, scope),
-        BoundNumbers.of(lists.counts, lists.num_non_empty_positions, scope),
-        lists.num_child_slots,
+        BoundValidity.of(lists.validity, scope),
+        BoundLists(
+            BoundNumbers.of(lists.non_empty_positions, lists.num_non_empty_positions, scope),
+            BoundNumbers.of(lists.counts, lists.num_non_empty_positions, scope),
+            lists.num_child_slots,
+        ),
     )

@@ -21,7 +21,6 @@ from lance_arrow.spi import (
     FetchedSlices,
     FixedWidth,
     LayerKind,
-    Levels,
     Limits,
     LoadedPage,
     NumBytes,
@@ -31,6 +30,9 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     Scratch,
+    SlotLayer,
+    SlotStructure,
+    Structure,
     VariableWidth,
     copy_runs,
     new_block,
@@ -45,8 +47,6 @@ from lance_arrow.spi.pages import (
     bind_zipped,
 )
 from lance_arrow_layouts.planar.dense import checked_scalar, chunked_form, zipped_form
-from lance_arrow_layouts.planar.slots import without_empty
-from lance_arrow_layouts.planar.structure import Validity
 
 _PLAIN = (LayerKind.ALL_VALID_ITEM,)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -56,21 +56,12 @@ _INDEX_BITS = (8, 16, 32, 64)
 class Slots:
     """Leaf slots of a page, and the sizes of its buffers."""
 
-    validity: Validity
+    validity: SlotLayer
     buffer_sizes: tuple[int, ...]
 
     def facts(self, num_values: int, start: int, stop: int) -> PageFacts:
         """The page that buffers ``start .. stop`` are by themselves."""
         return PageFacts(num_values, self.buffer_sizes[start:stop])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SlotLevels:
-    """What the structure says of the selection: all levels; of each leaf slot its number and definition level."""
-
-    levels: Levels
-    slots: NDArray[np.int64]
-    def_: NDArray[np.uint16]
 
 
 class ValuePlane(Protocol):
@@ -87,7 +78,7 @@ class ValuePlane(Protocol):
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan: ...
 
     def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
     ) -> LoadedPage: ...
 
 
@@ -139,9 +130,9 @@ class RepeatedSlots:
         return PageReadPlan(())
 
     def load(
-        self, page: Slots, index: None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+        self, page: Slots, index: None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
     ) -> LoadedPage:
-        return RepeatedPage(selected.levels, self.shape, len(selected.slots), self.scalar)
+        return RepeatedPage(selected, self.shape, selected.num_slots, self.scalar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +157,11 @@ class ChunkedSlots:
         return self.pages.plan(self._facts(page), index, slots) if len(slots) else PageReadPlan(())
 
     def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
     ) -> LoadedPage:
-        if not len(selected.slots):
-            return RepeatedPage(selected.levels, self.pages.shape, 0, None)
-        return StructuredPage(selected.levels, self.pages.load_slots(index, plan, fetched, selected.def_))
+        if not selected.num_slots:
+            return RepeatedPage(selected, self.pages.shape, 0, None)
+        return StructuredPage(selected, self.pages.load_slots(index, plan, fetched, selected.null_flags()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +189,21 @@ class ZippedSlots:
 
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
         validity = page.validity
-        stored = without_empty(validity.valid_before(slots.starts), validity.valid_before(slots.stops))
+        starts, stops = validity.valid_before(slots.starts), validity.valid_before(slots.stops)
+        stored = RowRanges(starts[stops > starts], stops[stops > starts])
         return self.pages.plan(self._facts(page), index, stored) if len(stored) else PageReadPlan(())
 
     def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotLevels
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
     ) -> LoadedPage:
-        num_slots = len(selected.slots)
+        num_slots = selected.num_slots
         if not plan.slices:
-            return RepeatedPage(selected.levels, self.pages.values.shape, num_slots, None)
+            return RepeatedPage(selected, self.pages.values.shape, num_slots, None)
         stored = self.pages.load(self._facts(page), index, plan, fetched)
-        nulls = page.validity.nulls(selected.slots)
-        if not nulls.any():
-            return StructuredPage(selected.levels, stored)
-        return SpreadPage(selected.levels, stored, np.cumsum(~nulls), self.scratch)
+        flags = selected.null_flags()
+        if flags is None:
+            return StructuredPage(selected, stored)
+        return SpreadPage(selected, stored, np.cumsum(flags == 0), self.scratch)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,24 +271,25 @@ class IndexedSlots:
         index: ItemIndex,
         plan: PageReadPlan,
         fetched: tuple[FetchedSlices, ...],
-        selected: SlotLevels,
+        selected: SlotStructure,
     ) -> LoadedPage:
         slots: RowRanges = plan.notes
-        chosen = new_block(self.indices.shape, len(selected.slots))
+        chosen = new_block(self.indices.shape, selected.num_slots)
         copy_runs(index.indices, slots.starts, slots.stops, chosen)
-        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, 0, selected.def_)
+        flags = selected.null_flags()
+        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, 0, flags)
         if self.keeps_items:
-            return IndexPage(selected.levels, chosen, index.items)
+            return IndexPage(selected, chosen, index.items)
         if not self.num_items:
-            return RepeatedPage(selected.levels, self.items.values.shape, len(selected.slots), None)
-        return DictionaryPage.of(selected.levels, chosen, index.items)
+            return RepeatedPage(selected, self.items.values.shape, selected.num_slots, None)
+        return DictionaryPage.of(selected, chosen, index.items)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructuredPage:
     """A page whose values are those of another, slot by slot, and whose levels come from elsewhere."""
 
-    levels: Levels
+    levels: Structure
     values: LoadedPage
 
     @property
@@ -323,7 +316,7 @@ class StructuredPage:
 class SpreadPage:
     """Values of the valid slots, spread to all of them; `valid_through` counts valid slots up to and with each."""
 
-    levels: Levels
+    levels: Structure
     stored: LoadedPage
     valid_through: NDArray[np.int64]
     scratch: Scratch

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hand_pages import NO_POSITIONS, flat, items, lists, null_at, tuples, u64
 from rows_of_levels import EXAMPLE_ROWS, Rows, flat_rows, int32
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, UnsupportedError
@@ -18,42 +19,16 @@ ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 INT32, TEXT, NOTHING = LeafType(FixedWidth(32)), LeafType(VariableWidth(32)), LeafType(None)
 INT32_LIST = LeafType(FixedWidth(32), (NodeKind.ITEM, NodeKind.LIST))
 EXAMPLE_LEAF = LeafType(FixedWidth(32), (NodeKind.ITEM, NodeKind.LIST, NodeKind.ITEM, NodeKind.LIST))
-NO_POSITIONS = pb.CompressiveEncoding(constant=pb.Constant())
 
 
-def flat(bits: int) -> pb.CompressiveEncoding:
-    return pb.CompressiveEncoding(flat=pb.Flat(bits_per_value=bits))
-
-
-def u64(*numbers: int) -> bytes:
-    return np.array(numbers, "<u8").tobytes()
-
-
-def null_at(*positions: int, valid: bool = False) -> planar.SparseValiditySet:
-    codec = flat(64) if positions else NO_POSITIONS
-    return planar.SparseValiditySet(meaning=1 + int(valid), positions=codec, num_positions=len(positions))
-
-
-def items(validity: planar.SparseValiditySet) -> planar.SparseLayer:
-    return planar.SparseLayer(validity=validity)
-
-
-def lists(num_items: int, num_lists: int, validity: planar.SparseValiditySet) -> planar.SparseLayer:
-    layer = planar.SparseListLayer(
-        num_child_slots=num_items,
-        non_empty_positions=flat(64) if num_lists else NO_POSITIONS,
-        num_non_empty_positions=num_lists,
-        counts=flat(64) if num_lists else NO_POSITIONS,
-        validity=validity,
+def sparse(
+    name: str, leaf: LeafType, rows: Rows, layers: list, buffers: tuple[bytes, ...], lengths_per_row: int = 1, **plane
+) -> LayoutCase:
+    description = planar.PlanarLayout(
+        structure=planar.StructuralPlane(sparse=planar.SparseStructure(layers=layers)),
+        values=planar.ValuePlane(**plane),
     )
-    return planar.SparseLayer(list=layer)
-
-
-def sparse(name: str, leaf: LeafType, rows: Rows, layers: list, buffers: tuple[bytes, ...], **plane) -> LayoutCase:
-    structure = planar.StructuralPlane(sparse=planar.SparseStructure(layers=layers))
-    return LayoutCase(
-        name, planar.PlanarLayout(structure=structure, values=planar.ValuePlane(**plane)), leaf, buffers, rows
-    )
+    return LayoutCase(name, description, leaf, buffers, rows, lengths_per_row)
 
 
 def dense(name: str, leaf: LeafType, rows: Rows, layers: tuple, buffers: tuple[bytes, ...], **plane) -> LayoutCase:
@@ -196,13 +171,62 @@ DENSE_ZIPPED = dense(
 DENSE_SCALAR = dense(
     "dense scalar", INT32, flat_rows([SEVEN] * 9), (ITEM,), (), constant=planar.ConstantValues(scalar=SEVEN)
 )
+DENSE_NULLS = dense("dense nulls", INT32, flat_rows([None] * 9), (NULLABLE,), (), none=planar.NoValues())
+DENSE_STRUCTS = dense(
+    "dense structs without fields", NOTHING, ((Entry(),),) * 9, (NULLABLE,), (), none=planar.NoValues()
+)
+# [{a:1}, null], null, [{a:null}, {a:2}] as fixed-size lists of two structs
+TUPLES = sparse(
+    "fixed-size lists of structs, zipped",
+    LeafType(FixedWidth(32), (NodeKind.ITEM, NodeKind.ITEM, NodeKind.FIXED_SIZE_LIST)),
+    (
+        (Entry(0, 0, int32(1)), Entry(0, 2)),
+        (Entry(0, 3), Entry(0, 3)),
+        (Entry(0, 1), Entry(0, 0, int32(2))),
+    ),
+    [tuples(2, null_at(1)), items(null_at(1, 2, 3)), items(null_at(1, 2, 3, 4))],
+    (ints(1, 2), u64(1), u64(1, 2, 3), u64(1, 2, 3, 4)),
+    lengths_per_row=2,
+    zipped=planar.ZippedValues(value_compression=flat(32), bits_per_value=32, num_items=2, num_visible_items=2),
+)
+# [[[{a:[1]}, {a:[]}]], null, [], [[{a:null}, {a:[2, 3]}], null]: lists of fixed-size lists of structs of lists
+DEEP_SLOTS = chunk(ints(1, 2, 3))
+DEEP_TUPLES = sparse(
+    "lists of fixed-size lists of structs of lists",
+    LeafType(
+        FixedWidth(32),
+        (NodeKind.ITEM, NodeKind.LIST, NodeKind.ITEM, NodeKind.FIXED_SIZE_LIST, NodeKind.LIST),
+    ),
+    (
+        (Entry(2, 0, int32(1)), Entry(1, 2)),
+        (Entry(2, 5),),
+        (Entry(2, 6),),
+        (Entry(2, 1), Entry(1, 0, int32(2)), Entry(0, 0, int32(3)), Entry(1, 4), Entry(1, 4)),
+    ),
+    [
+        lists(3, 2, null_at(1)),
+        tuples(2, null_at(2)),
+        items(null_at(4, 5)),
+        lists(3, 2, null_at(2, 4, 5)),
+        items(null_at()),
+    ],
+    (
+        table((DEEP_SLOTS, 0)),
+        DEEP_SLOTS,
+        *(u64(0, 3), u64(1, 2), u64(1)),
+        *(u64(2), u64(4, 5)),
+        *(u64(0, 3), u64(1, 2), u64(2, 4, 5)),
+    ),
+    lengths_per_row=2,
+    chunked=chunked(),
+)
 
 
 class TestPlanar(LayoutSuite):
     key = EncodingKey("lance.encodings23.PlanarLayout")
     cases = (
         *(EXAMPLE, PLAIN, ZIPPED, TEXTS, INDEXED, SCALAR, ALL_NULL, EMPTY_LISTS, STRUCTS),
-        *(DENSE, DENSE_ZIPPED, DENSE_SCALAR),
+        *(DENSE, DENSE_ZIPPED, DENSE_SCALAR, DENSE_NULLS, DENSE_STRUCTS, TUPLES, DEEP_TUPLES),
     )
 
 
@@ -221,11 +245,11 @@ STRUCTURE = 2
         (0, u64(0, 3, 3), "ascend"),
         (0, u64(0, 3, 5), "of 5"),
         (0, u64(0, 3, 2**64 - 1), "of 5"),
-        (0, u64(0, 1, 4), "null list"),
+        (0, u64(0, 1, 4), "inside something null"),
         (1, u64(3, 2, 2), "items"),
         (1, u64(4, 0, 2), "items"),
         (1, u64(2**64 - 1, 6, 1), "items"),
-        (2, u64(3), "null list"),
+        (2, u64(3), "inside something null"),
         (3, u64(6), "of 6"),
         (3, u64(4), "inside something null"),
         (4, u64(0, 4, 6), "of 6"),
@@ -272,6 +296,7 @@ def test_layers_that_contradict_the_schema_are_refused(layers: list) -> None:
         (ALL_NULL, {"constant": planar.ConstantValues()}, CorruptFileError),
         (STRUCTS, {"constant": planar.ConstantValues(scalar=SEVEN)}, CorruptFileError),
         (DENSE_SCALAR, {"none": planar.NoValues()}, UnsupportedError),
+        (DENSE, {"indexed": planar.IndexedValues(indices=flat(8), items=zipped_text(3))}, CorruptFileError),
         (DENSE, {"constant": planar.ConstantValues(scalar=SEVEN)}, CorruptFileError),
         (TEXTS, {"zipped": zipped_text(9)}, CorruptPageError),
         (TEXTS, {"zipped": zipped_text(11)}, CorruptPageError),
@@ -313,6 +338,6 @@ def test_lists_of_absurd_length_are_refused_without_bytes() -> None:
     )
     layout = bind_case(case)
     index = load_index(layout, case)
-    assert open_rows(layout, case, index, RowRanges.one(2, 3)).levels.num_entries == 1
+    assert open_rows(layout, case, index, RowRanges.one(2, 3)).levels.counts == (0, 1)
     with pytest.raises(ResourceLimitError):
         open_rows(layout, case, index, RowRanges.one(1, 2))

@@ -1,0 +1,138 @@
+"""Structure kept as positions: which slots are null and which lists hold items, instead of a level per entry.
+
+Each node of a leaf's path is a layer with slots: the rows of the page are those of the outer-most, the items of a list
+(or `dimension` times the slots of a fixed-size list of structs) those of the layer inside. A run of rows is a run of
+slots in every layer, so a selection needs no entries at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow import kernels
+from lance_arrow.spi.blocks import Levels
+from lance_arrow.spi.rows import RowRanges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotLayer:
+    """One layer of a page.
+
+    Parameters
+    ----------
+    num_slots
+        Slots of the whole page.
+    lists_nulls
+        Whether `positions` are the null slots; else they are the valid ones.
+    positions
+        ``(n,) int64``, strictly ascending, below `num_slots`.
+    list_slots, item_starts
+        Lists only: ``(m,) int64`` slots of lists that hold items, ascending, and ``(m + 1,) int64`` slots of the layer
+        inside where their items begin, then the end.
+    dimension
+        Fixed-size lists of structs only: slots of the layer inside per slot; 0 for other layers.
+    """
+
+    num_slots: int
+    lists_nulls: bool
+    positions: NDArray[np.int64]
+    list_slots: NDArray[np.int64] | None = None
+    item_starts: NDArray[np.int64] | None = None
+    dimension: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        size = self.positions.nbytes
+        if self.list_slots is not None and self.item_starts is not None:
+            size += self.list_slots.nbytes + self.item_starts.nbytes
+        return size
+
+    @property
+    def num_valid(self) -> int:
+        """Slots that are not null."""
+        return self.num_slots - len(self.positions) if self.lists_nulls else len(self.positions)
+
+    @property
+    def has_nulls(self) -> bool:
+        return self.num_valid != self.num_slots
+
+    def valid_before(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count for each of the slots the valid ones before it."""
+        listed = np.searchsorted(self.positions, slots)
+        return slots - listed if self.lists_nulls else listed
+
+    def nulls(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell for each of the slots whether it is null."""
+        listed = np.searchsorted(self.positions, slots, side="right") > np.searchsorted(self.positions, slots)
+        return listed if self.lists_nulls else ~listed
+
+    def inside(self, runs: RowRanges) -> RowRanges:
+        """Return the runs of slots of the layer inside."""
+        if self.list_slots is not None and self.item_starts is not None:
+            starts, stops = (
+                self.item_starts[np.searchsorted(self.list_slots, slots)] for slots in (runs.starts, runs.stops)
+            )
+        elif self.dimension:
+            starts, stops = runs.starts * self.dimension, runs.stops * self.dimension
+        else:
+            return runs
+        kept = stops > starts
+        return RowRanges(starts[kept], stops[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotStructure:
+    """Structure of the selected rows of a page.
+
+    Parameters
+    ----------
+    layers
+        Inner-most first.
+    runs
+        For each layer the selected slots.
+    """
+
+    layers: tuple[SlotLayer, ...]
+    runs: tuple[RowRanges, ...]
+
+    @classmethod
+    def select(cls, layers: tuple[SlotLayer, ...], rows: RowRanges) -> SlotStructure:
+        """Follow a selection of slots of the outer-most layer to the leaf; `layers` are inner-most first."""
+        runs = [rows]
+        for layer in reversed(layers[1:]):
+            runs.append(layer.inside(runs[-1]))
+        return cls(layers, tuple(reversed(runs)))
+
+    @property
+    def num_slots(self) -> int:
+        """Selected slots of the leaf."""
+        return self.runs[0].num_rows
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Selected slots of each layer."""
+        return tuple(runs.num_rows for runs in self.runs)
+
+    def null_flags(self) -> NDArray[np.uint16] | None:
+        """Tell for each selected leaf slot whether it is null, ``(num_slots,)`` 0 or 1; None when none is."""
+        if not self.layers[0].has_nulls:
+            return None
+        flags = np.empty(self.num_slots, np.uint16)
+        kernels.null_flags(self.parts()[0], flags)
+        return flags
+
+    def parts(self) -> list[tuple[object, ...]]:
+        """The layers as `kernels.unravel_slots` takes them."""
+        return [
+            (runs.starts, runs.stops, layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts)
+            for layer, runs in zip(self.layers, self.runs, strict=True)
+        ]
+
+
+Structure: TypeAlias = Levels | SlotStructure
+"""How a page tells of lists and nulls."""
