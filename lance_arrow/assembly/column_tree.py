@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from lance_arrow.assembly.blob_fields import BlobOptions, bytes_field, stored_field
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
@@ -48,6 +49,14 @@ class ColumnNode:
     def kind(self) -> NodeKind:
         return _kind(self.storage)
 
+    @property
+    def shown(self) -> pa.Field:
+        """The field as callers see it; differs from `field` where blobs are shown as bytes."""
+        shown = [child.shown for child in self.children]
+        if all(mine is child.field for mine, child in zip(shown, self.children, strict=True)):
+            return self.field
+        return self.field.with_type(pa.struct(shown))
+
     def leaves(self) -> Iterator[LeafNode]:
         """Yield the leaves below (or this one), in physical order."""
         for child in self.children:
@@ -74,6 +83,10 @@ class LeafNode(ColumnNode):
         Whether its pages hold the structure of the nodes above; a struct without fields tells of itself alone.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
+    is_blob
+        Whether its values are descriptors of blobs.
+    bytes_field
+        Blobs that callers see as bytes: the field they see.
     """
 
     column: int
@@ -83,6 +96,12 @@ class LeafNode(ColumnNode):
     lengths_per_row: int
     tells_ancestors: bool = True
     refusal: str | None = None
+    is_blob: bool = False
+    bytes_field: pa.Field | None = None
+
+    @property
+    def shown(self) -> pa.Field:
+        return self.field if self.bytes_field is None else self.bytes_field
 
     def leaves(self) -> Iterator[LeafNode]:
         yield self
@@ -95,7 +114,9 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
-def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[ColumnNode, ...]:
+def column_tree(
+    schema: pa.Schema, columns: Sequence[LeafColumn], blobs: BlobOptions | None = None
+) -> tuple[ColumnNode, ...]:
     """Hang physical columns into an Arrow schema.
 
     Parameters
@@ -104,9 +125,13 @@ def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[Colum
         The file's schema.
     columns
         Leaf columns in physical order, as the container numbers them.
+    blobs
+        How callers see blob columns: as bytes when None.
     """
     remaining = deque(columns)
     roots = tuple(_node(field, field.name, (), remaining) for field in schema)
+    if blobs is not None and blobs.form == "descriptors":
+        roots = tuple(_with_descriptors(root) for root in roots)
     if remaining:
         raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
     return roots
@@ -121,7 +146,16 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
     children = tuple(
         _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
     )
+    if any(child.shown is not child.field for child in children):
+        field = field.with_type(pa.struct([child.field for child in children]))
     return ColumnNode(field, path, children)
+
+
+def _with_descriptors(node: ColumnNode) -> ColumnNode:
+    """Show blobs as the descriptors they are."""
+    if isinstance(node, LeafNode):
+        return node if node.bytes_field is None else replace(node, bytes_field=None)
+    return replace(node, children=tuple(map(_with_descriptors, node.children)))
 
 
 def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
@@ -130,8 +164,16 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
     if NodeKind.FIXED_SIZE_LIST in nodes[: _outermost_list(nodes)]:
         # Their writer repeats the repetition levels too, and no reader of its own understands them.
         refusal = "lists of fixed-size lists of structs"
+    shown = None
     if column.is_blob:
-        refusal = "blob columns"
+        stored = stored_field(field.with_type(storage))
+        if stored is None:
+            refusal = f"blob columns of type {storage}"
+        elif any(node is not NodeKind.ITEM for node in nodes):
+            refusal = "blobs within lists"
+        else:
+            shown, field = bytes_field(field), stored
+            shape = _shape(stored.type)
     elif isinstance(storage, pa.DictionaryType):
         shape, items = _shape(storage.index_type), _shape(storage.value_type)
     elif not pa.types.is_null(storage) and (column.is_packed or not isinstance(storage, pa.StructType)):
@@ -151,6 +193,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         lengths_per_row=column.lengths_per_row,
         tells_ancestors=not is_fieldless or not above,
         refusal=refusal,
+        is_blob=shown is not None,
+        bytes_field=shown,
     )
 
 
@@ -249,7 +293,7 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
 def _exists(node: ColumnNode, rest: Path) -> bool:
     if not rest:
         return True
-    if not isinstance(node.storage, pa.StructType):
+    if not isinstance(node.shown.type, pa.StructType):
         return False
     if isinstance(node, LeafNode):
         # A packed struct is read whole, and its field cut out of it.

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.blob_fields import PLACE_TYPE, BlobOptions
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
@@ -22,7 +23,7 @@ from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptPageError, UnsupportedError, located
+from lance_arrow.errors import CorruptFileError, CorruptPageError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
@@ -83,19 +84,25 @@ class RowReader:
         The open container.
     runtime
         Plugins, caches and limits.
+    blobs
+        How callers see blob columns; here they are always read as descriptors, `assembly.blobs` reads the values.
     """
 
-    def __init__(self, file: LanceFileReader, runtime: Runtime) -> None:
+    def __init__(self, file: LanceFileReader, runtime: Runtime, blobs: BlobOptions | None = None) -> None:
         self.file = file
         self.runtime = runtime
+        self.blobs = blobs if blobs is not None else BlobOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
         self._take_sets: dict[int, _TakeSet] = {}
         self._lock = Lock()
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
-        return self.file.schema
+        """What callers see."""
+        if not any(leaf.is_blob for root in self.roots for leaf in root.leaves()):
+            return self.file.schema
+        return pa.schema([root.shown for root in self.roots], self.file.schema.metadata)
 
     @property
     def num_rows(self) -> int:
@@ -104,7 +111,7 @@ class RowReader:
     @cached_property
     def roots(self) -> tuple[ColumnNode, ...]:
         """The whole column tree."""
-        return column_tree(self.file.schema, self.file.leaves)
+        return column_tree(self.file.schema, self.file.leaves, self.blobs)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -219,14 +226,14 @@ class RowReader:
             with self._lock:
                 for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
                     with located(column=leaf.path):
-                        self._check_wrapper(meta)
+                        self._check_wrapper(leaf, meta)
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
 
-    def _check_wrapper(self, meta: ColumnMeta) -> None:
+    def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
         bound = self.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
-        if bound.holds_descriptors:
-            raise UnsupportedError("columns whose pages hold blob descriptors cannot be read yet")
+        if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
+            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
 
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)

@@ -125,6 +125,9 @@ class _Scope:
         assert isinstance(shape, PackedStruct)
         return replace(self, leaf=LeafType(shape.fields[field]))
 
+    def for_entries(self) -> BindScope:
+        return replace(self, leaf=replace(self.leaf, nodes=(NodeKind.ITEM,)))
+
     def layout(self, message: Any) -> BoundLayout:
         key = key_of(message)
         factory = self.binder.table.layout(key)
