@@ -6,8 +6,8 @@ stored batch ─► find_places (checked, nothing read) ─► pieces of few byt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.errors import ResourceLimitError, located
 from lance_arrow.io import Location, fetch_into
+from lance_arrow.spi import RowRanges
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -36,6 +37,7 @@ class BlobReader:
     """
 
     def __init__(self, rows: RowReader, place: Location | None) -> None:
+        self._rows = rows
         self._file = rows.file
         self._settings = rows.runtime.settings
         self._sources = BlobSources(rows.file.source, place, allow_external=rows.blobs.allow_external)
@@ -66,6 +68,16 @@ class BlobReader:
             for leaf, descriptors in _blob_arrays(node, array)
         ]
         return PendingBatch(self, tuple(nodes), batch, tuple(columns))
+
+    def windows(self, nodes: Sequence[ColumnNode], spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Cut row ranges so that the blobs of each have few bytes; nothing but their descriptors is read for that."""
+        thin = _only_blobs(nodes)
+        for start, stop in spans:
+            batches, _ = self._rows.read(thin, RowRanges.one(start, stop))
+            read = start
+            for batch in batches:
+                yield from ((read + first, read + last) for first, last in self.pending(thin, batch).spans())
+                read += batch.num_rows
 
     def read(self, column: _BlobColumn, pool: pa.MemoryPool | None) -> pa.Array:
         """Read the bytes of one column into one allocation."""
@@ -142,6 +154,18 @@ def shown_field(node: ColumnNode, stored: pa.Field) -> pa.Field:
     """Return what callers see of a column that came from `node`, be it under another name or below a struct."""
     shown = node.shown
     return stored if shown is node.field else shown.with_name(stored.name).with_nullable(stored.nullable)
+
+
+def _only_blobs(nodes: Iterable[ColumnNode]) -> tuple[ColumnNode, ...]:
+    """Prune columns to the blobs that callers see as bytes."""
+    kept = []
+    for node in nodes:
+        if isinstance(node, LeafNode):
+            kept += [node] if node.bytes_field is not None else []
+        elif children := _only_blobs(node.children):
+            type_ = pa.struct([child.field for child in children])
+            kept.append(replace(node, field=node.field.with_type(type_), children=children))
+    return tuple(kept)
 
 
 def _blob_arrays(node: ColumnNode, array: pa.Array) -> Iterator[tuple[LeafNode, pa.StructArray]]:

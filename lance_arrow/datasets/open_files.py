@@ -7,10 +7,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import Lock
 
+from lance_arrow.assembly.blob_fields import BlobOptions
+from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.handler import FilePlace
-from lance_arrow.io import MeteredSource, open_source
+from lance_arrow.io import MeteredSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 
 _MAX_FILES = 64
@@ -22,12 +24,20 @@ class OpenFile:
 
     source: MeteredSource
     rows: RowReader
+    blobs: BlobReader
 
 
 class OpenFiles:
-    """A small cache: reopening a file costs its footer and every index that was learnt."""
+    """A small cache: reopening a file costs its footer and every index that was learnt.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    blobs
+        How blob columns are wanted.
+    """
+
+    def __init__(self, blobs: BlobOptions) -> None:
+        self._blobs = blobs
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
 
@@ -40,7 +50,8 @@ class OpenFiles:
             As `LanceFileReader`.
         """
         what = place.path if place.buffer is None else place.buffer
-        source = open_source(what, filesystem=place.filesystem, size_bytes=place.size)
+        location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
+        source = open_source(what if location is None else location, size_bytes=place.size)
         identity = source.identity()
         with self._lock:
             held = self._held.get(identity) if identity is not None else None
@@ -50,7 +61,8 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         metered = MeteredSource(source)
-        opened = OpenFile(metered, RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime))
+        rows = RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime, self._blobs)
+        opened = OpenFile(metered, rows, BlobReader(rows, location))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

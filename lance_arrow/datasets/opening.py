@@ -29,6 +29,8 @@ def open_dataset(
     schema: pa.Schema | None = None,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
+    blobs: str = "bytes",
+    allow_external_blobs: bool = False,
 ) -> LanceDataset:
     """Open Lance files as one dataset.
 
@@ -42,6 +44,8 @@ def open_dataset(
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`.
+    blobs, allow_external_blobs
+        As `LanceFormat`.
 
     Returns
     -------
@@ -66,7 +70,9 @@ def open_dataset(
     paths = [location.path for location in locations]
     dataset = pads.dataset(
         paths if many else paths[0],
-        format=LanceFormat(version=version, tag=tag, as_of=as_of),
+        format=LanceFormat(
+            version=version, tag=tag, as_of=as_of, blobs=blobs, allow_external_blobs=allow_external_blobs
+        ),
         filesystem=_arrow_filesystem(locations[0]),
         schema=schema,
         partitioning=partitioning,

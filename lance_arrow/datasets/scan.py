@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.blob_fields import BlobOptions
 from lance_arrow.assembly.column_tree import ColumnNode, project
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
@@ -36,15 +37,24 @@ class FileScanHandler:
     ----------
     version, tag, as_of
         Which version of a table to read; only meaningful for table directories.
+    blobs
+        How blob columns are wanted; as bytes when None.
     """
 
-    def __init__(self, version: int | None = None, tag: str | None = None, as_of: Any = None) -> None:
+    def __init__(
+        self,
+        version: int | None = None,
+        tag: str | None = None,
+        as_of: Any = None,
+        blobs: BlobOptions | None = None,
+    ) -> None:
         if sum(option is not None for option in (version, tag, as_of)) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
         self.version = version
         self.tag = tag
         self.as_of = as_of
-        self._files = OpenFiles()
+        self.blobs = blobs if blobs is not None else BlobOptions()
+        self._files = OpenFiles(self.blobs)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
         """Return the schema of a file."""
@@ -72,14 +82,14 @@ class FileScanHandler:
 
     def _open(self, place: FilePlace) -> OpenFile:
         refuse_table_file(place)
-        if self._key() != (None, None, None):
+        if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
         return self._files.get(place)
 
-    def _key(self) -> tuple[Any, Any, Any]:
-        return self.version, self.tag, self.as_of
+    def _key(self) -> tuple[Any, Any, Any, BlobOptions]:
+        return self.version, self.tag, self.as_of, self.blobs
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -91,7 +101,7 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of")
+        names = ("version", "tag", "as_of", "blobs")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
 
@@ -106,12 +116,14 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = list(windows(file.rows.num_rows, request.batch_size, nodes))
+        self._has_blobs = any(node.shown is not node.field for node in nodes)
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()
         self._done = self._pages = self._rows = 0
         self._reported = False
+        spans = windows(file.rows.num_rows, request.batch_size, nodes)
+        self._windows = list(file.blobs.windows(nodes, spans) if self._has_blobs else spans)
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -121,6 +133,9 @@ class FileScan:
         rows = RowRanges.one(*self._windows[index])
         reader: RowReader = self._file.rows
         read, counts = reader.read(self._nodes, rows, self._request.memory_pool)
+        if self._has_blobs:
+            pieces = (piece for batch in read for piece in self._file.blobs.pending(self._nodes, batch).pieces())
+            read = [piece.filled(self._request.memory_pool) for piece in pieces]
         size = self._request.batch_size
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
         with self._lock:

@@ -19,6 +19,8 @@ def read_table(
     filters: Predicate | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    blobs: str = "bytes",
+    allow_external_blobs: bool = False,
 ) -> pa.Table:
     """Read one Lance file into a table.
 
@@ -30,7 +32,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
-    filesystem, storage_options
+    filesystem, storage_options, blobs, allow_external_blobs
         As for `LanceFile`.
 
     Raises
@@ -38,7 +40,13 @@ def read_table(
     LanceError
         As `LanceFile.read`.
     """
-    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+    with LanceFile(
+        source,
+        filesystem=filesystem,
+        storage_options=storage_options,
+        blobs=blobs,
+        allow_external_blobs=allow_external_blobs,
+    ) as file:
         return file.read(columns, filter=filters)
 
 
@@ -47,9 +55,10 @@ def read_schema(
     *,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    blobs: str = "bytes",
 ) -> pa.Schema:
-    """Read the Arrow schema of one Lance file; reads no column."""
-    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+    """Read the Arrow schema of one Lance file; reads no column. Arguments are those of `LanceFile`."""
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options, blobs=blobs) as file:
         return file.schema
 
 
