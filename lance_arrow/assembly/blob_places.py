@@ -46,12 +46,6 @@ class BlobPlaces:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def part(self, start: int, stop: int) -> BlobPlaces:
-        """Return blobs ``start .. stop``."""
-        valid = None if self.valid is None else self.valid[start:stop]
-        rows = slice(start, stop)
-        return BlobPlaces(valid, self.starts[rows], self.sizes[rows], self.sources, self.source_of[rows])
-
 
 def find_places(descriptors: pa.StructArray, sources: BlobSources, data_stop: int) -> BlobPlaces:
     """Find the bytes of every blob.

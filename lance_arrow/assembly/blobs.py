@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.blob_places import BlobPlaces, find_places
 from lance_arrow.assembly.blob_sources import BlobSources
 from lance_arrow.assembly.column_destination import Allocator
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.errors import ResourceLimitError, located
 from lance_arrow.io import Location, fetch_into
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi import NodeKind, RowRanges
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -112,11 +113,12 @@ class PendingBatch:
     def spans(self) -> list[tuple[int, int]]:
         """Cut the rows so that the blobs of each span together, or of its one row, have few bytes."""
         num_rows, limit = self.batch.num_rows, self.reader.piece_bytes
-        sizes = np.zeros(num_rows, np.int64)
-        for column in self.columns:
-            # Clipped, so that no sum wraps; a row of that size is a span of its own anyhow.
-            sizes += np.minimum(column.places.sizes, limit)
-        ends = np.cumsum(sizes)
+        # Clipped, so that no sum wraps; a row of that size is a span of its own anyhow.
+        sizes = {column.leaf.column: np.minimum(column.places.sizes, limit) for column in self.columns}
+        row_bytes = np.zeros(num_rows, np.int64)
+        for node, array in zip(self.nodes, self.batch.columns, strict=True):
+            row_bytes += _slot_bytes(node, array, sizes)
+        ends = np.cumsum(row_bytes)
         if not num_rows or ends[-1] <= limit:
             return [(0, num_rows)]
         spans = []
@@ -130,9 +132,12 @@ class PendingBatch:
 
     def pieces(self) -> Iterator[PendingBatch]:
         """Yield the batch cut by `spans`."""
-        for start, stop in self.spans():
-            columns = tuple(_BlobColumn(column.leaf, column.places.part(start, stop)) for column in self.columns)
-            yield PendingBatch(self.reader, self.nodes, self.batch.slice(start, stop - start), columns)
+        spans = self.spans()
+        if len(spans) == 1:
+            yield self
+            return
+        for start, stop in spans:
+            yield self.reader.pending(self.nodes, self.batch.slice(start, stop - start))
 
     def filled(self, pool: pa.MemoryPool | None = None) -> pa.RecordBatch:
         """Read the blobs, and return the batch as callers see it.
@@ -163,24 +168,42 @@ def _only_blobs(nodes: Iterable[ColumnNode]) -> tuple[ColumnNode, ...]:
         if isinstance(node, LeafNode):
             kept += [node] if node.bytes_field is not None else []
         elif children := _only_blobs(node.children):
-            type_ = pa.struct([child.field for child in children])
+            type_ = type_over(node.storage, [child.field for child in children])
             kept.append(replace(node, field=node.field.with_type(type_), children=children))
     return tuple(kept)
 
 
 def _blob_arrays(node: ColumnNode, array: pa.Array) -> Iterator[tuple[LeafNode, pa.StructArray]]:
-    """Yield the descriptors below a column that callers see as bytes; only structs lie between."""
+    """Yield the descriptors below a column that callers see as bytes; structs and lists lie between."""
     if isinstance(node, LeafNode):
         if node.bytes_field is not None:
             yield node, array
     elif node.shown is not node.field:
-        for child, field in zip(node.children, _children(array), strict=True):
-            yield from _blob_arrays(child, field)
+        for child, items in zip(node.children, _children(array), strict=True):
+            yield from _blob_arrays(child, items)
 
 
 def _children(array: pa.Array) -> list[pa.Array]:
+    """Fields of a struct, or the items of lists, of these slots alone."""
     plain = array.storage if isinstance(array, pa.ExtensionArray) else array
-    return [plain.field(n) for n in range(plain.type.num_fields)]
+    if isinstance(plain, pa.StructArray):
+        return [plain.field(n) for n in range(plain.type.num_fields)]
+    first, last = plain.offsets[0].as_py(), plain.offsets[-1].as_py()
+    return [plain.values.slice(first, last - first)]
+
+
+def _slot_bytes(node: ColumnNode, array: pa.Array, sizes: Mapping[int, NDArray[np.int64]]) -> NDArray[np.int64] | int:
+    """Bytes of blobs in each slot of an array, ``(n,)``, or 0 where there are none."""
+    if isinstance(node, LeafNode):
+        return sizes[node.column] if node.bytes_field is not None else 0
+    if node.shown is node.field:
+        return 0
+    below = [_slot_bytes(*pair, sizes) for pair in zip(node.children, _children(array), strict=True)]
+    if node.kind is not NodeKind.LIST:
+        return sum(below)
+    offsets = array.offsets.to_numpy() - array.offsets[0].as_py()
+    ends = np.concatenate([[0], np.cumsum(below[0])])
+    return np.diff(ends[offsets])
 
 
 def _filled(node: ColumnNode, array: pa.Array, values: Mapping[int, pa.Array]) -> pa.Array:
@@ -188,9 +211,11 @@ def _filled(node: ColumnNode, array: pa.Array, values: Mapping[int, pa.Array]) -
         return array
     if isinstance(node, LeafNode):
         return values[node.column]
-    children = [_filled(child, field, values) for child, field in zip(node.children, _children(array), strict=True)]
-    validity = array.is_valid().buffers()[1] if array.null_count else None
-    return pa.Array.from_buffers(node.shown.type, len(array), [validity], array.null_count, children=children)
+    children = [_filled(child, items, values) for child, items in zip(node.children, _children(array), strict=True)]
+    buffers = [array.is_valid().buffers()[1] if array.null_count else None]
+    if node.kind is NodeKind.LIST:
+        buffers.append(pc.subtract(array.offsets, array.offsets[0]).buffers()[1])
+    return pa.Array.from_buffers(node.shown.type, len(array), buffers, array.null_count, children=children)
 
 
 def _read(places: BlobPlaces, type_: pa.DataType, allocator: Allocator) -> pa.Array:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lance_arrow.assembly.blob_fields import BlobOptions, bytes_field, stored_field
+from lance_arrow.assembly.blob_fields import PLACE_TYPE, BlobOptions, bytes_field, stored_field
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
@@ -55,7 +55,7 @@ class ColumnNode:
         shown = [child.shown for child in self.children]
         if all(mine is child.field for mine, child in zip(shown, self.children, strict=True)):
             return self.field
-        return self.field.with_type(pa.struct(shown))
+        return self.field.with_type(type_over(self.storage, shown))
 
     def leaves(self) -> Iterator[LeafNode]:
         """Yield the leaves below (or this one), in physical order."""
@@ -114,6 +114,14 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
+def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
+    """Return the same struct or list, over other fields."""
+    if isinstance(storage, pa.StructType):
+        return pa.struct(fields)
+    (item,) = fields
+    return pa.large_list(item) if isinstance(storage, pa.LargeListType) else pa.list_(item)
+
+
 def column_tree(
     schema: pa.Schema, columns: Sequence[LeafColumn], blobs: BlobOptions | None = None
 ) -> tuple[ColumnNode, ...]:
@@ -147,7 +155,7 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
         _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
     )
     if any(child.shown is not child.field for child in children):
-        field = field.with_type(pa.struct([child.field for child in children]))
+        field = field.with_type(type_over(storage, [child.field for child in children]))
     return ColumnNode(field, path, children)
 
 
@@ -169,8 +177,11 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         stored = stored_field(field.with_type(storage))
         if stored is None:
             refusal = f"blob columns of type {storage}"
-        elif any(node is not NodeKind.ITEM for node in nodes):
-            refusal = "blobs within lists"
+        elif any(isinstance(one, (pa.MapType, pa.FixedSizeListType)) for one in above):
+            refusal = "blobs within maps or fixed-size lists"
+        elif stored.type == PLACE_TYPE and NodeKind.LIST in nodes:
+            # Their writer does not keep which list a value belongs to.
+            refusal = "blobs of the first kind within lists"
         else:
             shown, field = bytes_field(field), stored
             shape = _shape(stored.type)
