@@ -134,7 +134,8 @@ class MeteredSource:
     @property
     def reads_into(self) -> bool:
         """Whether the inner source can read into memory of the caller."""
-        return isinstance(self._inner, DirectSource)
+        inner = self._inner
+        return inner.reads_into if isinstance(inner, MeteredSource) else isinstance(inner, DirectSource)
 
     def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
         """Read ranges that nobody joined into memory of the caller, and count them; only where `reads_into`."""
