@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any
 
@@ -281,7 +282,11 @@ class LanceFile:
             return iter(batches)
         nodes = [output.node for output in projection.outputs]
         pieces = (piece for batch in batches for piece in self._blobs.pending(nodes, batch).pieces())
-        return iter(self._runtime.ahead(PendingBatch.filled, pieces))
+        first = list(islice(pieces, 2))
+        if len(first) < 2:
+            # Handing one piece to a thread would cost more than a small take.
+            return (piece.filled() for piece in first)
+        return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces)))
 
     def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
