@@ -9,13 +9,25 @@ A sidecar's name is made of a number alone, so no file can send its reader into 
 from __future__ import annotations
 
 import posixpath
+import time
 from collections import OrderedDict
 from threading import Lock
 
 from lance_arrow.errors import InvalidArgumentError, MissingFileError, UnsupportedError
-from lance_arrow.io import Location, RangeSource, open_source, redact, resolve
+from lance_arrow.io import Location, MeteredSource, RangeSource, open_source, redact, resolve
 
 _MAX_OPEN = 64
+
+
+class _CountedWith(MeteredSource):
+    """A source whose reads count as those of the data file, so that receipts tell of them."""
+
+    def __init__(self, inner: RangeSource, total: MeteredSource) -> None:
+        super().__init__(inner)
+        self._total = total
+
+    def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:
+        self._total.add(requests, ranges_wanted, bytes_wanted, bytes_fetched, time.perf_counter() - begun)
 
 
 class BlobSources:
@@ -97,6 +109,8 @@ class BlobSources:
                 self._open.move_to_end(key)
                 return found
         source = open_source(place)
+        if isinstance(self.file, MeteredSource):
+            source = _CountedWith(source, self.file)
         with self._lock:
             # A second thread may have been faster; what falls out closes when its last reader lets go of it.
             found = self._open.setdefault(key, source)

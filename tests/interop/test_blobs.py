@@ -18,6 +18,7 @@ from witness import Witness
 import lance_arrow
 from lance_arrow import LanceFile, LanceFormat
 from lance_arrow.errors import InvalidArgumentError, MissingFileError, UnsupportedError
+from lance_arrow.spi import ReadReport
 
 pytestmark = pytest.mark.interop
 
@@ -251,6 +252,15 @@ def test_sidecars_lie_beside_the_file_in_its_own_filesystem(second: tuple[Path, 
             assert values_of(file.take([0, 3])) == [PLACED[0], PLACED[3]]
     finally:
         memory.rm("/blobs", recursive=True)
+
+
+def test_receipts_count_sidecars(second: tuple[Path, Path], receipts: list[ReadReport]) -> None:
+    with LanceFile(second[1]) as file:
+        file.take([4], columns=["b"])
+        (report,) = receipts
+        assert len(PLACED[4]) <= report.fetched_bytes < len(PLACED[4]) + 10_000
+    lance_arrow.dataset(second[1]).to_table(columns=["b"])
+    assert receipts[-1].fetched_bytes >= sum(len(value or b"") for value in PLACED)
 
 
 def test_files_in_memory_have_no_sidecars(second: tuple[Path, Path]) -> None:
