@@ -60,6 +60,8 @@ class Settings:
     """Threads that decode columns of one read; 1 decodes in the caller."""
     index_cache_bytes: int = 64 * MEBIBYTE
     """Budget for chunk tables and row indices kept per runtime."""
+    blob_batch_bytes: int = 32 * MEBIBYTE
+    """Bytes of blobs that a batch should not exceed; one larger blob makes a batch of its own."""
     scratch_bytes_per_thread: int = 64 * MEBIBYTE
     """Scratch memory a thread keeps between calls."""
 

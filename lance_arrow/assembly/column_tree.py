@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from lance_arrow.assembly.blob_fields import PLACE_TYPE, bytes_field, stored_field
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
@@ -48,6 +50,14 @@ class ColumnNode:
     def kind(self) -> NodeKind:
         return _kind(self.storage)
 
+    @property
+    def shown(self) -> pa.Field:
+        """The field as callers see it; differs from `field` where blobs are shown as bytes."""
+        shown = [child.shown for child in self.children]
+        if all(mine is child.field for mine, child in zip(shown, self.children, strict=True)):
+            return self.field
+        return self.field.with_type(type_over(self.storage, shown))
+
     def leaves(self) -> Iterator[LeafNode]:
         """Yield the leaves below (or this one), in physical order."""
         for child in self.children:
@@ -74,6 +84,10 @@ class LeafNode(ColumnNode):
         Whether its pages surely hold the structure of the nodes above: before 2.3, structs without fields do not.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
+    is_blob
+        Whether its values are descriptors of blobs.
+    bytes_field
+        Blobs that callers see as bytes: the field they see.
     """
 
     column: int
@@ -83,6 +97,12 @@ class LeafNode(ColumnNode):
     lengths_per_row: int
     tells_ancestors: bool = True
     refusal: str | None = None
+    is_blob: bool = False
+    bytes_field: pa.Field | None = None
+
+    @property
+    def shown(self) -> pa.Field:
+        return self.field if self.bytes_field is None else self.bytes_field
 
     def leaves(self) -> Iterator[LeafNode]:
         yield self
@@ -95,7 +115,17 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
-def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[ColumnNode, ...]:
+def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
+    """Return the same struct or list, over other fields."""
+    if isinstance(storage, pa.StructType):
+        return pa.struct(fields)
+    (item,) = fields
+    return pa.large_list(item) if isinstance(storage, pa.LargeListType) else pa.list_(item)
+
+
+def column_tree(
+    schema: pa.Schema, columns: Sequence[LeafColumn], options: ReadOptions | None = None
+) -> tuple[ColumnNode, ...]:
     """Hang physical columns into an Arrow schema.
 
     Parameters
@@ -104,9 +134,13 @@ def column_tree(schema: pa.Schema, columns: Sequence[LeafColumn]) -> tuple[Colum
         The file's schema.
     columns
         Leaf columns in physical order, as the container numbers them.
+    options
+        How callers see columns; as by default when None.
     """
     remaining = deque(columns)
     roots = tuple(_node(field, field.name, (), remaining) for field in schema)
+    if options is not None and options.blobs == "descriptors":
+        roots = tuple(_with_descriptors(root) for root in roots)
     if remaining:
         raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
     return roots
@@ -121,14 +155,34 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
     children = tuple(
         _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
     )
+    if any(child.shown is not child.field for child in children):
+        field = field.with_type(type_over(storage, [child.field for child in children]))
     return ColumnNode(field, path, children)
+
+
+def _with_descriptors(node: ColumnNode) -> ColumnNode:
+    """Show blobs as the descriptors they are."""
+    if isinstance(node, LeafNode):
+        return node if node.bytes_field is None else replace(node, bytes_field=None)
+    return replace(node, children=tuple(map(_with_descriptors, node.children)))
 
 
 def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
     nodes = (NodeKind.ITEM, *map(_kind, above))
     shape = items = refusal = None
+    shown = None
     if column.is_blob:
-        refusal = "blob columns"
+        stored = stored_field(field.with_type(storage))
+        if stored is None:
+            refusal = f"blob columns of type {storage}"
+        elif any(isinstance(one, (pa.MapType, pa.FixedSizeListType)) for one in above):
+            refusal = "blobs within maps or fixed-size lists"
+        elif stored.type == PLACE_TYPE and NodeKind.LIST in nodes:
+            # Their writer does not keep which list a value belongs to.
+            refusal = "blobs of the first kind within lists"
+        else:
+            shown, field = bytes_field(field), stored
+            shape = _shape(stored.type)
     elif isinstance(storage, pa.DictionaryType):
         shape, items = _shape(storage.index_type), _shape(storage.value_type)
     elif not pa.types.is_null(storage) and (column.is_packed or not isinstance(storage, pa.StructType)):
@@ -147,6 +201,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         lengths_per_row=column.lengths_per_row,
         tells_ancestors=not is_fieldless or not above,
         refusal=refusal,
+        is_blob=shown is not None,
+        bytes_field=shown,
     )
 
 
@@ -242,7 +298,7 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
 def _exists(node: ColumnNode, rest: Path) -> bool:
     if not rest:
         return True
-    if not isinstance(node.storage, pa.StructType):
+    if not isinstance(node.shown.type, pa.StructType):
         return False
     if isinstance(node, LeafNode):
         # A packed struct is read whole, and its field cut out of it.

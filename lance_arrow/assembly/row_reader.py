@@ -15,14 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptPageError, UnsupportedError, located
+from lance_arrow.errors import CorruptFileError, CorruptPageError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
@@ -82,18 +84,30 @@ class RowReader:
         The open container.
     runtime
         Plugins, caches and limits.
-    decodes_dictionaries
-        Whether dictionary columns are read as plain values; `schema` then says so.
+    options
+        How callers see columns; blobs are always read as descriptors here, `assembly.blobs` reads the values.
     """
 
-    def __init__(self, file: LanceFileReader, runtime: Runtime, *, decodes_dictionaries: bool = False) -> None:
+    def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         self.file = file
         self.runtime = runtime
-        self.schema: pa.Schema = decoded_schema(file.schema) if decodes_dictionaries else file.schema
+        self.options = options if options is not None else ReadOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
         self._take_sets: dict[int, _TakeSet] = {}
         self._lock = Lock()
+
+    @cached_property
+    def _stored_schema(self) -> pa.Schema:
+        """The file's schema, with dictionaries decoded where callers want that."""
+        return decoded_schema(self.file.schema) if self.options.dictionaries == "decode" else self.file.schema
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """What callers see."""
+        if not any(leaf.is_blob for root in self.roots for leaf in root.leaves()):
+            return self._stored_schema
+        return pa.schema([root.shown for root in self.roots], self.file.schema.metadata)
 
     @property
     def num_rows(self) -> int:
@@ -102,7 +116,7 @@ class RowReader:
     @cached_property
     def roots(self) -> tuple[ColumnNode, ...]:
         """The whole column tree."""
-        return column_tree(self.schema, self.file.leaves)
+        return column_tree(self._stored_schema, self.file.leaves, self.options)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -235,14 +249,14 @@ class RowReader:
             with self._lock:
                 for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
                     with located(column=leaf.path):
-                        self._check_wrapper(meta)
+                        self._check_wrapper(leaf, meta)
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
 
-    def _check_wrapper(self, meta: ColumnMeta) -> None:
+    def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
         bound = self.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
-        if bound.holds_descriptors:
-            raise UnsupportedError("columns whose pages hold blob descriptors cannot be read yet")
+        if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
+            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
 
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)

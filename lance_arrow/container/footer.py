@@ -72,6 +72,16 @@ class FileFooter:
     num_global_buffers: int
 
     @property
+    def data_stop(self) -> int:
+        """Where metadata begins, hence where values end."""
+        return min(
+            self.first_column_position,
+            self.column_table_position,
+            self.buffer_table_position,
+            self.file_size - FOOTER_BYTES,
+        )
+
+    @property
     def column_table(self) -> tuple[int, int]:
         """Half-open bytes of the table of column metadata blocks."""
         return self.column_table_position, self.column_table_position + TABLE_ENTRY_BYTES * self.num_columns

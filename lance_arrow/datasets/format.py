@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
-from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.datasets.scan import FileScanHandler
 
 
@@ -22,11 +22,15 @@ class LanceFormat(bridge.BridgeFormat):
     dictionaries
         ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
         at any depth, and the schema says so.
+    blobs
+        How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
+    allow_external_blobs
+        Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
 
     Raises
     ------
     InvalidArgumentError
-        More than one of `version`, `tag` and `as_of` is given, or `dictionaries` is another word.
+        More than one of `version`, `tag` and `as_of` is given, or another option is another word than those above.
     """
 
     def __init__(
@@ -35,9 +39,12 @@ class LanceFormat(bridge.BridgeFormat):
         version: int | None = None,
         tag: str | None = None,
         as_of: datetime.datetime | None = None,
-        dictionaries: Dictionaries = "keep",
+        dictionaries: str = "keep",
+        blobs: str = "bytes",
+        allow_external_blobs: bool = False,
     ) -> None:
-        super().__init__(FileScanHandler(version, tag, as_of, dictionaries))
+        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        super().__init__(FileScanHandler(version, tag, as_of, options))
 
     @property
     def version(self) -> int | None:
@@ -55,13 +62,22 @@ class LanceFormat(bridge.BridgeFormat):
         return self.handler.as_of
 
     @property
-    def dictionaries(self) -> Dictionaries:
+    def dictionaries(self) -> str:
         """Whether dictionary columns are kept or decoded."""
-        return self.handler.dictionaries
+        return self.handler.options.dictionaries
+
+    @property
+    def blobs(self) -> str:
+        """How blob columns are shown."""
+        return self.handler.options.blobs
+
+    @property
+    def allow_external_blobs(self) -> bool:
+        """Whether addresses of blobs that files name are followed."""
+        return self.handler.options.allow_external_blobs
 
     def __repr__(self) -> str:
         options: dict[str, object] = {"version": self.version, "tag": self.tag, "as_of": self.as_of}
-        if self.dictionaries != "keep":
-            options["dictionaries"] = self.dictionaries
+        options |= self.handler.options.changed()
         given = ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
         return f"LanceFormat({given})"

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import parse_path
+from lance_arrow.assembly.blobs import BlobReader, PendingBatch
+from lance_arrow.assembly.column_tree import LeafNode, parse_path
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.read_options import Dictionaries, decodes_dictionaries
 from lance_arrow.datasets.windows import WINDOW_ROWS, windows
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, MeteredSource, open_source
+from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
 from lance_arrow.structure.row_selection import take_order
@@ -41,6 +44,10 @@ class LanceFile:
         at any depth, and `schema` says so.
     runtime
         Plugins and limits; the default ones when None.
+    blobs
+        How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
+    allow_external_blobs
+        Whether addresses of blobs that the file names are followed; refused by default, since a file may name any.
 
     Raises
     ------
@@ -58,17 +65,21 @@ class LanceFile:
         *,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        dictionaries: Dictionaries = "keep",
+        dictionaries: str = "keep",
         runtime: Runtime | None = None,
+        blobs: str = "bytes",
+        allow_external_blobs: bool = False,
     ) -> None:
-        decodes = decodes_dictionaries(dictionaries)
         self._runtime = runtime if runtime is not None else default_runtime()
-        opened = open_source(source, filesystem=filesystem, storage_options=storage_options)
+        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        place = locate(source, filesystem=filesystem, storage_options=storage_options)
+        opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
             self._source = MeteredSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
-            self._rows = RowReader(self._file, self._runtime, decodes_dictionaries=decodes)
+            self._rows = RowReader(self._file, self._runtime, options)
+            self._blobs = BlobReader(self._rows, place)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -116,12 +127,14 @@ class LanceFile:
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         if filter is not None:
-            return _table([projection.cut(batch) for batch in self._filtered(filter, columns)], projection.schema)
+            filled, kept = self._filtered(filter, columns)
+            cut = (projection.cut(batch, filled=filled) for batch in kept)
+            return _table(list(cut if filled else self._with_blobs(projection, cut)), projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
         spans = list(windows(self.num_rows, WINDOW_ROWS))
         parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
-        batches = [batch for part, _ in parts for batch in part]
+        batches = list(self._with_blobs(projection, (batch for part, _ in parts for batch in part)))
         self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)
         return _table(batches, projection.schema)
 
@@ -143,18 +156,58 @@ class LanceFile:
         started = time.perf_counter()
         before = self._source.snapshot()
         projection = self._projection(columns)
-        order = take_order(as_offsets(indices), self.num_rows)
+        table, counts = self._take_stored(projection, as_offsets(indices))
+        if projection.has_blobs:
+            table = _table(list(self._with_blobs(projection, table.to_batches())), projection.schema)
+        self._report(projection, [counts], table.num_rows, before, started)
+        return table
+
+    def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
+        """Open blobs of rows by offset as files, in the caller's order, duplicates kept; no value is read yet.
+
+        Parameters
+        ----------
+        column
+            Dotted path of a blob column.
+        indices
+            As for `take`.
+
+        Returns
+        -------
+        list
+            None for nulls. The files read from this one: they fail once it is closed.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The column holds no blobs, or there is no such row.
+        CorruptFileError, MissingFileError, UnsupportedError
+            A blob is not where the file says, or where nobody may look.
+        """
+        projection = Projection.of(self._rows.roots, self.schema, [column])
+        leaf = projection.outputs[0].node
+        if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
+            raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
+        table, _ = self._take_stored(projection, as_offsets(indices))
+        return [
+            blob
+            for chunk in table.column(0).chunks
+            for blob in open_blobs(self._blobs.places(leaf, chunk), f"{self.name}[{column}]")
+        ]
+
+    def _take_stored(self, projection: Projection, offsets: np.ndarray) -> tuple[pa.Table, ReadCounts]:
+        """Read rows in the caller's order, with descriptors in place of blobs."""
+        order = take_order(offsets, self.num_rows)
         read, counts = self._rows.take(projection.nodes, order.rows)
         batches = [projection.apply(batch) for batch in read]
-        table = _table(batches, projection.schema)
-        self._report(projection, [counts], table.num_rows, before, started)
+        table = _table(batches, projection.stored)
         if order.positions is None:
-            return table
+            return table, counts
         if not table.num_columns:
             # pyarrow's `take` forgets how many rows a table without columns has.
             nothing = pa.array([{}] * len(order.positions), pa.struct([]))
-            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
-        return table.take(pa.array(order.positions))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)]), counts
+        return table.take(pa.array(order.positions)), counts
 
     def to_batches(
         self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS
@@ -174,10 +227,11 @@ class LanceFile:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
         if filter is None:
             return self.num_rows
-        return sum(batch.num_rows for batch in self._filtered(filter, []))
+        return sum(batch.num_rows for batch in self._filtered(filter, [])[1])
 
     def close(self) -> None:
-        """Release the file; reads after it fail."""
+        """Release the file; reads after it fail, those of its blobs too."""
+        self._blobs.close()
         self._source.close()
 
     def __enter__(self) -> LanceFile:
@@ -208,10 +262,14 @@ class LanceFile:
             self._everything = Projection.of(self._rows.roots, self.schema, None)
         return self._everything
 
-    def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it."""
+    def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> tuple[bool, Iterator[pa.RecordBatch]]:
+        """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it.
+
+        Blobs are left as descriptors, unless the filter looks at some: the first item tells.
+        """
         expression = as_expression(filter)
         paths = columns_of(expression, self.schema)
+        filled = Projection.covering(self._rows.roots, self.schema, paths).has_blobs
         if columns is not None:
             names = set(self.schema.names)
             paths += tuple(parse_path(column, names) for column in columns)
@@ -219,27 +277,46 @@ class LanceFile:
             projection = Projection.of(self._rows.roots, self.schema, None)
         else:
             projection = Projection.covering(self._rows.roots, self.schema, paths)
-        for batch in self._iterate(projection, WINDOW_ROWS):
-            yield batch.filter(expression)
+        batches = self._iterate(projection, WINDOW_ROWS, with_blobs=filled)
+        return filled, (batch.filter(expression) for batch in batches)
+
+    def _with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""
+        if not projection.has_blobs:
+            return iter(batches)
+        nodes = [output.node for output in projection.outputs]
+        pieces = (piece for batch in batches for piece in self._blobs.pending(nodes, batch).pieces())
+        first = list(islice(pieces, 2))
+        if len(first) < 2:
+            # Handing one piece to a thread would cost more than a small take.
+            return (piece.filled() for piece in first)
+        return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces)))
 
     def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
         return [projection.apply(batch) for batch in batches], counts
 
-    def _iterate(self, projection: Projection, batch_size: int) -> Iterator[pa.RecordBatch]:
+    def _iterate(self, projection: Projection, batch_size: int, *, with_blobs: bool = True) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         before = self._source.snapshot()
         counts: list[ReadCounts] = []
         rows = 0
+        stored = self._stored_batches(projection, batch_size, counts)
+        for batch in self._with_blobs(projection, stored) if with_blobs else stored:
+            rows += batch.num_rows
+            yield batch
+        self._report(projection, counts, rows, before, started)
+
+    def _stored_batches(
+        self, projection: Projection, batch_size: int, counts: list[ReadCounts]
+    ) -> Iterator[pa.RecordBatch]:
         for part, part_counts in self._runtime.ahead(
             lambda span: self._window(projection, span), windows(self.num_rows, batch_size, projection.nodes)
         ):
             counts.append(part_counts)
             for batch in part:
                 for start in range(0, batch.num_rows, batch_size):
-                    rows += min(batch_size, batch.num_rows - start)
                     yield batch.slice(start, batch_size)
-        self._report(projection, counts, rows, before, started)
 
     def _report(
         self, projection: Projection, counts: Sequence[ReadCounts], rows: int, before: Any, started: float

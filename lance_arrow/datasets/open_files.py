@@ -7,10 +7,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import Lock
 
+from lance_arrow.assembly.blobs import BlobReader
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.handler import FilePlace
-from lance_arrow.io import MeteredSource, open_source
+from lance_arrow.io import MeteredSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 
 _MAX_FILES = 64
@@ -22,6 +24,7 @@ class OpenFile:
 
     source: MeteredSource
     rows: RowReader
+    blobs: BlobReader
 
 
 class OpenFiles:
@@ -29,12 +32,12 @@ class OpenFiles:
 
     Parameters
     ----------
-    decodes_dictionaries
-        As for `RowReader`.
+    options
+        How columns are wanted.
     """
 
-    def __init__(self, *, decodes_dictionaries: bool = False) -> None:
-        self._decodes_dictionaries = decodes_dictionaries
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
 
@@ -47,7 +50,8 @@ class OpenFiles:
             As `LanceFileReader`.
         """
         what = place.path if place.buffer is None else place.buffer
-        source = open_source(what, filesystem=place.filesystem, size_bytes=place.size)
+        location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
+        source = open_source(what if location is None else location, size_bytes=place.size)
         identity = source.identity()
         with self._lock:
             held = self._held.get(identity) if identity is not None else None
@@ -57,8 +61,8 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         metered = MeteredSource(source)
-        reader = LanceFileReader(metered, limits=runtime.settings.limits)
-        opened = OpenFile(metered, RowReader(reader, runtime, decodes_dictionaries=self._decodes_dictionaries))
+        rows = RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime, self._options)
+        opened = OpenFile(metered, rows, BlobReader(rows, location))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -12,7 +12,6 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.datasets.table_guard import refuse_table
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, Location, resolve
@@ -27,10 +26,12 @@ def open_dataset(
     branch: str | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    dictionaries: Dictionaries = "keep",
+    dictionaries: str = "keep",
     schema: pa.Schema | None = None,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
+    blobs: str = "bytes",
+    allow_external_blobs: bool = False,
 ) -> LanceDataset:
     """Open Lance files as one dataset.
 
@@ -46,6 +47,8 @@ def open_dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`.
+    blobs, allow_external_blobs
+        As `LanceFormat`.
 
     Returns
     -------
@@ -70,7 +73,14 @@ def open_dataset(
     paths = [location.path for location in locations]
     dataset = pads.dataset(
         paths if many else paths[0],
-        format=LanceFormat(version=version, tag=tag, as_of=as_of, dictionaries=dictionaries),
+        format=LanceFormat(
+            version=version,
+            tag=tag,
+            as_of=as_of,
+            dictionaries=dictionaries,
+            blobs=blobs,
+            allow_external_blobs=allow_external_blobs,
+        ),
         filesystem=_arrow_filesystem(locations[0]),
         schema=schema,
         partitioning=partitioning,

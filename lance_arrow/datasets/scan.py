@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode, project
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
-from lance_arrow.datasets.read_options import Dictionaries, decodes_dictionaries
 from lance_arrow.datasets.table_guard import refuse_table_file
 from lance_arrow.datasets.windows import windows
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
@@ -37,8 +37,8 @@ class FileScanHandler:
     ----------
     version, tag, as_of
         Which version of a table to read; only meaningful for table directories.
-    dictionaries
-        Whether dictionary columns are kept or decoded to plain values.
+    options
+        How columns are wanted; as by default when None.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class FileScanHandler:
         version: int | None = None,
         tag: str | None = None,
         as_of: Any = None,
-        dictionaries: Dictionaries = "keep",
+        options: ReadOptions | None = None,
     ) -> None:
         if sum(option is not None for option in (version, tag, as_of)) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
         self.version = version
         self.tag = tag
         self.as_of = as_of
-        self.dictionaries = dictionaries
-        self._files = OpenFiles(decodes_dictionaries=decodes_dictionaries(dictionaries))
+        self.options = options if options is not None else ReadOptions()
+        self._files = OpenFiles(self.options)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
         """Return the schema of a file."""
@@ -82,14 +82,14 @@ class FileScanHandler:
 
     def _open(self, place: FilePlace) -> OpenFile:
         refuse_table_file(place)
-        if (self.version, self.tag, self.as_of) != (None, None, None):
+        if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
         return self._files.get(place)
 
-    def _key(self) -> tuple[Any, Any, Any, Dictionaries]:
-        return self.version, self.tag, self.as_of, self.dictionaries
+    def _key(self) -> tuple[Any, Any, Any, ReadOptions]:
+        return self.version, self.tag, self.as_of, self.options
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -101,7 +101,7 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of", "dictionaries")
+        names = ("version", "tag", "as_of", "options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
 
@@ -116,12 +116,14 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = list(windows(file.rows.num_rows, request.batch_size, nodes))
+        self._has_blobs = any(node.shown is not node.field for node in nodes)
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()
         self._done = self._pages = self._rows = 0
         self._reported = False
+        spans = windows(file.rows.num_rows, request.batch_size, nodes)
+        self._windows = list(file.blobs.windows(nodes, spans) if self._has_blobs else spans)
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -131,6 +133,9 @@ class FileScan:
         rows = RowRanges.one(*self._windows[index])
         reader: RowReader = self._file.rows
         read, counts = reader.read(self._nodes, rows, self._request.memory_pool)
+        if self._has_blobs:
+            pieces = (piece for batch in read for piece in self._file.blobs.pending(self._nodes, batch).pieces())
+            read = [piece.filled(self._request.memory_pool) for piece in pieces]
         size = self._request.batch_size
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
         with self._lock:

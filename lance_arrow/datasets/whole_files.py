@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.datasets.predicates import Predicate
-from lance_arrow.datasets.read_options import Dictionaries
 from lance_arrow.io import AnyFileSystem
 
 
@@ -20,7 +19,9 @@ def read_table(
     filters: Predicate | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    dictionaries: Dictionaries = "keep",
+    dictionaries: str = "keep",
+    blobs: str = "bytes",
+    allow_external_blobs: bool = False,
 ) -> pa.Table:
     """Read one Lance file into a table.
 
@@ -32,7 +33,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
-    filesystem, storage_options, dictionaries
+    filesystem, storage_options, dictionaries, blobs, allow_external_blobs
         As for `LanceFile`.
 
     Raises
@@ -40,7 +41,14 @@ def read_table(
     LanceError
         As `LanceFile.read`.
     """
-    with LanceFile(source, filesystem=filesystem, storage_options=storage_options, dictionaries=dictionaries) as file:
+    with LanceFile(
+        source,
+        filesystem=filesystem,
+        storage_options=storage_options,
+        dictionaries=dictionaries,
+        blobs=blobs,
+        allow_external_blobs=allow_external_blobs,
+    ) as file:
         return file.read(columns, filter=filters)
 
 
@@ -49,9 +57,10 @@ def read_schema(
     *,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    blobs: str = "bytes",
 ) -> pa.Schema:
-    """Read the Arrow schema of one Lance file; reads no column."""
-    with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
+    """Read the Arrow schema of one Lance file; reads no column. Arguments are those of `LanceFile`."""
+    with LanceFile(source, filesystem=filesystem, storage_options=storage_options, blobs=blobs) as file:
         return file.schema
 
 

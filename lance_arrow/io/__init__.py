@@ -17,12 +17,12 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 """
 
 from lance_arrow.io.buffer_source import BufferSource
-from lance_arrow.io.fetching import fetch, read_coalesced
+from lance_arrow.io.fetching import fetch, fetch_into, read_coalesced
 from lance_arrow.io.folders import list_names
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
-from lance_arrow.io.open_source import open_source
+from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
 
@@ -42,7 +42,9 @@ __all__ = [
     "ReadStats",
     "coalesce",
     "fetch",
+    "fetch_into",
     "list_names",
+    "locate",
     "open_source",
     "read_coalesced",
     "redact",

@@ -6,7 +6,10 @@ import numpy as np
 
 from lance_arrow.io.metered import MeteredSource
 from lance_arrow.io.ranges import coalesce
-from lance_arrow.io.source import Bytes, Positions, RangeSource
+from lance_arrow.io.source import Bytes, DirectSource, Positions, RangeSource
+
+_DIRECT_BYTES = 4 << 10
+"""Mean size from which a positional read of its own costs less than copying what joined reads brought."""
 
 
 def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
@@ -41,6 +44,38 @@ def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Byt
         data, places = source.read_arena(plan.starts, plan.stops)
     # An empty range belongs to no request (-1): any position will do for it.
     return data, np.where(plan.request_of < 0, 0, plan.positions + places[plan.request_of])
+
+
+def fetch_into(source: RangeSource, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
+    """Read ranges into memory of the caller.
+
+    Large ranges go there without a copy where the source can do that; others are joined and copied.
+
+    Parameters
+    ----------
+    source
+        Where to read.
+    starts, stops
+        ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
+    out
+        ``(m,) uint8``, writable.
+    out_starts
+        ``(n,) int64``: where each range goes.
+
+    Raises
+    ------
+    TruncatedReadError, InvalidArgumentError, OSError
+        As `RangeSource.read`.
+    """
+    sizes = stops - starts
+    is_direct = source.reads_into if isinstance(source, MeteredSource) else isinstance(source, DirectSource)
+    if is_direct and int(sizes.sum()) >= _DIRECT_BYTES * len(sizes):
+        source.read_into(starts, stops, out, np.ascontiguousarray(out_starts))  # type: ignore[attr-defined]
+        return
+    data, positions = fetch(source, starts, stops)
+    places = zip(positions.tolist(), out_starts.tolist(), sizes.tolist(), strict=True)
+    for position, out_start, size in places:
+        out[out_start : out_start + size] = data[position : position + size]
 
 
 def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> list[Bytes]:

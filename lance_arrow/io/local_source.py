@@ -100,16 +100,30 @@ class LocalSource:
             raise InvalidArgumentError("the source is closed", path=self.name)
         sizes = check_ranges(starts, stops, size_bytes=self._size, name=self.name)
         arena, out_starts = _arena(starts, sizes)
+        self._fill(descriptor, starts, sizes, arena, out_starts)
+        arena.setflags(write=False)
+        return arena, out_starts
+
+    def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
+        """Read each range into writable memory of the caller, at its place there."""
+        descriptor = self._descriptor
+        if descriptor is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        sizes = check_ranges(starts, stops, size_bytes=self._size, name=self.name)
+        self._fill(descriptor, starts, sizes, out, out_starts)
+
+    def _fill(
+        self, descriptor: _Descriptor, starts: Positions, sizes: Positions, out: Bytes, out_starts: Positions
+    ) -> None:
         try:
-            short = read_ranges(descriptor.number, np.ascontiguousarray(starts), sizes, out_starts, arena)
+            short = read_ranges(descriptor.number, np.ascontiguousarray(starts), sizes, out_starts, out)
         except OSError as error:
             error.filename = self.name
             raise
         if short >= 0:
-            received = max(os.fstat(descriptor.number).st_size - int(starts[short]), 0)
-            raise truncated(self.name, int(starts[short]), int(stops[short]), min(received, int(sizes[short])))
-        arena.setflags(write=False)
-        return arena, out_starts
+            start, size = int(starts[short]), int(sizes[short])
+            received = max(os.fstat(descriptor.number).st_size - start, 0)
+            raise truncated(self.name, start, start + size, min(received, size))
 
     def positional(self) -> Positional | None:
         """Return the open descriptor for native reads; None when the source is closed."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource
+from lance_arrow.io.source import Bytes, Coalescing, DirectSource, Positional, Positions, RangeSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +130,20 @@ class MeteredSource:
         sizes = stops - starts
         self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
         return answer
+
+    @property
+    def reads_into(self) -> bool:
+        """Whether the inner source can read into memory of the caller."""
+        inner = self._inner
+        return inner.reads_into if isinstance(inner, MeteredSource) else isinstance(inner, DirectSource)
+
+    def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
+        """Read ranges that nobody joined into memory of the caller, and count them; only where `reads_into`."""
+        begun = time.perf_counter()
+        self._inner.read_into(starts, stops, out, out_starts)  # type: ignore[attr-defined]
+        sizes = stops - starts
+        total = int(sizes.sum())
+        self._count(begun, int(np.count_nonzero(sizes)), len(starts), total, total)
 
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
         """Read requests that stand for other ranges, and count both."""

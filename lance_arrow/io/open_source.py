@@ -53,10 +53,28 @@ def open_source(
         return source
     if _is_buffer(source):
         return BufferSource(source)
-    place = source if isinstance(source, Location) else resolve(source, filesystem, storage_options)  # type: ignore[arg-type]
+    place = locate(source, filesystem=filesystem, storage_options=storage_options)
+    assert place is not None
     if isinstance(place.filesystem, arrow_fs.FileSystem):
         return open_arrow(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
     return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
+
+
+def locate(
+    source: str | os.PathLike[str] | Location | RangeSource | Buffer,
+    *,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Location | None:
+    """Return where a file is, for those who look for its neighbours; None for what is in no filesystem.
+
+    Takes what `open_source` takes, and raises what `resolve` raises.
+    """
+    if isinstance(source, Location):
+        return source
+    if isinstance(source, RangeSource) or _is_buffer(source):
+        return None
+    return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]
 
 
 def _is_buffer(source: object) -> TypeGuard[Buffer]:

@@ -118,6 +118,14 @@ class RangeSource(Protocol):
         """Release what is held; reads that run finish, later ones fail."""
 
 
+@runtime_checkable
+class DirectSource(Protocol):
+    """A source that can also fill memory of the caller, without memory of its own between."""
+
+    def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
+        """Read range i into ``out[out_starts[i] :]``; see `RangeSource.read` for the rest."""
+
+
 def joined(answers: Sequence[Bytes]) -> tuple[Bytes, Positions]:
     """Lay separate answers into one array: `read_arena` of sources that get an object for each range."""
     if len(answers) == 1:

@@ -74,6 +74,12 @@ class BindScope(Protocol):
     def for_field(self, field: int) -> BindScope:
         """Return the scope for the codec of one field of a packed struct: its `leaf` is the field alone."""
 
+    def for_entries(self) -> BindScope:
+        """Return the scope for an inner layout that stores one value per level entry, and no structure.
+
+        A wrapper that tells the structure itself binds with it: the leaf has the same shape and no node above.
+        """
+
     def layout(self, message: Any) -> BoundLayout:
         """Bind an inner page layout (a wrapper's)."""
 

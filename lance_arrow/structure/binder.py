@@ -125,6 +125,9 @@ class _Scope:
         assert isinstance(shape, PackedStruct)
         return replace(self, leaf=LeafType(shape.fields[field]))
 
+    def for_entries(self) -> BindScope:
+        return replace(self, leaf=replace(self.leaf, nodes=(NodeKind.ITEM,)))
+
     def layout(self, message: Any) -> BoundLayout:
         key = key_of(message)
         factory = self.binder.table.layout(key)
@@ -145,6 +148,11 @@ class _Scope:
 
     def layers(self, values: Any) -> tuple[LayerKind, ...]:
         nodes = self.leaf.nodes
+        if isinstance(self.leaf.shape, PackedStruct) and len(values) == len(nodes) + 1:
+            # Writers 4 to 8 gave descriptors of blobs a layer for the fields too, which takes no level.
+            if values[0] != LayerKind.ALL_VALID_ITEM:
+                raise CorruptFileError(f"a page has a layer {values[0]} for the fields of a packed struct")
+            values = values[1:]
         if len(values) != len(nodes):
             raise CorruptFileError(f"a page has {len(values)} layers, expected {len(nodes)} from the schema")
         return tuple(_layer(value, node) for value, node in zip(values, nodes, strict=True))

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import pyarrow as pa
 import pytest
+from blobs import FIRST
 from witness import Witness
 
 from lance_arrow.cli.app import run
@@ -62,11 +63,18 @@ def flights(month: int) -> pa.Table:
     )
 
 
+def images() -> pa.Table:
+    values = [b"first".ljust(49_996, b".") + b"tail", None, b"second"]
+    fields = [pa.field("name", pa.string()), pa.field("image", pa.large_binary(), metadata=FIRST)]
+    return pa.table([["a.png", "b.png", "c.png"], pa.array(values, pa.large_binary())], schema=pa.schema(fields))
+
+
 @pytest.fixture(scope="module")
 def prepared(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
     (folder / "flights").mkdir()
     witness.write(flights(1), folder / "flights.lance", "2.1")
+    witness.write(images(), folder / "images.lance", "2.1")
     for month in (1, 2):
         witness.write(flights(month), folder / "flights" / f"2013-{month:02}.lance", "2.2")
     return folder

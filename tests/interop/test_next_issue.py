@@ -19,7 +19,7 @@ pytestmark = pytest.mark.interop
 
 ROWS = 3000
 PACKED = {"lance-encoding:packed": "true"}
-BLOB = {"lance-encoding:blob": "true"}
+BLOB_ITEM = pa.field("item", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
 
 
 def lists(item: pa.Array, data_type: pa.DataType) -> pa.Array:
@@ -77,7 +77,11 @@ CASES = {
         lambda: pa.StructArray.from_arrays([pa.array(range(ROWS)), pa.array([True, False] * (ROWS // 2))], ["a", "b"]),
         PACKED,
     ),
-    "blob": ("2.1", lambda: pa.array([b"x" * (i % 700) for i in range(ROWS)], pa.large_binary()), BLOB),
+    "list_of_blobs": (
+        "2.1",
+        lambda: pa.array([[b"x"] * (i % 3) for i in range(ROWS)], pa.list_(BLOB_ITEM)),
+        None,
+    ),
 }
 
 

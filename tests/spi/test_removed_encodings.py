@@ -8,6 +8,7 @@ from pathlib import Path
 import columns
 import pyarrow as pa
 import pytest
+from blobs import first_kind
 from same import assert_same
 from witness import Witness
 
@@ -66,8 +67,9 @@ def one_column(group: str, name: str) -> pa.Table:
 def test_every_built_in_is_missed_somewhere() -> None:
     built_in = {point.name for point in entry_points() if point.dist is not None and point.dist.name == "lance-arrow"}
     # The first is missed below, in levels, and the next ones in structure. Nothing has zone maps before this package
-    # writes them.
-    assert built_in - set(NEEDS) == {"codec.out_of_line_bitpacking", *PLANAR, "column.zone_index"}
+    # writes them, and since 2.1 blobs are told by their pages alone.
+    elsewhere = {"codec.out_of_line_bitpacking", *PLANAR, "layout.blob"}
+    assert built_in - set(NEEDS) == elsewhere | {"column.zone_index", "column.blob"}
 
 
 @pytest.mark.interop
@@ -103,6 +105,17 @@ def test_missed_by_name_in_planar_pages(witness: Witness, tmp_path: Path, plugin
         assert str(caught.value.column).split(".")[0] == "odd"
     with lance_arrow.LanceFile(path) as file:
         assert_same(expected, file.read())
+
+
+@pytest.mark.interop
+def test_blob_pages_are_missed_by_name(witness: Witness, tmp_path: Path) -> None:
+    expected = first_kind([b"a", None, b"b"])
+    path = witness.write(expected, tmp_path / "file.lance", "2.2")
+    with lance_arrow.LanceFile(path, runtime=Runtime(plugins=without("layout.blob"))) as file:
+        assert_same(expected.select(["n"]), file.read(columns=["n"]))
+        with pytest.raises(UnknownEncodingError, match="PageLayout/blob_layout") as caught:
+            file.read()
+        assert caught.value.column == "b"
 
 
 @pytest.mark.interop

@@ -22,6 +22,10 @@ class WatchedSource(MeteredSource):
         self._remember(starts, stops)
         return super().read_arena_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
 
+    def read_into(self, starts: Any, stops: Any, out: Any, out_starts: Any) -> None:
+        self._remember(starts, stops)
+        super().read_into(starts, stops, out, out_starts)
+
     def _remember(self, starts: Any, stops: Any) -> None:
         pairs = zip(starts.tolist(), stops.tolist(), strict=True)
         self.ranges.extend((start, stop) for start, stop in pairs if stop > start)

@@ -69,14 +69,26 @@ class Witness:
             os.unlink(exchange)
         return Path(path)
 
-    def write_directory(self, table: pa.Table, path: Path | str, version: str, mode: str = "create") -> Path:
+    def write_directory(
+        self, table: pa.Table, path: Path | str, version: str, mode: str = "create", **options: Any
+    ) -> Path:
         """Write `table` as a version of a table directory; `version` is the data files' version."""
         exchange = self._store(table)
         try:
-            self._ask("write_directory", path=str(path), version=version, batches=exchange, mode=mode)
+            self._ask("write_directory", path=str(path), version=version, batches=exchange, mode=mode, **options)
         finally:
             os.unlink(exchange)
         return Path(path)
+
+    def read_directory(
+        self, path: Path | str, columns: Sequence[str] | None = None, blob_handling: str = "all_binary"
+    ) -> pa.Table:
+        """Read all rows of a table directory."""
+        return self._table("read_directory", path=str(path), columns=columns, blob_handling=blob_handling)
+
+    def take_blobs(self, path: Path | str, column: str, indices: Sequence[int]) -> list[bytes | None]:
+        """Open blobs of a table directory as files, and read them."""
+        return self._table("take_blobs", path=str(path), column=column, indices=list(indices)).column(0).to_pylist()
 
     def read(self, path: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
         """Read all rows."""

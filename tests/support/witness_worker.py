@@ -118,8 +118,22 @@ def write(path: str, version: str, batches: str, slices: list[list[int]] | None,
     return {"num_bytes": os.path.getsize(path)}
 
 
-def write_directory(path: str, version: str, batches: str, mode: str) -> dict[str, Any]:
-    return {"version": lance.write_dataset(load(batches), path, mode=mode, data_storage_version=version).version}
+def write_directory(path: str, version: str, batches: str, mode: str, **options: Any) -> dict[str, Any]:
+    table = load(batches)
+    written = lance.write_dataset(table, path, mode=mode, data_storage_version=version, **options)
+    return {"version": written.version}
+
+
+def read_directory(path: str, out: str, columns: list[str] | None, blob_handling: str) -> dict[str, Any]:
+    store(lance.dataset(path).to_table(columns=columns, blob_handling=blob_handling), out)
+    return {}
+
+
+def take_blobs(path: str, out: str, column: str, indices: list[int]) -> dict[str, Any]:
+    blobs = lance.dataset(path).take_blobs(column, indices=indices)
+    values = [None if blob is None else blob.readall() for blob in blobs]
+    store(pa.table({column: pa.array(values, pa.large_binary())}), out)
+    return {}
 
 
 def read(path: str, out: str, columns: list[str] | None) -> dict[str, Any]:
@@ -156,7 +170,9 @@ def describe(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    jobs = {job.__name__: job for job in (write, write_directory, read, take, schema, describe)}
+    jobs = {
+        job.__name__: job for job in (write, write_directory, read_directory, take_blobs, read, take, schema, describe)
+    }
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:

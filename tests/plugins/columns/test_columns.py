@@ -1,4 +1,4 @@
-"""Column encodings: plain values, and zone indices around them."""
+"""Column encodings: plain values, places of blobs, and zone indices around them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import pytest
 
 from lance_arrow.errors import CorruptFileError, LanceError, UnknownEncodingError
 from lance_arrow.proto.encodings_v20_pb2 import Blob, Buffer, ColumnEncoding, ZoneIndex
-from lance_arrow.runtime import default_runtime
+from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.settings import Settings
 from lance_arrow.spi import BoundColumnEncoding, ZoneMapPlace
+from lance_arrow.spi.loading import entry_points, load_plugins
 
 
 def plain() -> ColumnEncoding:
@@ -48,8 +50,18 @@ def test_zone_index_says_where_its_map_is() -> None:
         zoned(plain(), rows_per_zone=0),
         zoned(plain(), buffer=2),
         zoned(zoned(plain())),
+        ColumnEncoding(blob=Blob(inner=ColumnEncoding(blob=Blob(inner=plain())))),
+        ColumnEncoding(blob=Blob()),
     ],
-    ids=["nothing", "nothing inside", "zones of no rows", "no such buffer", "twice"],
+    ids=[
+        "nothing",
+        "nothing inside",
+        "zones of no rows",
+        "no such buffer",
+        "twice",
+        "blobs of blobs",
+        "blobs of nothing",
+    ],
 )
 def test_contradictions_are_refused(column: ColumnEncoding) -> None:
     with pytest.raises(CorruptFileError):
@@ -62,6 +74,15 @@ def test_maps_outside_the_column_are_refused(place: int) -> None:
         bind(zoned(plain(), place=place))
 
 
+def test_blob_columns_hold_descriptors() -> None:
+    assert bind(ColumnEncoding(blob=Blob(inner=plain())), 0) == BoundColumnEncoding(holds_descriptors=True)
+    place = ZoneMapPlace(rows_per_zone=100, column_buffer=1)
+    for column in (zoned(ColumnEncoding(blob=Blob(inner=plain()))), ColumnEncoding(blob=Blob(inner=zoned(plain())))):
+        assert bind(column) == BoundColumnEncoding(place, holds_descriptors=True)
+
+
 def test_what_no_plugin_wraps_is_named() -> None:
+    points = [point for point in entry_points() if point.name != "column.blob"]
+    binder = Runtime(Settings(), load_plugins(points)).binder
     with pytest.raises(UnknownEncodingError, match="blob"):
-        bind(ColumnEncoding(blob=Blob(inner=plain())))
+        binder.column("lance.encodings.ColumnEncoding", ColumnEncoding(blob=Blob(inner=plain())).SerializeToString(), 0)

@@ -1,0 +1,51 @@
+"""`ReadOptions`: what a file's columns look like when they are read, where callers have a choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lance_arrow.errors import InvalidArgumentError
+
+_DICTIONARIES = ("keep", "decode")
+_BLOBS = ("bytes", "descriptors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How callers want columns.
+
+    Parameters
+    ----------
+    dictionaries
+        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
+        at any depth.
+    blobs
+        ``"bytes"``: the values, as the logical type. ``"descriptors"``: where they lie, as the file tells.
+    allow_external_blobs
+        Whether addresses that a file names may be followed.
+
+    Raises
+    ------
+    InvalidArgumentError
+        There is no such choice; it is named.
+    """
+
+    dictionaries: str = "keep"
+    blobs: str = "bytes"
+    allow_external_blobs: bool = False
+
+    def __post_init__(self) -> None:
+        _check("dictionaries", self.dictionaries, _DICTIONARIES)
+        _check("blobs", self.blobs, _BLOBS)
+        if not isinstance(self.allow_external_blobs, bool):
+            raise InvalidArgumentError(f"allow_external_blobs is {self.allow_external_blobs!r}, expected True or False")
+
+    def changed(self) -> dict[str, object]:
+        """Return the options that are not the default ones."""
+        plain = ReadOptions()
+        return {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) != getattr(plain, name)}
+
+
+def _check(name: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise InvalidArgumentError(f"{name} is {given!r}, expected {' or '.join(map(repr, known))}", detail=given)

@@ -1,0 +1,33 @@
+"""Columns of blobs: the pages hold where each value lies (position and size), not the values.
+
+Source: ColumnEncoding.Blob.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
+from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, hookimpl
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Reads `ColumnEncoding.blob`."""
+
+    key = EncodingKey("lance.encodings.ColumnEncoding", "blob")
+    message_type = ColumnEncoding
+
+    def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
+        """Take the pages as the inner encoding does, and say that they hold places."""
+        inner = scope.column_encoding(message.inner, num_column_buffers)
+        if inner.holds_descriptors:
+            raise CorruptFileError("a blob column lies within a blob column")
+        return replace(inner, holds_descriptors=True)
+
+
+@hookimpl
+def lance_provide_column_encodings():
+    return [Blob()]
