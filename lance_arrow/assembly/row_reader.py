@@ -216,6 +216,36 @@ class RowReader:
                 pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
         return wanted
 
+    def stored_bytes(self, nodes: Sequence[ColumnNode]) -> int:
+        """Return the bytes that all pages of (pruned) columns take in the file.
+
+        Raises
+        ------
+        UnsupportedError, CorruptFileError, TruncatedReadError
+            As `read`.
+        """
+        with located(path=self.file.name):
+            metas = self._metas(self._readable(nodes))
+            return sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+
+    def keep_indices(self, nodes: Sequence[ColumnNode]) -> None:
+        """Load the indices of all pages of (pruned) columns, so that reads of their parts, in threads, share them.
+
+        Raises
+        ------
+        UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
+            As `read`.
+        """
+        with located(path=self.file.name):
+            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows))
+            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+
+    def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        for leaf in leaves:
+            refuse_unreadable(leaf)
+        return leaves
+
     def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []

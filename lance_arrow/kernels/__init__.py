@@ -43,7 +43,7 @@ from lance_arrow.kernels.gather import (
     take_runs_variable,
     take_variable,
 )
-from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_variable
+from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_rows, unzip_variable
 from lance_arrow.kernels.levels import (
     check_levels,
     count_rows_and_values,
@@ -109,6 +109,7 @@ __all__ = [
     "unpack_out_of_line",
     "unravel",
     "unzip_fixed",
+    "unzip_rows",
     "unzip_variable",
     "validity_from_levels",
 ]
