@@ -106,11 +106,12 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = self._cut()
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()
         self._done = self._pages = self._rows = 0
+        self._reported = True  # a scan that cannot be planned has nothing to tell
+        self._windows = self._cut()
         self._reported = False
 
     def _cut(self) -> list[tuple[int, int]]:
