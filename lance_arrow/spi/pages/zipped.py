@@ -236,8 +236,8 @@ class ZippedPages:
     ) -> ZippedPage:
         rows: RowRanges = plan.notes
         stream = fetched[0]
-        if index is not None and not self.max_rep and len(rows) == 1:
-            found = self._unzip_run(stream, index, rows)
+        if index is not None and index.row_starts is not None and not self.max_rep and len(rows) == 1:
+            found = self._unzip_run(stream, index.row_starts, rows)
             if found is not None:
                 levels, values = found
                 return ZippedPage(levels, self.values, values, self.values.measure(values))
@@ -252,9 +252,11 @@ class ZippedPages:
             _check_rows(levels.rep, self.max_rep, borders, rows)
         return ZippedPage(levels, self.values, values, self.values.measure(values))
 
-    def _unzip_run(self, stream: FetchedSlices, index: RowIndex, rows: RowRanges) -> tuple[Levels, ValueBatch] | None:
+    def _unzip_run(
+        self, stream: FetchedSlices, row_starts: NDArray[np.int64], rows: RowRanges
+    ) -> tuple[Levels, ValueBatch] | None:
         """Split a run of rows at the index's borders; None where the entries disagree, for a walk to tell how."""
-        borders = index.row_starts[int(rows.starts[0]) : int(rows.stops[0]) + 1]
+        borders = row_starts[int(rows.starts[0]) : int(rows.stops[0]) + 1]
         num_rows = len(borders) - 1
         def_ = np.empty(num_rows, np.uint16) if self.entry.bits_def else None
         starts, sizes = np.empty((2, num_rows), np.int64)
