@@ -114,7 +114,7 @@ class LanceFile:
         started = time.perf_counter()
         before = self._source.snapshot()
         spans = even_windows(
-            self.num_rows, self._rows.stored_bytes(projection.nodes), self._runtime.settings.num_threads
+            self.num_rows, self._rows.divisible_bytes(projection.nodes), self._runtime.settings.num_threads
         )
         if len(spans) > 1:
             self._rows.keep_indices(projection.nodes)

@@ -121,7 +121,7 @@ class FileScan:
         if len(cut) > 1 or not request.use_threads:
             return cut
         num_threads = rows.runtime.settings.num_threads
-        cut = even_windows(rows.num_rows, rows.stored_bytes(self._nodes), num_threads, max_rows=WINDOW_ROWS)
+        cut = even_windows(rows.num_rows, rows.divisible_bytes(self._nodes), num_threads, max_rows=WINDOW_ROWS)
         if len(cut) > 1:
             rows.keep_indices(self._nodes)
         return cut

@@ -13,6 +13,9 @@ from witness import Witness
 
 from lance_arrow import LanceFile
 from lance_arrow.assembly import row_reader
+from lance_arrow.io.source import REMOTE_COALESCING
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
 
@@ -93,8 +96,19 @@ def test_indices_kept_for_windows_are_not_read_again(witness: Witness, tmp_path:
     path = witness.write(table, tmp_path / "file.lance", "2.1")
     with LanceFile(path) as file:
         reader = file._rows
-        assert 0 < reader.stored_bytes(reader.roots) <= path.stat().st_size
+        assert reader.divisible_bytes(reader.roots) == 0, "small columns"
         reader.keep_indices(reader.roots)
         before = file._source.snapshot()
         reader.read(reader.roots, RowRanges.one(1000, 5000))
         assert (file._source.snapshot() - before).waves == 1
+
+
+@pytest.mark.interop
+def test_rows_are_divided_where_columns_are_large_and_requests_cheap(witness: Witness, tmp_path: Path) -> None:
+    table = pa.table({"x": np.random.default_rng(1).integers(0, 2**62, 100_000)})
+    path = witness.write(table, tmp_path / "file.lance", "2.1")
+    with LanceFile(path, runtime=Runtime(Settings(num_threads=2))) as file:
+        assert 700_000 < file._rows.divisible_bytes(file._rows.roots) <= path.stat().st_size
+        file._rows.file.source._inner.coalescing = REMOTE_COALESCING
+        assert file._rows.divisible_bytes(file._rows.roots) == 0
+        assert file.read().equals(table)
