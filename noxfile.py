@@ -26,6 +26,8 @@ TEST_REQUIREMENTS = [
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
 ]
+# A peer to be measured beside; nothing else needs it.
+BENCH_REQUIREMENTS = ["vortex-data==0.91.*"]
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
@@ -93,9 +95,9 @@ def protos(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Time scans and takes beside the reference package; prints medians and ratios, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/scalars.py", *session.posargs)
+    """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/run.py", *session.posargs)
 
 
 @nox.session

@@ -31,6 +31,9 @@ from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, Var
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
+# Sources that read through larger holes than this rather than ask twice are far away.
+_CHEAP_GAP_BYTES = 64 << 10
+_DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -228,6 +231,42 @@ class RowReader:
             for task, pages, place in missing:
                 pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
         return wanted
+
+    def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
+        """Return the bytes that all pages of (pruned) columns take; 0 where dividing their rows does not pay.
+
+        Each part of a column is planned and asked for by itself. That is too much for small columns, and for sources
+        whose requests are dear: parts cannot be joined with their neighbours'.
+
+        Raises
+        ------
+        UnsupportedError, CorruptFileError, TruncatedReadError
+            As `read`.
+        """
+        if self.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES:
+            return 0
+        with located(path=self.file.name):
+            metas = self._metas(self._readable(nodes))
+            stored_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+            return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
+
+    def keep_indices(self, nodes: Sequence[ColumnNode]) -> None:
+        """Load the indices of all pages of (pruned) columns, so that reads of their parts, in threads, share them.
+
+        Raises
+        ------
+        UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
+            As `read`.
+        """
+        with located(path=self.file.name):
+            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows))
+            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+
+    def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        for leaf in leaves:
+            refuse_unreadable(leaf)
+        return leaves
 
     def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []

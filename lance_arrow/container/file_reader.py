@@ -7,7 +7,9 @@ metadata of wanted columns.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType, TracebackType
 
@@ -15,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
+from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.first_generation import refuse_first_generation
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
@@ -28,6 +31,58 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 _INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaFacts:
+    """What a schema message says, in the ways it is asked for."""
+
+    fields: tuple[SchemaField, ...]
+    schema: pa.Schema
+    leaves: tuple[LeafColumn, ...]
+    num_columns: int
+
+    @classmethod
+    def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> _SchemaFacts:
+        fields = fields_from_messages(message.fields)
+        schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
+        return cls(fields, schema, leaves, count_columns(leaves))
+
+    @property
+    def has_extensions(self) -> bool:
+        return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
+
+
+class _Schemas:
+    """Schemas of files opened before, by content: the files of a dataset have one, and building it is most of an open.
+
+    Extension types are not kept: which of them are registered may change.
+    """
+
+    max_schemas = 32
+    max_bytes = 64 << 10
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[bytes, FileVersion], _SchemaFacts] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, message: file_schema_pb2.Schema, version: FileVersion) -> _SchemaFacts:
+        key = message.SerializeToString(deterministic=True), version
+        with self._lock:
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+                return held
+        facts = _SchemaFacts.of(message, version)
+        if len(key[0]) <= self.max_bytes and not facts.has_extensions:
+            with self._lock:
+                self._held[key] = facts
+                if len(self._held) > self.max_schemas:
+                    self._held.popitem(last=False)
+        return facts
+
+
+_schemas = _Schemas()
 
 
 class LanceFileReader:
@@ -101,12 +156,14 @@ class LanceFileReader:
             if descriptor.length > _INT64_MAX:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
-            self.fields: tuple[SchemaField, ...] = fields_from_messages(descriptor.schema.fields)
-            self.schema: pa.Schema = arrow_schema(self.fields, descriptor.schema.metadata)
-            self.leaves: tuple[LeafColumn, ...] = column_mapping(self.fields, self.version)
-            expected = count_columns(self.leaves)
-            if expected != self.footer.num_columns:
-                raise CorruptFileError(f"the schema wants {expected} columns, the file has {self.footer.num_columns}")
+            facts = _schemas.get(descriptor.schema, self.version)
+            self.fields: tuple[SchemaField, ...] = facts.fields
+            self.schema: pa.Schema = facts.schema
+            self.leaves: tuple[LeafColumn, ...] = facts.leaves
+            if facts.num_columns != self.footer.num_columns:
+                raise CorruptFileError(
+                    f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
+                )
 
     @property
     def version(self) -> FileVersion:

@@ -20,7 +20,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.windows import WINDOW_ROWS, windows
+from lance_arrow.datasets.windows import WINDOW_ROWS, even_windows, windows
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
@@ -132,7 +132,11 @@ class LanceFile:
             return _table(list(cut if filled else self._with_blobs(projection, cut)), projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
-        spans = list(windows(self.num_rows, WINDOW_ROWS))
+        spans = even_windows(
+            self.num_rows, self._rows.divisible_bytes(projection.nodes), self._runtime.settings.num_threads
+        )
+        if len(spans) > 1:
+            self._rows.keep_indices(projection.nodes)
         parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
         batches = list(self._with_blobs(projection, (batch for part, _ in parts for batch in part)))
         self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)

@@ -21,7 +21,7 @@ from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_guard import refuse_table_file
-from lance_arrow.datasets.windows import windows
+from lance_arrow.datasets.windows import WINDOW_ROWS, even_windows, windows
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.io import ReadStats
 from lance_arrow.runtime import default_runtime
@@ -121,9 +121,23 @@ class FileScan:
         self._started = time.perf_counter()
         self._before = file.source.snapshot()
         self._done = self._pages = self._rows = 0
+        self._reported = True  # a scan that cannot be planned has nothing to tell
+        self._windows = self._cut()
         self._reported = False
-        spans = windows(file.rows.num_rows, request.batch_size, nodes)
-        self._windows = list(file.blobs.windows(nodes, spans) if self._has_blobs else spans)
+
+    def _cut(self) -> list[tuple[int, int]]:
+        """Cut the file's rows; where they are one window, but many bytes, into one for each thread."""
+        rows, request = self._file.rows, self._request
+        cut = list(windows(rows.num_rows, request.batch_size, self._nodes))
+        if self._has_blobs:
+            return list(self._file.blobs.windows(self._nodes, cut))
+        if len(cut) > 1 or not request.use_threads:
+            return cut
+        num_threads = rows.runtime.settings.num_threads
+        cut = even_windows(rows.num_rows, rows.divisible_bytes(self._nodes), num_threads, max_rows=WINDOW_ROWS)
+        if len(cut) > 1:
+            rows.keep_indices(self._nodes)
+        return cut
 
     def __len__(self) -> int:
         return len(self._windows)

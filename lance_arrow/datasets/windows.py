@@ -11,6 +11,12 @@ from lance_arrow.assembly.column_tree import ColumnNode, storage_type
 WINDOW_ROWS = 1 << 17
 """Rows of a window when the caller names no batch size: pyarrow's own default batch."""
 
+SCAN_ROWS = 1 << 18
+"""Most rows of a window where nobody asked for batches of a size."""
+
+_WORTH_A_THREAD_BYTES = 1 << 20
+_WINDOW_BYTES = 16 << 20
+
 
 def windows(
     num_rows: int, batch_rows: int, nodes: Sequence[ColumnNode] = (), *, at_least: int = WINDOW_ROWS
@@ -26,6 +32,35 @@ def windows(
     step = batch_rows * max(1, at_least // batch_rows)
     for start in range(0, num_rows, step):
         yield start, min(start + step, num_rows)
+
+
+def even_windows(
+    num_rows: int, stored_bytes: int, num_threads: int, max_rows: int = SCAN_ROWS
+) -> list[tuple[int, int]]:
+    """Return ``(start, stop)`` row ranges that keep all threads busy to the end, and are few: each costs some planning.
+
+    Parameters
+    ----------
+    num_rows
+        Rows to cut.
+    stored_bytes
+        What they take in the file; too few are not worth a second thread.
+    num_threads
+        The number of windows is a multiple of it.
+    max_rows
+        Most rows of a window.
+    """
+    count = 1
+    if num_threads > 1 and stored_bytes >= _WORTH_A_THREAD_BYTES:
+        count = max(-(-num_rows // max_rows), -(-stored_bytes // _WINDOW_BYTES))
+        count = -(-count // num_threads) * num_threads
+    elif num_rows > max_rows:
+        count = -(-num_rows // max_rows)
+    step = -(-num_rows // count)
+    # Chunks of fixed-width values hold powers of two: borders among them are borders of chunks.
+    grain = 4096 if step >= 1 << 16 else 1024 if step >= 1 << 14 else 1
+    step = max(-(-step // grain) * grain, 1)
+    return [(start, min(start + step, num_rows)) for start in range(0, num_rows, step)]
 
 
 def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:

@@ -137,6 +137,11 @@ class LocalSource:
 
 def _arena(starts: Positions, sizes: Positions) -> tuple[Bytes, Positions]:
     """Allocate once for all ranges and place them so that alignment modulo 64 is kept."""
+    if len(starts) == 1:
+        lead_bytes, size_bytes = int(starts[0]) % _ALIGNMENT_BYTES, int(sizes[0])
+        arena = np.empty(lead_bytes + size_bytes + _ALIGNMENT_BYTES, np.uint8)
+        base = -arena.__array_interface__["data"][0] % _ALIGNMENT_BYTES
+        return arena, np.array([lead_bytes + base], np.int64)
     lead = starts % _ALIGNMENT_BYTES
     padded = -(-(lead + sizes) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
     ends = np.cumsum(padded)

@@ -11,6 +11,7 @@ from pyarrow import fs as arrow_fs
 from lance_arrow.io.arrow_source import open_arrow
 from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.io.fsspec_source import open_fsspec
+from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.source import RangeSource
 
@@ -49,6 +50,9 @@ def open_source(
     InvalidArgumentError
         `source` is none of these.
     """
+    if filesystem is None and isinstance(source, str) and source and ":" not in source and source[0] != "~":
+        # What `resolve` finds for a plain path, without asking it: opening one is a matter of microseconds.
+        return LocalSource(source)
     if isinstance(source, RangeSource):
         return source
     if _is_buffer(source):

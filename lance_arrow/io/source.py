@@ -192,6 +192,8 @@ def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: 
         )
     if len(starts) == 0:
         return np.empty(0, np.int64)
+    if len(starts) == 1 and 0 <= starts[0] <= stops[0] <= size_bytes:
+        return stops - starts
     if starts.min() < 0 or (stops < starts).any():
         bad = int(np.argmax((starts < 0) | (stops < starts)))
         raise InvalidArgumentError(f"no range of bytes: {starts[bad]}..{stops[bad]}", path=name)

@@ -44,7 +44,7 @@ from lance_arrow.kernels.gather import (
     take_runs_variable,
     take_variable,
 )
-from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_variable
+from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_rows, unzip_variable
 from lance_arrow.kernels.levels import (
     check_levels,
     count_rows_and_values,
@@ -58,6 +58,8 @@ from lance_arrow.kernels.offsets import (
     decode_variable_blocks,
     decode_variable_chunks,
     decode_variable_values,
+    locate_variable_blocks,
+    locate_variable_chunks,
     measure_variable_blocks,
     measure_variable_chunks,
     measure_variable_values,
@@ -86,6 +88,8 @@ __all__ = [
     "fill_bits",
     "gather_streams",
     "locate_fields",
+    "locate_variable_blocks",
+    "locate_variable_chunks",
     "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
@@ -109,6 +113,7 @@ __all__ = [
     "unravel",
     "unravel_slots",
     "unzip_fixed",
+    "unzip_rows",
     "unzip_variable",
     "validity_from_levels",
 ]

@@ -16,6 +16,14 @@ cdef extern from "interleave.hpp" namespace "lance_arrow::kernels" nogil:
         int bits_per_offset
         int max_visible
 
+    cdef struct ZipRows:
+        uint16_t* def_ "def"
+        int64_t* value_starts
+        int64_t* value_sizes
+
+    bint _unzip_rows "lance_arrow::kernels::unzip_rows"(
+        const uint8_t*, int64_t, const int64_t*, int64_t, int, int, ZipRows)
+
     cdef struct Regions:
         const uint8_t* data
         int64_t data_bytes
@@ -114,6 +122,28 @@ def unzip_variable(
     _regions(data, region_starts, region_stops, &regions)
     return _run(regions, ZipForm(bits_rep, bits_def, -1, bits_per_offset, max_visible), rep_out, def_out,
                 out_value_starts, out_value_sizes)
+
+
+def unzip_rows(
+    const uint8_t[::1] data not None, const int64_t[::1] borders not None, int bits_def, int bits_per_offset,
+    uint16_t[::1] def_out, int64_t[::1] out_value_starts not None, int64_t[::1] out_value_sizes not None,
+):
+    cdef ZipRows out
+    cdef bint agrees
+    cdef int64_t num_rows = borders.shape[0] - 1
+    if bits_def < 0 or bits_def > 16 or (bits_per_offset != 32 and bits_per_offset != 64):
+        raise refusal(b"levels have at most 16 bits, lengths 32 or 64", -1, 0)
+    if num_rows < 0 or out_value_starts.shape[0] != num_rows or out_value_sizes.shape[0] != num_rows:
+        raise refusal(b"outputs and rows differ in number", -1, 0)
+    if (def_out is None) != (bits_def == 0) or (def_out is not None and def_out.shape[0] != num_rows):
+        raise refusal(b"def_out and rows differ in number", -1, 0)
+    out.def_ = NULL
+    if def_out is not None:
+        out.def_ = &def_out[0]
+    out.value_starts, out.value_sizes = &out_value_starts[0], &out_value_sizes[0]
+    with nogil:
+        agrees = _unzip_rows(&data[0], data.shape[0], &borders[0], num_rows, bits_def, bits_per_offset, out)
+    return agrees
 
 
 def read_row_index(

@@ -95,6 +95,27 @@ Outcome decode_variable(const Chunks& chunks, int offset_bits, const VariableOut
   });
 }
 
+// Where each value lies in the data, by the number it has in the output.
+template <VariableForm form>
+Outcome locate_variable(const Chunks& chunks, int offset_bits, int64_t* starts, int64_t* sizes, int64_t num_values) {
+  return with_offset_type(offset_bits, [&]<class Offset>() {
+    return for_each_chunk(chunks, num_values, [&](const Chunk& chunk) {
+      VariableChunk opened;
+      const Outcome outcome = open_variable<form, Offset>(chunk, &opened);
+      if (outcome.message != nullptr) return outcome;
+      Offset before = load<Offset>(opened.offsets, 0);
+      const int64_t shift = opened.bytes - chunks.data - static_cast<int64_t>(before);
+      for (int64_t value = 0; value < chunk.num_values; ++value) {
+        const Offset after = load<Offset>(opened.offsets, value + 1);
+        starts[chunk.first_value + value] = shift + static_cast<int64_t>(before);
+        sizes[chunk.first_value + value] = static_cast<int64_t>(after - before);
+        before = after;
+      }
+      return success();
+    });
+  });
+}
+
 inline Outcome measure_variable_values(const int64_t* sizes, int64_t num_values, int64_t* total) {
   *total = 0;
   for (int64_t value = 0; value < num_values; ++value) {

@@ -18,6 +18,10 @@ cdef extern from "offsets.hpp" namespace "lance_arrow::kernels" nogil:
         Chunks, int, int64_t*)
     Outcome _decode_blocks "lance_arrow::kernels::decode_variable<lance_arrow::kernels::VariableForm::kBlock>"(
         Chunks, int, VariableOut)
+    Outcome _locate_chunks "lance_arrow::kernels::locate_variable<lance_arrow::kernels::VariableForm::kChunk>"(
+        Chunks, int, int64_t*, int64_t*, int64_t)
+    Outcome _locate_blocks "lance_arrow::kernels::locate_variable<lance_arrow::kernels::VariableForm::kBlock>"(
+        Chunks, int, int64_t*, int64_t*, int64_t)
     Outcome _measure_values "lance_arrow::kernels::measure_variable_values"(const int64_t*, int64_t, int64_t*)
     Outcome _decode_values "lance_arrow::kernels::decode_variable_values"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, VariableOut)
@@ -78,6 +82,36 @@ def decode_variable_blocks(
     cdef Outcome outcome
     with nogil:
         outcome = _decode_blocks(chunks, offset_bits, out)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
+def locate_variable_chunks(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    const int64_t[::1] value_starts not None, int offset_bits, int64_t[::1] out_starts not None,
+    int64_t[::1] out_sizes not None,
+):
+    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
+    cdef Outcome outcome
+    if out_starts.shape[0] != out_sizes.shape[0]:
+        raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
+    with nogil:
+        outcome = _locate_chunks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
+def locate_variable_blocks(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    const int64_t[::1] value_starts not None, int offset_bits, int64_t[::1] out_starts not None,
+    int64_t[::1] out_sizes not None,
+):
+    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
+    cdef Outcome outcome
+    if out_starts.shape[0] != out_sizes.shape[0]:
+        raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
+    with nogil:
+        outcome = _locate_blocks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
 

@@ -10,10 +10,25 @@ from lance_arrow.kernels.refusals import refusal
 
 
 cdef extern from "symbols.hpp" namespace "lance_arrow::kernels" nogil:
-    Outcome _measure_symbols "lance_arrow::kernels::measure_symbols"(
-        const uint8_t*, int64_t, const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
-    Outcome _expand_symbols "lance_arrow::kernels::expand_symbols"(
-        const uint8_t*, int64_t, const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, VariableOut)
+    cdef struct CodedValues:
+        const uint8_t* data
+        int64_t data_bytes
+        const int64_t* starts
+        const int64_t* sizes
+        int64_t num_values
+
+    Outcome _measure_symbols "lance_arrow::kernels::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
+    Outcome _expand_symbols "lance_arrow::kernels::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
+
+
+cdef int _coded_values(
+    const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] sizes, CodedValues* out
+) except -1:
+    if starts.shape[0] != sizes.shape[0]:
+        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    out.data, out.data_bytes = &data[0], data.shape[0]
+    out.starts, out.sizes, out.num_values = &starts[0], &sizes[0], starts.shape[0]
+    return 0
 
 
 def measure_symbols(
@@ -22,11 +37,10 @@ def measure_symbols(
 ):
     cdef Outcome outcome
     cdef int64_t total = 0
-    if starts.shape[0] != sizes.shape[0]:
-        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    cdef CodedValues values
+    _coded_values(data, starts, sizes, &values)
     with nogil:
-        outcome = _measure_symbols(&table[0], table.shape[0], &data[0], data.shape[0], &starts[0], &sizes[0],
-                                   starts.shape[0], &total)
+        outcome = _measure_symbols(&table[0], table.shape[0], values, &total)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
     return total
@@ -39,10 +53,9 @@ def expand_symbols(
 ):
     cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
     cdef Outcome outcome
-    if starts.shape[0] != sizes.shape[0]:
-        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    cdef CodedValues values
+    _coded_values(data, starts, sizes, &values)
     with nogil:
-        outcome = _expand_symbols(&table[0], table.shape[0], &data[0], data.shape[0], &starts[0], &sizes[0],
-                                  starts.shape[0], out)
+        outcome = _expand_symbols(&table[0], table.shape[0], values, out)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)

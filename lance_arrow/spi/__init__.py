@@ -33,6 +33,7 @@ from lance_arrow.spi.codecs import (
     CodecEncoder,
     CodecFactory,
     Encoded,
+    ValueLocator,
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
@@ -110,6 +111,7 @@ __all__ = [
     "SlotStructure",
     "Structure",
     "ValueBatch",
+    "ValueLocator",
     "VariableWidth",
     "ZoneMapPlace",
     "block_bytes",

@@ -47,6 +47,13 @@ class ChunkBatch:
         """Return the same chunks with only buffers ``start .. stop``: what a composite hands to a child."""
         return ChunkBatch(self.data, self.starts[start:stop], self.sizes[start:stop], self.value_starts)
 
+    def part(self, start: int, stop: int) -> ChunkBatch:
+        """Return chunks ``start .. stop``, whose values begin at 0."""
+        value_starts = self.value_starts[start : stop + 1]
+        return ChunkBatch(
+            self.data, self.starts[:, start:stop], self.sizes[:, start:stop], value_starts - value_starts[0]
+        )
+
     def scaled(self, items_per_value: int) -> ChunkBatch:
         """Return the same chunks counted in items: a fixed-size list's view of its items."""
         return ChunkBatch(self.data, self.starts, self.sizes, self.value_starts * items_per_value)

@@ -66,6 +66,27 @@ class BoundPerValueCodec(Protocol):
         """Fill all of `out` (``values.num_values`` values), or raise `CorruptPageError`."""
 
 
+@runtime_checkable
+class ValueLocator(Protocol):
+    """Optional part of a bound codec of byte strings: tells where encoded values lie, without decoding them.
+
+    With it, a wrapper that expands values needs no copy of them, and selected values are decoded without the others.
+    """
+
+    def locate(self, batch: Any) -> ValueBatch:
+        """Return where each value of a `ChunkBatch` or `ValueBatch` lies, in their order.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves.
+        """
+
+    @property
+    def value_codec(self) -> BoundPerValueCodec:
+        """Decodes what `locate` finds."""
+
+
 BoundCodec: TypeAlias = BoundChunkCodec | BoundPerValueCodec
 
 

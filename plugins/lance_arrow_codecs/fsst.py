@@ -26,6 +26,7 @@ from lance_arrow.spi import (
     DecodeContext,
     EncodingKey,
     ValueBatch,
+    ValueLocator,
     VariableWidth,
     hookimpl,
     native_side,
@@ -61,6 +62,20 @@ class Fsst:
 
 
 @dataclass(frozen=True, slots=True)
+class LocatedCodes:
+    """Codes that were found already."""
+
+    shape: VariableWidth
+
+    @property
+    def value_codec(self) -> LocatedCodes:
+        return self
+
+    def locate(self, batch: ValueBatch) -> ValueBatch:
+        return batch
+
+
+@dataclass(frozen=True, slots=True)
 class BoundFsst:
     """Decodes the codes, then expands them; serves chunks, blocks and zipped values alike."""
 
@@ -75,22 +90,33 @@ class BoundFsst:
         return compose(native_side(self.child), self.table)
 
     def measure(self, batch: ChunkBatch | ValueBatch) -> int:
-        return kernels.measure_symbols(self.table, *self._codes(batch))
+        codes = self._codes(batch)
+        return kernels.measure_symbols(self.table, codes.data, codes.starts, codes.sizes)
 
     def decode(self, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
-        shape = out.shape
+        shape, codes = out.shape, self._codes(batch)
         assert isinstance(shape, VariableWidth)
-        kernels.expand_symbols(self.table, *self._codes(batch), out.offsets, shape.offset_bits, out.values)
+        places = (codes.data, codes.starts, codes.sizes)
+        kernels.expand_symbols(self.table, *places, out.offsets, shape.offset_bits, out.values)
 
-    def _codes(self, batch: ChunkBatch | ValueBatch) -> tuple[Bytes, Any, Any]:
-        """Codes of all values, and where each begins and how long it is."""
-        return batch.derive(self, lambda: self._decode_codes(batch))
+    def locate(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
+        return self._codes(batch)
 
-    def _decode_codes(self, batch: ChunkBatch | ValueBatch) -> tuple[Bytes, Any, Any]:
+    @property
+    def value_codec(self) -> BoundFsst:
+        return BoundFsst(LocatedCodes(self.shape), self.shape, self.table, 0)
+
+    def _codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
+        """Codes of all values: where they lie already, or decoded."""
+        return batch.derive(self, lambda: self._find_codes(batch))
+
+    def _find_codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
+        if isinstance(self.child, ValueLocator):
+            return self.child.locate(batch)
         codes = new_block(VariableWidth(_CODE_OFFSET_BITS), batch.num_values, self.child.measure(batch))
         self.child.decode(batch, codes)
         offsets = codes.offsets.view(np.int64)
-        return codes.values, offsets[:-1], np.diff(offsets)
+        return ValueBatch(codes.values, offsets[:-1], np.diff(offsets))
 
 
 @hookimpl

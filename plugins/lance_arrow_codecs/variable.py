@@ -95,6 +95,15 @@ class BoundVariableChunks:
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
         kernels.decode_variable_chunks(*_places(chunks), self.shape.offset_bits, *_destination(out))
 
+    @property
+    def value_codec(self) -> BoundVariableValues:
+        return BoundVariableValues(self.shape)
+
+    def locate(self, chunks: ChunkBatch) -> ValueBatch:
+        starts, sizes = np.empty((2, chunks.num_values), np.int64)
+        kernels.locate_variable_chunks(*_places(chunks), self.shape.offset_bits, starts, sizes)
+        return ValueBatch(chunks.data, starts, sizes)
+
 
 @dataclass(frozen=True, slots=True)
 class BoundVariableBlocks:
@@ -108,6 +117,15 @@ class BoundVariableBlocks:
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
         kernels.decode_variable_blocks(*_places(chunks), self.shape.offset_bits, *_destination(out))
+
+    @property
+    def value_codec(self) -> BoundVariableValues:
+        return BoundVariableValues(self.shape)
+
+    def locate(self, chunks: ChunkBatch) -> ValueBatch:
+        starts, sizes = np.empty((2, chunks.num_values), np.int64)
+        kernels.locate_variable_blocks(*_places(chunks), self.shape.offset_bits, starts, sizes)
+        return ValueBatch(chunks.data, starts, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +143,13 @@ class BoundVariableValues:
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         kernels.decode_variable_values(values.data, values.starts, values.sizes, *_destination(out))
+
+    @property
+    def value_codec(self) -> BoundVariableValues:
+        return self
+
+    def locate(self, values: ValueBatch) -> ValueBatch:
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +174,13 @@ class BoundParts:
 
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
         kernels.decode_variable_values(*self._values(chunks), *_destination(out))
+
+    @property
+    def value_codec(self) -> BoundVariableValues:
+        return BoundVariableValues(self.shape)
+
+    def locate(self, chunks: ChunkBatch) -> ValueBatch:
+        return ValueBatch(*self._values(chunks))
 
     def _values(self, chunks: ChunkBatch) -> tuple[Bytes, Positions, Positions]:
         """Bytes, and where in them each value begins and how long it is."""

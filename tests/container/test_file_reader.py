@@ -68,6 +68,40 @@ def test_every_type_opens_with_all_its_columns(written, version):
 
 
 @pytest.mark.interop
+def test_schemas_of_equal_content_are_built_once_but_by_version(written):
+    readers = [LanceFileReader(LocalSource(written / f"three-{version}.lance")) for version in ("2.1", "2.1", "2.0")]
+    assert readers[0].schema is readers[1].schema
+    assert readers[0].leaves is readers[1].leaves
+    assert readers[2].leaves is not readers[1].leaves
+    assert readers[2].schema.equals(readers[1].schema)
+
+
+class Registered(pa.ExtensionType):
+    def __init__(self):
+        super().__init__(pa.int64(), "lance_arrow.tests.registered_later")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type, serialized):
+        return cls()
+
+
+@pytest.mark.interop
+def test_an_extension_type_registered_between_two_opens_is_noticed(witness, tmp_path):
+    metadata = {"ARROW:extension:name": "lance_arrow.tests.registered_later", "ARROW:extension:metadata": ""}
+    schema = pa.schema([pa.field("x", pa.int64(), metadata=metadata)])
+    path = witness.write(pa.table([[1, 2]], schema=schema), tmp_path / "file.lance", "2.2")
+    assert LanceFileReader(LocalSource(path)).schema.field("x").type == pa.int64()
+    pa.register_extension_type(Registered())
+    try:
+        assert LanceFileReader(LocalSource(path)).schema.field("x").type == Registered()
+    finally:
+        pa.unregister_extension_type("lance_arrow.tests.registered_later")
+
+
+@pytest.mark.interop
 def test_many_pages_and_global_buffers(written):
     reader = LanceFileReader(LocalSource(written / "buffers-2.2.lance"))
     (meta,) = reader.columns([0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.scan import parse_dot_path
-from lance_arrow.datasets.windows import windows
+from lance_arrow.datasets.windows import even_windows, windows
 
 
 @given(st.integers(0, 5000), st.integers(1, 700), st.integers(1, 900))
@@ -18,6 +18,18 @@ def test_windows_cover_rows_once_in_whole_batches(num_rows, batch_rows, at_least
     assert [row for start, stop in spans for row in range(start, stop)] == list(range(num_rows))
     assert all(start % batch_rows == 0 for start, _ in spans)
     assert all(stop - start >= min(at_least - batch_rows, batch_rows) for start, stop in spans[:-1])
+
+
+@given(st.integers(0, 3_000_000), st.integers(0, 1 << 28), st.integers(1, 9))
+def test_even_windows_cover_rows_once_and_keep_threads_busy(num_rows, stored_bytes, num_threads):
+    spans = even_windows(num_rows, stored_bytes, num_threads)
+    assert [start for start, _ in spans] == [0, *(stop for _, stop in spans)][: len(spans)]
+    assert (spans[-1][1] if spans else 0) == num_rows
+    assert all(0 < stop - start <= 1 << 18 for start, stop in spans)
+    if stored_bytes < 1 << 20 and num_rows <= 1 << 18:
+        assert len(spans) <= 1
+    elif stored_bytes >= 1 << 20 and num_rows >= 100 * num_threads:
+        assert len(spans) >= num_threads
 
 
 def test_dot_paths_keep_escaped_characters():

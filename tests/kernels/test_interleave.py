@@ -181,6 +181,41 @@ def test_streams_agree_with_the_twin(page, data):
     assert unzip(native, bytes_, starts, stops, form, room) == unzip(twin, bytes_, starts, stops, form, room)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=5)), max_size=12),
+    st.integers(0, 2),
+    st.sampled_from([32, 64]),
+    st.data(),
+)
+def test_rows_at_known_borders_agree_with_the_walk(rows, bits_def, bits, data):
+    stream, borders = bytearray(), [0]
+    for def_, value in rows:
+        level = def_ & ((1 << bits_def) - 1)
+        stream += bytes([level] * bool(bits_def))
+        if level == 0:
+            stream += len(value).to_bytes(bits // 8, "little") + value
+        borders.append(len(stream))
+    damaged = bool(stream) and data.draw(st.booleans())
+    if damaged:
+        stream[data.draw(st.integers(0, len(stream) - 1))] ^= data.draw(st.integers(1, 255))
+    if data.draw(st.booleans()):
+        moved = data.draw(st.integers(0, len(borders) - 1))
+        borders[moved] += data.draw(st.sampled_from([-100, -1, 1, 100]))
+        damaged = True
+    bytes_, places = np.frombuffer(bytes(stream), np.uint8), np.array(borders, np.int64)
+    results = []
+    for module in (native, twin):
+        outputs = [np.full(len(rows), -1, np.int64) for _ in range(2)]
+        def_out = np.full(len(rows), 99, np.uint16) if bits_def else None
+        agrees = module.unzip_rows(bytes_, places, bits_def, bits, def_out, *outputs)
+        levels = None if def_out is None else def_out.tolist()
+        results.append((agrees, levels, *(one.tolist() for one in outputs)) if agrees else agrees)
+    assert results[0] == results[1]
+    if not damaged:
+        walked = unzip(native, bytes_, places[:1], places[-1:], (0, bits_def, -1, bits, -1), len(rows))
+        assert results[0] == (True, *walked[2:])
+
+
 @BOTH
 def test_callers_mistakes_are_internal(module):
     whole = regions((0, EXAMPLE.size))
@@ -206,3 +241,12 @@ def test_callers_mistakes_are_internal(module):
         module.count_entries(EXAMPLE, *whole, *EXAMPLE_FORM, values)
     with pytest.raises(InternalError):
         module.read_row_index(EXAMPLE, 5, 30, values)
+    for borders, bits_def, bits, def_out, starts in (
+        (values, 3, 32, None, values[:4]),
+        (values, 0, 16, None, values[:4]),
+        (values, 3, 32, room[:3], values[:4]),
+        (values, 0, 32, None, values),
+        (values[:0], 0, 32, None, values[:0]),
+    ):
+        with pytest.raises(InternalError):
+            module.unzip_rows(EXAMPLE, borders, bits_def, bits, def_out, starts, starts.copy())

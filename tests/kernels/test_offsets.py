@@ -61,6 +61,9 @@ def test_chunked_forms_agree_with_twins(form, data):
     out_offsets = as_bytes([data.draw(BASES)] * (first + sum(counts) + 1), "i", out_bits)
     arguments = (*arrays, bits, out_offsets, out_bits, np.zeros(size, np.uint8))
     assert_twins_agree(getattr(offsets, decode), getattr(twin, decode), *arguments)
+    places = np.zeros((2, first + sum(counts)), np.int64)
+    locate = decode.replace("decode", "locate")
+    assert_twins_agree(getattr(offsets, locate), getattr(twin, locate), *arrays, bits, *places)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -73,6 +76,10 @@ def test_chunks_follow_each_other_in_the_output(form, bits):
     assert getattr(offsets, measure)(*arrays, bits) == len(joined)
     out_offsets, out_data = as_bytes([5, 0, 0, 0, 0], "i", 32), np.zeros(len(joined), np.uint8)
     getattr(offsets, decode)(*arrays, bits, out_offsets, 32, out_data)
+    starts, sizes = np.zeros((2, 4), np.int64)
+    getattr(offsets, decode.replace("decode", "locate"))(*arrays, bits, starts, sizes)
+    found = [arrays[0][start : start + size].tobytes() for start, size in zip(starts, sizes, strict=True)]
+    assert found == [value for values in chunks for value in values]
     assert out_offsets.view("<i4").tolist() == [5, 6, 6, 53, 56]
     assert out_data.tobytes() == joined
 

@@ -185,3 +185,36 @@ def read_row_index(index: Bytes, num_rows: int, stream_bytes: int, out: Position
     if offsets[0] != 0 or offsets[-1] != stream_bytes or offsets != sorted(offsets):
         raise CorruptPageError("the row index does not lead from 0 to the end of the stream")
     out[:] = offsets
+
+
+def unzip_rows(
+    data: Bytes,
+    borders: Positions,
+    bits_def: int,
+    bits_per_offset: int,
+    def_out: LevelArray,
+    out_value_starts: Positions,
+    out_value_sizes: Positions,
+) -> bool:
+    """Split entries of one row each whose borders an index tells; False where the entries disagree with them."""
+    if not 0 <= bits_def <= 16 or bits_per_offset not in (32, 64):
+        raise InternalError("levels have at most 16 bits, lengths 32 or 64")
+    num_rows = len(borders) - 1
+    if num_rows < 0 or not len(out_value_starts) == len(out_value_sizes) == num_rows:
+        raise InternalError("outputs and rows differ in number")
+    if (def_out is None) != (bits_def == 0) or (def_out is not None and len(def_out) != num_rows):
+        raise InternalError("def_out and rows differ in number")
+    if borders[0] < 0 or borders[-1] > len(data) or (borders[:-1] > borders[1:]).any():
+        return False
+    form = Form(0, bits_def, -1, bits_per_offset, -1)
+    for row, (start, stop) in enumerate(zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)):
+        try:
+            end, entry = _entry(data, start, stop, form, row)
+        except CorruptPageError:
+            return False
+        if end != stop or entry.value is None:
+            return False
+        if def_out is not None:
+            def_out[row] = entry.def_
+        out_value_starts[row], out_value_sizes[row] = entry.value
+    return True

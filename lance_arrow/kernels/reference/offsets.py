@@ -140,6 +140,52 @@ def decode_variable_blocks(
     _decode(data, starts, sizes, value_starts, offset_bits, out, _open_block)
 
 
+def _locate(
+    data: Bytes,
+    starts: Positions,
+    sizes: Positions,
+    value_starts: Positions,
+    offset_bits: int,
+    out: tuple[Positions, Positions],
+    open_one: _Open,
+) -> None:
+    if len(out[0]) != len(out[1]):
+        raise InternalError("out_starts and out_sizes have different lengths")
+    _require_offset_bits(offset_bits)
+    for chunk in each_chunk(data, starts, sizes, value_starts, len(out[0])):
+        opened = open_one(chunk, offset_bits)
+        # What offset 0 refers to ends where the chunk ends.
+        base = int(starts[chunk.index]) + len(chunk.bytes) - len(opened.bytes_at)
+        for number, (start, stop) in enumerate(pairwise(opened.offsets), int(value_starts[chunk.index])):
+            out[0][number], out[1][number] = base + start, stop - start
+
+
+def locate_variable_chunks(
+    data: Bytes,
+    starts: Positions,
+    sizes: Positions,
+    value_starts: Positions,
+    offset_bits: int,
+    out_starts: Positions,
+    out_sizes: Positions,
+) -> None:
+    """Tell where each value of mini-block chunks of strings lies in `data`."""
+    _locate(data, starts, sizes, value_starts, offset_bits, (out_starts, out_sizes), _open_chunk)
+
+
+def locate_variable_blocks(
+    data: Bytes,
+    starts: Positions,
+    sizes: Positions,
+    value_starts: Positions,
+    offset_bits: int,
+    out_starts: Positions,
+    out_sizes: Positions,
+) -> None:
+    """Tell where each value of blocks of strings lies in `data`."""
+    _locate(data, starts, sizes, value_starts, offset_bits, (out_starts, out_sizes), _open_block)
+
+
 def measure_variable_values(sizes: Positions) -> int:
     """Sum the sizes of single values."""
     total = 0

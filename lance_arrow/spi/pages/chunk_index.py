@@ -46,6 +46,8 @@ class ChunkSelection:
     @property
     def run_borders(self) -> NDArray[np.int64]:
         """``(num_runs + 1,) int64`` positions in `chunks` where runs of neighbours begin, and its length."""
+        if len(self.rows) == 1:
+            return np.array([0, len(self.chunks)], np.int64)
         breaks = np.flatnonzero(np.diff(self.chunks) != 1) + 1
         return np.concatenate(([0], breaks, [len(self.chunks)]))
 

@@ -19,8 +19,8 @@ from lance_arrow.spi.blocks import (
     NumBytes,
     VariableWidth,
 )
-from lance_arrow.spi.chunks import ChunkBatch
-from lance_arrow.spi.codecs import BoundChunkCodec
+from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
+from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec, ValueLocator
 from lance_arrow.spi.pages.open_chunks import ValueRuns
 from lance_arrow.spi.scratch import Scratch, block_bytes, new_block
 from lance_arrow.spi.slots import Structure
@@ -30,8 +30,8 @@ from lance_arrow.spi.slots import Structure
 class ValuePage:
     """Values that the chunks hold themselves.
 
-    `decoded` holds all values of the chunks when some of variable width were selected: their bytes can only be
-    measured once they are there.
+    `decoded` holds all values of the chunks when some of variable width were selected that cannot be found otherwise:
+    their bytes can only be measured once they are there.
     """
 
     levels: Levels
@@ -46,11 +46,14 @@ class ValuePage:
     @classmethod
     def of(
         cls, codec: BoundChunkCodec, chunks: ChunkBatch, levels: Levels, runs: ValueRuns, scratch: Scratch
-    ) -> ValuePage:
-        num_bytes = codec.measure(chunks)
-        if runs.starts is None or runs.stops is None or not isinstance(codec.shape, VariableWidth):
-            return cls(levels, codec, chunks, runs, num_bytes, scratch)
-        block = new_block(codec.shape, chunks.num_values, num_bytes)
+    ) -> ValuePage | LocatedPage:
+        if runs.starts is None or runs.stops is None:
+            return cls(levels, codec, chunks, runs, codec.measure(chunks), scratch)
+        if not isinstance(codec.shape, VariableWidth):
+            return cls(levels, codec, chunks, runs, 0, scratch)
+        if isinstance(codec, ValueLocator):
+            return LocatedPage.of(levels, codec.value_codec, _selected(codec.locate(chunks), runs.starts, runs.stops))
+        block = new_block(codec.shape, chunks.num_values, codec.measure(chunks))
         codec.decode(chunks, block)
         return cls(levels, codec, chunks, runs, measure_runs(block, runs.starts, runs.stops), scratch, block)
 
@@ -63,14 +66,79 @@ class ValuePage:
         return self.runs.num_values
 
     def decode(self, out: BlockSlice) -> None:
-        if self.runs.starts is None or self.runs.stops is None:
+        starts, stops = self.runs.starts, self.runs.stops
+        if starts is None or stops is None:
             self.codec.decode(self.chunks, out)
         elif self.decoded is not None:
-            copy_runs(self.decoded, self.runs.starts, self.runs.stops, out)
+            copy_runs(self.decoded, starts, stops, out)
+        elif len(starts) == 1 and self.chunks.num_chunks > 2:
+            self._decode_run(int(starts[0]), int(stops[0]), out)
         else:
-            with self.scratch.block(self.shape, self.chunks.num_values) as block:
-                self.codec.decode(self.chunks, block)
-                copy_runs(block, self.runs.starts, self.runs.stops, out)
+            self._decode_selected(self.chunks, starts, stops, out)
+
+    def _decode_run(self, start: int, stop: int, out: BlockSlice) -> None:
+        """Decode one run: whole chunks straight to their place, what is cut off at either end by way of scratch."""
+        borders = self.chunks.value_starts
+        inner_start = int(np.searchsorted(borders, start, side="left"))
+        inner_stop = int(np.searchsorted(borders, stop, side="right")) - 1
+        if inner_stop <= inner_start:
+            return self._decode_selected(self.chunks, *_run(start, stop), out)
+        first, last = int(borders[inner_start]), int(borders[inner_stop])
+        if start < first:
+            head = self.chunks.part(0, inner_start)
+            self._decode_selected(head, *_run(start, first), out.part(0, first - start))
+        self.codec.decode(self.chunks.part(inner_start, inner_stop), out.part(first - start, last - start))
+        if last < stop:
+            tail = self.chunks.part(inner_stop, self.chunks.num_chunks)
+            self._decode_selected(tail, *_run(0, stop - last), out.part(last - start, stop - start))
+        return None
+
+    def _decode_selected(
+        self, chunks: ChunkBatch, starts: NDArray[np.int64], stops: NDArray[np.int64], out: BlockSlice
+    ) -> None:
+        with self.scratch.block(self.shape, chunks.num_values) as block:
+            self.codec.decode(chunks, block)
+            copy_runs(block, starts, stops, out)
+
+
+def _run(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.array([start], np.int64), np.array([stop], np.int64)
+
+
+def _selected(values: ValueBatch, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> ValueBatch:
+    if len(starts) == 1:
+        start, stop = int(starts[0]), int(stops[0])
+        return ValueBatch(values.data, values.starts[start:stop], values.sizes[start:stop])
+    kept = np.empty((2, int((stops - starts).sum())), np.int64)
+    for places, out in zip((values.starts, values.sizes), kept, strict=True):
+        kernels.take_runs_fixed(places.view(np.uint8), 8, starts, stops, out.view(np.uint8))
+    return ValueBatch(values.data, *kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocatedPage:
+    """Byte strings that were found where they lie encoded, selected ones only."""
+
+    levels: Levels
+    codec: BoundPerValueCodec
+    values: ValueBatch
+    num_bytes: NumBytes
+    dictionary = None
+
+    @classmethod
+    def of(cls, levels: Levels, codec: BoundPerValueCodec, values: ValueBatch) -> LocatedPage:
+        return cls(levels, codec, values, codec.measure(values))
+
+    @property
+    def shape(self) -> BlockShape:
+        return self.codec.shape
+
+    @property
+    def num_values(self) -> int:
+        return self.values.num_values
+
+    def decode(self, out: BlockSlice) -> None:
+        self.codec.decode(self.values, out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -236,6 +236,11 @@ class ZippedPages:
     ) -> ZippedPage:
         rows: RowRanges = plan.notes
         stream = fetched[0]
+        if index is not None and index.row_starts is not None and not self.max_rep and len(rows) == 1:
+            found = self._unzip_run(stream, index.row_starts, rows)
+            if found is not None:
+                levels, values = found
+                return ZippedPage(levels, self.values, values, self.values.measure(values))
         num_entries, num_values, borders = self._count(stream, rows)
         if rows.covers(0, page.num_rows) and (num_entries, num_values) != self._counts(page):
             raise CorruptPageError(
@@ -246,6 +251,23 @@ class ZippedPages:
         if levels.rep is not None:
             _check_rows(levels.rep, self.max_rep, borders, rows)
         return ZippedPage(levels, self.values, values, self.values.measure(values))
+
+    def _unzip_run(
+        self, stream: FetchedSlices, row_starts: NDArray[np.int64], rows: RowRanges
+    ) -> tuple[Levels, ValueBatch] | None:
+        """Split a run of rows at the index's borders; None where the entries disagree, for a walk to tell how."""
+        borders = row_starts[int(rows.starts[0]) : int(rows.stops[0]) + 1]
+        num_rows = len(borders) - 1
+        def_ = np.empty(num_rows, np.uint16) if self.entry.bits_def else None
+        starts, sizes = np.empty((2, num_rows), np.int64)
+        places = borders + (int(stream.starts[0]) - int(borders[0]))
+        if not kernels.unzip_rows(
+            stream.data, places, self.entry.bits_def, self.entry.length_bits, def_, starts, sizes
+        ):
+            return None
+        if def_ is not None:
+            kernels.check_levels(None, def_, 0, self.max_def)
+        return Levels(self.layers, num_rows, None, def_), ValueBatch(stream.data, starts, sizes)
 
     def _count(self, stream: FetchedSlices, rows: RowRanges) -> tuple[int, int, NDArray[np.int64]]:
         """Count entries and values, and find where the entries of each run of rows begin."""
