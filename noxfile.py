@@ -109,7 +109,7 @@ def differential(session: nox.Session) -> None:
 
 @nox.session
 def releases(session: nox.Session) -> None:
-    """Compare files of older releases of the reference package, each in an environment of its own, with their reading."""
+    """Compare files of older releases of the reference package with what each release itself reads."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     pairs = []
     for release in OTHER_RELEASES:
