@@ -105,8 +105,13 @@ def _compare_column(
     except (WitnessRefused, WitnessDied) as error:
         change = str(error)
     else:
-        # The wire keeps fewer names and nullabilities than Arrow.
-        change = difference(given, theirs, types=False)
+        try:
+            theirs.validate(full=True)
+        except pa.ArrowInvalid as error:
+            theirs, change = None, f"not valid: {error}"
+        else:
+            # The wire keeps fewer names and nullabilities than Arrow.
+            change = difference(given, theirs, types=False)
     if change is not None:
         outcome.reference_differs.append(_short(f"{name}: {change}"))
     try:
