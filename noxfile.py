@@ -28,6 +28,8 @@ TEST_REQUIREMENTS = [
 ]
 # A peer to be measured beside; nothing else needs it.
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*"]
+# Releases that wrote files still in use, besides the one that the tests compare with.
+OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
@@ -105,3 +107,18 @@ def differential(session: nox.Session) -> None:
     """Compare 2,000 random nested tables per version with the reference package; `-- --long` compares 20,000."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/differential/run.py", *session.posargs)
+
+
+@nox.session
+def releases(session: nox.Session) -> None:
+    """Compare files of older releases of the reference package with what each release itself reads."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    pairs = []
+    for release in OTHER_RELEASES:
+        home = ROOT / ".nox" / "releases" / release
+        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+        if not python.exists():
+            session.run("python", "-m", "venv", str(home))
+            session.run(str(python), "-m", "pip", "install", "-q", f"pylance=={release}", external=True)
+        pairs.append(f"{release}={python}")
+    session.run("python", "tests/differential/releases.py", *pairs, *session.posargs)

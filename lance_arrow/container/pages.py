@@ -20,13 +20,15 @@ from lance_arrow.proto import file_v2_pb2
 from lance_arrow.spi import PageFacts
 
 _INT64_MAX = np.iinfo(np.int64).max
-_PAGE_MESSAGE = {
-    FileVersion.V2_0: "lance.encodings.ArrayEncoding",
-    FileVersion.V2_1: "lance.encodings21.PageLayout",
-    FileVersion.V2_2: "lance.encodings21.PageLayout",
-    FileVersion.V2_3: "lance.encodings23.PlanarLayout",
+_V20, _V21, _V23 = "lance.encodings.ArrayEncoding", "lance.encodings21.PageLayout", "lance.encodings23.PlanarLayout"
+_PAGE_MESSAGES = {
+    FileVersion.V2_0: (_V20,),
+    FileVersion.V2_1: (_V21,),
+    FileVersion.V2_2: (_V21,),
+    # Releases before the planar layout marked pages of the older grammar as 2.3.
+    FileVersion.V2_3: (_V23, _V21),
 }
-_FAMILIES = frozenset(_PAGE_MESSAGE.values())
+_FAMILIES = frozenset((_V20, _V21, _V23))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,8 +157,8 @@ def _places(
 
 def _check_family(described: Description, version: FileVersion, number: int) -> None:
     # A message of nobody we know may be the layout of a plugin; one of another version's is damage.
-    expected = _PAGE_MESSAGE[version]
-    if described.message != expected and described.message in _FAMILIES:
+    expected = _PAGE_MESSAGES[version]
+    if described.message not in expected and described.message in _FAMILIES:
         raise CorruptFileError(
-            f"the page is described by {described.message}, a file of version {version} uses {expected}", page=number
+            f"the page is described by {described.message}, a file of version {version} uses {expected[0]}", page=number
         )

@@ -175,7 +175,7 @@ struct RunLengths {
       if (form.is_block) return expand_run_blocks(one, form.width, to, num_bytes);
       return with_value_type(form.width, [&]<class Value>() {
         const kernels::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
-        return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to);
+        return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to, true);
       });
     });
   }

@@ -1,6 +1,8 @@
 // Run-length encoding: values of 1, 2, 4 or 8 bytes, each repeated 1..255 times (spec 5.7).
 #pragma once
 
+#include <algorithm>
+
 #include "outcome.hpp"
 
 namespace lance_arrow::kernels {
@@ -12,10 +14,11 @@ struct Runs {
   int64_t num_runs;
 };
 
-// Expands one chunk. Short runs are overwritten by their successors, so each is stored in fixed 32-byte strides
-// wherever the chunk's own output still has room for a whole stride.
+// Expands one chunk. The last run of a mini-block chunk may reach past the chunk, whose next one then repeats the rest:
+// release 4.0.0 of the reference writes such runs. Short runs are overwritten by their successors, so each is stored in
+// fixed 32-byte strides wherever the chunk's own output still has room for a whole stride.
 template <class Value>
-Outcome expand_chunk(const Runs& runs, const Chunk& chunk, uint8_t* out) {
+Outcome expand_chunk(const Runs& runs, const Chunk& chunk, uint8_t* out, bool may_exceed) {
   constexpr int64_t width = sizeof(Value);
   constexpr int64_t stride = 32 / width;
   if (runs.values_bytes % width != 0 || runs.values_bytes / width != runs.num_runs)
@@ -27,12 +30,14 @@ Outcome expand_chunk(const Runs& runs, const Chunk& chunk, uint8_t* out) {
     has_zero |= runs.lengths[run] == 0;
   }
   if (has_zero) return corrupt("a run has length 0", chunk.index);
-  if (total != chunk.num_values) return corrupt("run lengths do not sum to the number of values", chunk.index);
+  const int64_t excess = total - chunk.num_values;
+  if (excess != 0 && !(may_exceed && excess > 0 && excess < runs.lengths[runs.num_runs - 1]))
+    return corrupt("run lengths do not sum to the number of values", chunk.index);
   int64_t position = 0;
   for (int64_t run = 0; run < runs.num_runs; ++run) {
     const Value value = load<Value>(runs.values, run);
-    const int64_t stop = position + runs.lengths[run];
-    if (stop + stride <= total) {
+    const int64_t stop = std::min<int64_t>(position + runs.lengths[run], chunk.num_values);
+    if (stop + stride <= chunk.num_values) {
       for (int64_t at = position; at < stop; at += stride)
         for (int64_t item = 0; item < stride; ++item) store<Value>(out, at + item, value);
     } else {
@@ -64,7 +69,7 @@ inline Outcome expand_runs(const Chunks& values, const int64_t* lengths_starts, 
       const int64_t size = lengths_sizes[chunk.index];
       if (!inside(start, size, values.data_bytes)) return corrupt("run lengths lie outside their page", chunk.index);
       return expand_chunk<Value>({chunk.bytes, chunk.size, values.data + start, size}, chunk,
-                                 out + chunk.first_value * width);
+                                 out + chunk.first_value * width, true);
     });
   });
 }
@@ -80,7 +85,7 @@ inline Outcome expand_run_blocks(const Chunks& chunks, int64_t width, uint8_t* o
       const int64_t num_bytes = static_cast<int64_t>(values_bytes);
       const uint8_t* values = chunk.bytes + header;
       return expand_chunk<Value>({values, num_bytes, values + num_bytes, chunk.size - header - num_bytes}, chunk,
-                                 out + chunk.first_value * width);
+                                 out + chunk.first_value * width, false);
     });
   });
 }

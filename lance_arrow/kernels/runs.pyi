@@ -23,7 +23,8 @@ def expand_runs(
     Raises
     ------
     CorruptPageError
-        The buffers differ in number of runs, a length is 0, or the lengths do not sum to the chunk's values.
+        The buffers differ in number of runs, a length is 0, or the lengths do not sum to the chunk's values. (The last
+        run may reach past them: release 4.0.0 of the reference writes such chunks.)
     """
 
 def expand_run_blocks(

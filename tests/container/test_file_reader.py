@@ -305,7 +305,7 @@ def test_items_of_2_0_lists_count_themselves(craft):
         ((2, 0), LAYOUT),
         ((2, 1), "lance.encodings.ArrayEncoding"),
         ((2, 2), "lance.encodings23.PlanarLayout"),
-        ((2, 3), LAYOUT),
+        ((2, 3), "lance.encodings.ArrayEncoding"),
     ],
 )
 def test_descriptions_of_another_version(craft, version, message):
@@ -313,6 +313,12 @@ def test_descriptions_of_another_version(craft, version, message):
     with pytest.raises(CorruptFileError, match=f"described by {message}") as caught:
         craft(columns=[craft.column(*pages)], version=version).read_all()
     assert caught.value.page == 0
+
+
+def test_2_3_may_hold_the_older_grammar(craft):
+    pages = [craft.page(encoding=craft.described(LAYOUT, b"draft"))]
+    (meta,) = craft(columns=[craft.column(*pages)], version=(2, 3)).read_all()
+    assert (meta.pages[0].message, meta.pages[0].description) == (LAYOUT, b"draft")
 
 
 def test_descriptions_of_nobody_we_know_are_left_to_the_binder(craft):

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 from canonical import difference
 from random_tables import random_case
+from ways import disagreement
 from witness import Witness, WitnessDied, WitnessRefused
 
 import lance_arrow
 from lance_arrow.errors import LanceError, UnsupportedError
-
-NUM_TAKEN = 40
 
 
 @dataclass
@@ -59,13 +58,14 @@ def compare(witness: Witness, folder: Path, version: str, seed: int) -> Outcome:
         except (WitnessRefused, WitnessDied) as error:
             outcome.refused = _short(str(error))
             return outcome
-        _compare_file(witness, path, case.expected, np.random.default_rng(seed), outcome)
+        compare_file(witness, path, case.expected, np.random.default_rng(seed), outcome)
     finally:
         path.unlink(missing_ok=True)
     return outcome
 
 
-def _compare_file(witness: Witness, path: Path, expected: pa.Table, rng: np.random.Generator, outcome: Outcome) -> None:
+def compare_file(witness: Witness, path: Path, expected: pa.Table, rng: np.random.Generator, outcome: Outcome) -> None:
+    """Read `path` with both, compare every column with `expected` and every way of reading with it."""
     try:
         file = lance_arrow.LanceFile(path)
     except UnsupportedError as error:
@@ -82,7 +82,8 @@ def _compare_file(witness: Witness, path: Path, expected: pa.Table, rng: np.rand
                 readable.append(name)
         outcome.compared = len(readable)
         if readable:
-            _check(outcome, "together", lambda: _compare_ways(file, readable, rng))
+            columns = {name: file.read(columns=[name]).column(name) for name in readable}
+            _check(outcome, "together", lambda: disagreement(witness, path, file, columns, rng))
 
 
 def _compare_schemas(witness: Witness, path: Path, file: lance_arrow.LanceFile, outcome: Outcome) -> str | None:
@@ -104,8 +105,13 @@ def _compare_column(
     except (WitnessRefused, WitnessDied) as error:
         change = str(error)
     else:
-        # The wire keeps fewer names and nullabilities than Arrow.
-        change = difference(given, theirs, types=False)
+        try:
+            theirs.validate(full=True)
+        except pa.ArrowInvalid as error:
+            theirs, change = None, f"not valid: {error}"
+        else:
+            # The wire keeps fewer names and nullabilities than Arrow.
+            change = difference(given, theirs, types=False)
     if change is not None:
         outcome.reference_differs.append(_short(f"{name}: {change}"))
     try:
@@ -128,36 +134,6 @@ def _compare_column(
         outcome.reference_differs.append(_short(f"{name}: ours {found}"))
         return None
     return found
-
-
-def _compare_ways(file: lance_arrow.LanceFile, names: list[str], rng: np.random.Generator) -> str | None:
-    """All columns at once, by batches and by rows, beside each column's own read."""
-    columns = {name: file.read(columns=[name]).column(name) for name in names}
-    names = [str(name) for name in rng.permutation(names)]
-    batch_size = int(rng.integers(1, file.num_rows + 2)) if rng.random() < 0.5 else int(rng.choice([7, 100, 1024]))
-    batch_size = max(batch_size, file.num_rows // 100, 1)
-    batches = list(file.to_batches(columns=names, batch_size=batch_size))
-    if any(batch.num_rows > batch_size for batch in batches):
-        return f"a batch exceeds {batch_size} rows"
-    rows = (
-        rng.integers(0, max(file.num_rows, 1), int(rng.integers(1, NUM_TAKEN))) if file.num_rows else np.zeros(0, int)
-    )
-    if rng.random() < 0.3:
-        rows = np.sort(rows)
-    taken = file.take(rows, columns=names)
-    taken.validate(full=True)
-    read = file.read(columns=names)
-    batched = pa.Table.from_batches(batches, read.schema)
-    for name in names:
-        for way, picks, actual in (
-            ("read together", None, read),
-            (f"batches of {batch_size}", None, batched),
-            (f"take {rows.tolist()}", rows, taken),
-        ):
-            found = difference(columns[name], actual.column(name), picks)
-            if found is not None:
-                return f"{name}, {way}: {found}"
-    return None
 
 
 def _check(outcome: Outcome, what: str, compare_it: Callable[[], str | None]) -> None:

@@ -10,6 +10,8 @@ import pyarrow as pa
 from random_leaves import FIXED, FLOATS, INTEGERS, TEXTS, fixed_width, null_mask, text, validity
 
 MAX_DEPTH = 3
+# Of a few tables.
+DEEP = 6
 MAX_ITEMS = 20_000
 ITEM_TYPES = (pa.bool_(), *INTEGERS, *FLOATS, pa.timestamp("us"), pa.date32())
 OPTIONS = {
@@ -109,7 +111,10 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
     if kind == "fixed":
         item: Node = Node("leaf", ITEM_TYPES[rng.integers(0, len(ITEM_TYPES))])
         if rng.random() < 0.1 and version != "2.1":
-            item = Node("struct", pa.struct([pa.field("x", item.type)]), (item,))
+            members = tuple(
+                Node("leaf", ITEM_TYPES[rng.integers(0, len(ITEM_TYPES))]) for _ in range(int(rng.integers(1, 4)))
+            )
+            item = Node("struct", pa.struct([one.field("xyz"[i]) for i, one in enumerate(members)]), members)
         elif rng.random() < 0.15:
             item = Node("fixed", pa.list_(item.field("item"), 2), (item,))
         size = int(rng.choice([1, 2, 3, 8, 100], p=[0.2, 0.3, 0.25, 0.2, 0.05]))
@@ -189,7 +194,8 @@ def _num_rows(rng: np.random.Generator) -> int:
 def random_case(seed: int, version: str) -> Case:
     """The table of one seed; the same at every call."""
     rng = np.random.default_rng([seed, int(version.replace(".", ""))])
-    columns = [plan(rng, version, int(rng.integers(0, MAX_DEPTH + 1))) for _ in range(int(rng.integers(1, 4)))]
+    deepest = DEEP if rng.random() < 0.02 else MAX_DEPTH
+    columns = [plan(rng, version, int(rng.integers(0, deepest + 1))) for _ in range(int(rng.integers(1, 4)))]
     schema = pa.schema([node.field(f"c{number}") for number, node in enumerate(columns)])
     num_batches = int(rng.choice([1, 2, 3, 5], p=[0.5, 0.2, 0.2, 0.1]))
     counts = [_num_rows(rng) for _ in range(num_batches)]
@@ -205,6 +211,9 @@ def random_case(seed: int, version: str) -> Case:
         chunks = [pa.record_batch([*arrays, last], schema=schema) for arrays, last in zip(rest, wide, strict=True)]
     table = pa.Table.from_batches(chunks, schema)
     writer_options = {"data_cache_bytes": 1} if rng.random() < 0.6 else {}
+    if rng.random() < 0.15:
+        # Pages end inside a batch.
+        writer_options["max_page_bytes"] = int(rng.choice([512, 4096, 50_000]))
     slices = None
     if table.num_rows and len(chunks) == 1 and rng.random() < 0.35:
         cuts = np.sort(rng.integers(0, table.num_rows + 1, int(rng.integers(2, 5))))

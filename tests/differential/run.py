@@ -7,12 +7,14 @@ one that dies is a failure of the table it had begun.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,15 +32,21 @@ VERSIONS = ("2.1", "2.2", "2.3")
 SHORT, LONG = 2_000, 20_000
 SHOWN_FAILURES = 20
 STRIDE_SEEDS = 250
+# A table that takes longer hangs: its process ends, with the stack on stderr.
+MOST_SECONDS = 900
 
 
 def work(version: str, first: int, stop: int) -> None:
-    """Compare the tables of a range of seeds, printing a line before and a JSON line after each."""
+    """Compare the tables of a range of seeds, printing a line before and a JSON line after each.
+
+    Ends the process when one table takes too long.
+    """
     with tempfile.TemporaryDirectory() as folder:
         witness = Witness(Path(folder), timeout_seconds=60)
         try:
             for seed in range(first, stop):
                 print(seed, flush=True)
+                faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
                 print(compare(witness, Path(folder), version, seed).to_json(), flush=True)
         finally:
             witness.close()
@@ -74,15 +82,25 @@ def outcomes(version: str, first: int, stop: int) -> Iterator[tuple[int, dict[st
 
 
 class Summary:
-    """Counts of one version."""
+    """Counts of one version.
 
-    def __init__(self, version: str) -> None:
+    Parameters
+    ----------
+    version
+        What is counted here, in one word.
+    command
+        How one table is repeated, but for its seed.
+    """
+
+    def __init__(self, version: str, command: str) -> None:
         self.version = version
+        self.command = command
         self.counts: Counter[str] = Counter()
         self.reasons: dict[str, Counter[str]] = {"unsupported": Counter(), "refused": Counter(), "differs": Counter()}
-        self.failures: list[tuple[int, str]] = []
+        self.failures: list[tuple[int | str, str]] = []
+        self.seconds = 0.0
 
-    def add(self, seed: int, outcome: dict[str, Any]) -> None:
+    def add(self, seed: int | str, outcome: dict[str, Any]) -> None:
         """Count one table under the first of: failure, refused, reference differs, unsupported, equal."""
         self.counts["tables"] += 1
         self.counts["columns"] += outcome.get("compared", 0)
@@ -106,13 +124,20 @@ class Summary:
 
 def summarise(version: str, first: int, stop: int, jobs: int) -> Summary:
     """Compare the tables of a range of seeds, `jobs` processes at a time."""
-    summary = Summary(version)
+    summary = Summary(version, f"python tests/differential/run.py --version {version} --seed")
+    started, known_failures = time.perf_counter(), 0
     starts = range(first, stop, STRIDE_SEEDS)
     with ThreadPoolExecutor(jobs) as pool:
         spans = pool.map(lambda start: list(outcomes(version, start, min(start + STRIDE_SEEDS, stop))), starts)
         for span in spans:
             for seed, outcome in span:
                 summary.add(seed, outcome)
+            summary.seconds = time.perf_counter() - started
+            # Long runs are watched: what is known so far goes to stderr.
+            print(f"{version} {summary.seconds:6.0f} s {dict(summary.counts)}", file=sys.stderr, flush=True)
+            for seed, text in summary.failures[known_failures:]:
+                print(f"FAILED {summary.command} {seed}: {text}", file=sys.stderr, flush=True)
+            known_failures = len(summary.failures)
     return summary
 
 
@@ -125,17 +150,20 @@ def _general(text: str) -> str:
 def report(summaries: list[Summary], show_reasons: bool) -> None:
     """Print the table of counts, then reasons and failures."""
     names = ("tables", "columns", "equal", "refused", "differs", "undecided", "unsupported", "failures")
-    print("version  " + "  ".join(f"{name:>11}" for name in names))
+    print("version            seconds  " + "  ".join(f"{name:>11}" for name in names))
     for summary in summaries:
-        print(f"{summary.version:7}  " + "  ".join(f"{summary.counts[name]:11,}" for name in names))
+        print(
+            f"{summary.version:17}  {summary.seconds:7.0f}  "
+            + "  ".join(f"{summary.counts[name]:11,}" for name in names)
+        )
     print("refused: the reference did not write it; differs: the reference reads other than it was given, and ours")
     print("equals one of both, unless undecided; unsupported: some column of it, the others are equal.")
     for summary in summaries:
         for kind, reasons in summary.reasons.items():
             for reason, count in reasons.most_common() if show_reasons or kind == "unsupported" else ():
-                print(f"{summary.version} {kind:11} {count:6,}  {reason}")
+                print(f"{summary.version:10} {kind:11} {count:6,}  {reason}")
         for seed, text in summary.failures[:SHOWN_FAILURES]:
-            print(f"FAILED python tests/differential/run.py --version {summary.version} --seed {seed}\n  {text}")
+            print(f"FAILED {summary.command} {seed}\n  {text}")
 
 
 def show_one(version: str, seed: int) -> int:

@@ -34,7 +34,9 @@ def test_expand_runs_agrees_with_twin(data):
         ):
             spans[name].append((sum(map(len, parts)), len(part)))
             parts.append(part)
-    counts = [sum(lengths) for lengths in chunks]
+    # The last run may reach past its chunk.
+    past = [data.draw(st.integers(0, lengths[-1] - 1)) if lengths else 0 for lengths in chunks]
+    counts = [sum(lengths) - more for lengths, more in zip(chunks, past, strict=True)]
     arrays = [
         np.concatenate([np.zeros(0, np.uint8), *parts]),
         *(positions(spans[name]).reshape(-1, 2)[:, column].copy() for name in spans for column in (0, 1)),
@@ -80,12 +82,19 @@ def test_runs_repeat_their_value():
     assert expand_one([7, 9], [255, 2], 257) == [7] * 255 + [9] * 2
 
 
+def test_last_run_may_reach_past_its_chunk():
+    assert expand_one([7, 9], [2, 255], 3) == [7, 7, 9]
+    assert expand_one([7], [5], 4) == [7] * 4
+
+
 @pytest.mark.parametrize(
     ("values", "lengths", "num_values", "message"),
     [
         ([1, 2], [3, 0], 3, "length 0"),
         ([1], [3], 4, "sum"),
-        ([1], [5], 4, "sum"),
+        ([1, 2], [3, 2], 3, "sum"),
+        ([1, 2], [3, 9], 2, "sum"),
+        ([1], [1], 0, "sum"),
         ([1, 2], [3], 3, "differ in number"),
     ],
 )

@@ -37,9 +37,12 @@ class Witness:
         Where tables are exchanged as Arrow streams.
     timeout_seconds
         How long one job may take.
+    python
+        Interpreter of the environment that holds the reference package; that of this process by default.
     """
 
-    def __init__(self, folder: Path, timeout_seconds: float = 120) -> None:
+    def __init__(self, folder: Path, timeout_seconds: float = 120, python: str = sys.executable) -> None:
+        self._python = python
         self._folder = folder
         self._timeout_seconds = timeout_seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -132,7 +135,7 @@ class Witness:
     def _ask(self, job: str, **arguments: Any) -> Any:
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, str(WORKER)],
+                [self._python, str(WORKER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

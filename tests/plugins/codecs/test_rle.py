@@ -53,7 +53,7 @@ class TestRle(CodecSuite):
         with pytest.raises((CorruptFileError, UnsupportedError)):
             self.bind(EncodedSample(description, (), ()), DecodeContext.MINI_BLOCK, FixedWidth(8))
 
-    @pytest.mark.parametrize(("lengths", "count"), [([3, 0], 3), ([3, 4], 6), ([3, 4], 8), ([7], 7)])
+    @pytest.mark.parametrize(("lengths", "count"), [([3, 0], 3), ([3, 4], 3), ([3, 4], 8), ([7], 7)])
     def test_lengths_must_be_positive_and_sum_up(self, lengths, count):
         encoded = EncodedSample(rle(8), ((b"ab", bytes(lengths)),), (count,))
         bound = self.bind(encoded, DecodeContext.MINI_BLOCK, FixedWidth(8))

@@ -1,0 +1,132 @@
+"""Every file of the historical tables and table scenarios reads as the reference reads it and as its tables say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import golden
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+from canonical import difference
+from values import seeded
+from witness import Witness
+
+import lance_arrow
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.errors import UnknownEncodingError, UnsupportedError
+from lance_arrow.io import open_source
+
+pytestmark = pytest.mark.interop
+
+READABLE = ("2.1", "2.2", "2.3")
+FILES = golden.files()
+EXPECTED: dict[Path, list[golden.Expectation]] = defaultdict(list)
+for found in golden.expectations():
+    EXPECTED[found.path].append(found)
+
+
+def paths_of(*versions: str) -> list:
+    """Parameters: files of these versions, named by their place in the golden folder."""
+    places = [path for path, version in FILES.items() if version in versions]
+    return [pytest.param(path, id=path.relative_to(golden.FOLDER).as_posix()) for path in places]
+
+
+@pytest.fixture(autouse=True)
+def _present() -> None:
+    if not FILES:
+        reason = f"no historical tables in {golden.FOLDER}; set LANCE_ARROW_GOLDEN to their folder"
+        if os.environ.get("LANCE_ARROW_REQUIRE_GOLDEN"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+def assert_equal(expected: pa.Table, actual: pa.Table, rows: np.ndarray | None = None, *, types: bool = True) -> None:
+    """Fail with the columns that differ; `actual` holds `rows` of `expected`, all in order when None."""
+    actual.validate(full=True)
+    assert actual.column_names == expected.column_names
+    pairs = zip(expected.column_names, expected.columns, actual.columns, strict=True)
+    found = {name: difference(left, right, rows, types=types) for name, left, right in pairs}
+    assert not any(found.values()), found
+
+
+def some_rows(path: Path, num_rows: int) -> np.ndarray:
+    """Row numbers in no order, with duplicates, the last one among them; none of a file without rows."""
+    rng = seeded(path.name)
+    return rng.permutation(np.append(rng.integers(0, num_rows, 30), num_rows - 1)) if num_rows else np.zeros(0, int)
+
+
+@pytest.mark.parametrize("path", paths_of(*READABLE))
+def test_reads_as_the_reference(witness: Witness, path: Path) -> None:
+    expected = witness.read(path)
+    rows = some_rows(path, expected.num_rows)
+    with lance_arrow.LanceFile(path) as file:
+        assert file.version == FILES[path]
+        assert file.num_rows == expected.num_rows
+        assert file.schema.equals(witness.schema(path), check_metadata=True)
+        assert_equal(expected, file.read())
+        assert_equal(expected, file.take(rows), rows)
+        assert_equal(expected, pa.Table.from_batches(file.to_batches(batch_size=7), file.schema))
+        for name in expected.column_names:
+            assert_equal(expected.select([name]), file.take(rows, columns=[name]), rows)
+
+
+@pytest.mark.parametrize("path", paths_of(*READABLE))
+def test_holds_the_rows_of_its_tables(path: Path) -> None:
+    """Rows that a version of the table shows lie in the file where their addresses say, under other names perhaps."""
+    with lance_arrow.LanceFile(path) as file, LanceFileReader(open_source(path)) as container:
+        names_in_file = {field.id: field.name for field in container.fields}
+        for expected in EXPECTED[path]:
+            columns = [names_in_file[number] for number in expected.names]
+            for rows in (file.take(expected.offsets, columns=columns), _picked(file, columns, expected.offsets)):
+                assert_equal(expected.rows, rows.rename_columns(list(expected.names.values())), types=False)
+
+
+def _picked(file: lance_arrow.LanceFile, columns: list[str], offsets: np.ndarray) -> pa.Table:
+    """Rows at ascending `offsets`, cut from a scan."""
+    scanned = file.read(columns=columns)
+    runs = np.split(offsets, np.nonzero(np.diff(offsets) != 1)[0] + 1)
+    return pa.concat_tables([scanned.slice(int(run[0]) if len(run) else 0, len(run)) for run in runs])
+
+
+def test_no_file_is_left_out() -> None:
+    """Each data file of the main line is expected by a version; those of branches and of cleaned versions are not."""
+    data = {path for path, version in FILES.items() if version in READABLE and path.parent.name == "data"}
+    unnamed = {path.relative_to(golden.SCENARIOS).parts[1] for path in data if not EXPECTED[path]}
+    assert len(data) > 50
+    assert unnamed <= {"branch.lance"}
+    kept = [path for path in data if EXPECTED[path]]
+    assert sum(len(found.offsets) for path in kept for found in EXPECTED[path]) > 10_000
+
+
+@pytest.mark.parametrize("name", ["append", "nested", "scalar", "schema", "stable", "zonemap"])
+def test_dataset_of_bare_files(tmp_path: Path, name: str) -> None:
+    """Files of a first version, taken out of their table, are one dataset in the order given."""
+    root = golden.SCENARIOS / "w14.0.2" / f"{name}.lance"
+    first = [found for path, held in EXPECTED.items() if root in path.parents for found in held if found.version == 1]
+    assert first
+    paths = [shutil.copy(found.path, tmp_path) for found in first]
+    actual = pads.dataset(paths, format=lance_arrow.LanceFormat()).to_table()
+    assert_equal(pa.concat_tables(found.rows for found in first), actual, types=False)
+
+
+@pytest.mark.parametrize("path", paths_of("2.0"))
+def test_2_0_says_what_is_missing(path: Path) -> None:
+    """The container of 2.0 opens: rows and schema are known; its encodings are plugins that are not there yet."""
+    with lance_arrow.LanceFile(path) as file:
+        assert file.version == "2.0"
+        for found in EXPECTED[path]:
+            assert file.num_rows > found.offsets.max(initial=-1)
+        if file.num_rows and file.schema.names:
+            with pytest.raises(UnknownEncodingError, match="ArrayEncoding"):
+                file.read()
+
+
+@pytest.mark.parametrize("path", paths_of("0.1"))
+def test_0_1_is_refused(path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"version 0\.1"):
+        lance_arrow.LanceFile(path)
