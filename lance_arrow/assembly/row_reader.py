@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
@@ -22,7 +23,7 @@ from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptPageError, UnsupportedError, located
+from lance_arrow.errors import CorruptPageError, LanceError, UnsupportedError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
@@ -143,10 +144,15 @@ class RowReader:
             if _overflows(leaves, of_leaf) and rows.num_rows > 1:
                 return self._read_halves(nodes, rows, pool), counts
             decoded: dict[int, DecodedLeaf] = {}
-            for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
-                with located(column=leaf.path):
-                    decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
-            return [_batch(nodes, decoded, rows.num_rows)], counts
+            try:
+                for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
+                    with located(column=leaf.path):
+                        decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
+                return [_batch(nodes, decoded, rows.num_rows)], counts
+            except LanceError as error:
+                of_task = [tasks[start:stop] for start, stop in spans]
+                find_page(error, leaves, of_task, of_leaf, lambda leaf, page: self._decode(leaf, [page], pool))
+                raise
 
     def take(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -207,7 +213,11 @@ class RowReader:
             with located(column=leaf.path):
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
-                    layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                    try:
+                        layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                    except LanceError as error:
+                        located(page=number, byte_range=page.byte_range, stage="binding a page").fill(error)
+                        raise
                     tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
             spans.append((start, len(tasks)))
         return tasks, spans

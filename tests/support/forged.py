@@ -325,7 +325,7 @@ def planar_chunk(*parts: bytes) -> tuple[bytes, bytes]:
 
 
 def planar_flat(**fields: object) -> planar.ChunkedValues:
-    return planar.ChunkedValues(value_compression=flat(32), num_buffers=1, levels=planar.ChunkedLevels(), **fields)  # type: ignore[arg-type]
+    return planar.ChunkedValues(value_compression=flat(32), num_buffers=1, **fields)  # type: ignore[arg-type]
 
 
 SPARSE = one(
@@ -386,12 +386,12 @@ SPARSE_INDEXED = one(
     sparse(
         30,
         [sparse_items(null_at(*(n for n in range(30) if n % 4 == 0)))],
-        bytes(200 if n is None else n for n in CHOSEN),
+        words([2 if n is None else n for n in CHOSEN], 4),
         b"".join(ZIPPED_ITEMS),
         words(np.cumsum([0, *map(len, ZIPPED_ITEMS)]).tolist(), 2),
         words([n for n in range(30) if n % 4 == 0], 8),
         indexed=planar.IndexedValues(
-            indices=flat(8),
+            indices=flat(32),
             items=planar.ZippedValues(
                 value_compression=variable(), bits_per_offset=32, num_items=3, num_visible_items=3
             ),

@@ -141,6 +141,8 @@ class OpenChunks:
         max_rep = sum(layer.is_list for layer in layout.layers)
         kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in layout.layers))
         chunks, rows = selection.chunks, selection.rows
+        left_over = row_table.left_over
+        kernels.check_open_rows(rep, max_rep, level_starts, left_over[chunks], left_over[chunks + 1])
         places = [np.empty(len(rows), np.int64) for _ in range(4)]
         kernels.select_rows(
             rep,
