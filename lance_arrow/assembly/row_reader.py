@@ -216,7 +216,7 @@ class RowReader:
                     try:
                         layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
                     except LanceError as error:
-                        located(page=number, byte_range=page.byte_range, stage="binding a page").fill(error)
+                        located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
                         raise
                     tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
             spans.append((start, len(tasks)))
