@@ -14,10 +14,11 @@ import pyarrow as pa
 from lance_arrow.assembly.column_tree import parse_path
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.windows import WINDOW_ROWS, windows
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, located
 from lance_arrow.io import AnyFileSystem, MeteredSource, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
@@ -107,13 +108,16 @@ class LanceFile:
             A wanted column cannot be read; the message names it.
         CorruptFileError
             The file is damaged.
+        ResourceLimitError
+            It is a thousand times smaller than its rows, which are above `Limits.max_expanded_bytes`.
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         if filter is not None:
             return _table([projection.cut(batch) for batch in self._filtered(filter, columns)], projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
-        spans = list(windows(self.num_rows, WINDOW_ROWS))
+        self._check_expansion(projection)
+        spans = windows(self.num_rows, WINDOW_ROWS)
         parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
         batches = [batch for part, _ in parts for batch in part]
         self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)
@@ -213,8 +217,13 @@ class LanceFile:
             projection = Projection.of(self._rows.roots, self.schema, None)
         else:
             projection = Projection.covering(self._rows.roots, self.schema, paths)
+        self._check_expansion(projection)
         for batch in self._iterate(projection, WINDOW_ROWS):
             yield batch.filter(expression)
+
+    def _check_expansion(self, projection: Projection) -> None:
+        with located(path=self.name):
+            check_expansion(projection.nodes, self.num_rows, self._source.size(), self._runtime.settings.limits)
 
     def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))

@@ -106,7 +106,7 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = list(windows(file.rows.num_rows, request.batch_size, nodes))
+        self._windows = windows(file.rows.num_rows, request.batch_size, nodes)
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()

@@ -81,6 +81,7 @@ CASES: list[Bad] = [
     bad("index-sum", LISTS, index((0, 1))),
     bad("index-sum-wraps", LISTS, index((0, 2**63), (2, 2**63))),
     bad("index-absurd", LISTS, index((0, 2**40), (2, -(2**40)))),
+    bad("index-chunk-without-rows", LISTS, index((2, -1), (0, 1))),
     bad("index-last-open", LISTS, index((-1, 1))),
     bad("index-row-moved", LISTS, index((0, 1), (2, -1)), take=EVERY_ROW),
     bad("index-leftover", LISTS, index((1, 1)), take=(0,)),

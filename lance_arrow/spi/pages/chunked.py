@@ -206,7 +206,7 @@ class ChunkedPages:
         if slot_levels is None:
             slot_levels = visible_levels(levels)
         null_index = self.num_items if self._adds_empty_item else 0
-        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index)
+        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index, self.scratch)
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)

@@ -49,7 +49,7 @@ class ValuePage:
         num_bytes = codec.measure(chunks)
         if runs.starts is None or runs.stops is None or not isinstance(codec.shape, VariableWidth):
             return cls(levels, codec, chunks, runs, num_bytes, scratch)
-        block = new_block(codec.shape, chunks.num_values, num_bytes)
+        block = scratch.new_block(codec.shape, chunks.num_values, num_bytes)
         codec.decode(chunks, block)
         return cls(levels, codec, chunks, runs, measure_runs(block, runs.starts, runs.stops), scratch, block)
 
