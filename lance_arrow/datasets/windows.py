@@ -25,7 +25,7 @@ class Windows(Sequence[tuple[int, int]]):
     step: int
 
     def __len__(self) -> int:
-        return -(-self.num_rows // self.step)
+        return (self.num_rows + self.step - 1) // self.step
 
     @overload
     def __getitem__(self, index: int) -> tuple[int, int]: ...

@@ -123,7 +123,7 @@ def load_indices(
 
 
 def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:
-    """Open a page at once, then row by row: its layout compares the index with all that lies between rows, and in them."""
+    """Open a page at once, then row by row: its layout compares the index with every chunk and every border of rows."""
     borders = np.arange(task.facts.num_rows + 1)
     for rows in (RowRanges.one(0, len(borders) - 1), RowRanges(borders[:-1], borders[1:])):
         if len(rows):

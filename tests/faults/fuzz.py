@@ -1,8 +1,8 @@
 """Reads damaged files for as long as wanted: only rows, or a `LanceError`; no crash, no hang, no memory on a word.
 
-`nox -s fuzz -- --minutes 30` runs it long; `test_fuzz.py` a short form. A worker process reads one damaged file after the
-other under a limit of memory and of time; each is made from (seed, number) alone, so that ``--replay SEED NUMBER`` makes
-it again.
+`nox -s fuzz -- --minutes 30` runs it long; `test_fuzz.py` a short form. A worker process reads one damaged file after
+the other under a limit of memory and of time; each is made from (seed, number) alone, so that ``--replay SEED NUMBER``
+makes it again.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
-import columns
-import forged
-import numpy as np
-import pyarrow as pa
-import pyarrow.dataset as pads
-from fuzz_damage import damaged
-from same import difference, take_rows, whole
-from witness import Witness, WitnessRefused
+import columns  # noqa: E402
+import forged  # noqa: E402
+import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.dataset as pads  # noqa: E402
+from fuzz_damage import damaged  # noqa: E402
+from same import difference, take_rows, whole  # noqa: E402
+from witness import Witness, WitnessRefused  # noqa: E402
 
-import lance_arrow
-from lance_arrow import runtime as runtimes
-from lance_arrow.errors import LanceError
-from lance_arrow.runtime import Runtime
-from lance_arrow.settings import MEBIBYTE, Limits, Settings
+import lance_arrow  # noqa: E402
+from lance_arrow import runtime as runtimes  # noqa: E402
+from lance_arrow.errors import LanceError  # noqa: E402
+from lance_arrow.runtime import Runtime  # noqa: E402
+from lance_arrow.settings import MEBIBYTE, Limits, Settings  # noqa: E402
 
 MEMORY_BYTES = 3 << 30
 CASE_SECONDS = 20
@@ -51,14 +52,25 @@ LIMITS = Limits(
 JUDGED = ("time", "date64", "decimal")
 
 
-def write_seeds(folder: Path, witness: Witness) -> int:
+def write_seeds(
+    folder: Path,
+    witness: Witness,
+    versions: Sequence[str] = columns.VERSIONS,
+    nulls_of: Sequence[str] = ("some", "none"),
+) -> int:
     """Write small files: of the reference, all types and encodings of every version, and of the forge."""
-    for version in columns.VERSIONS:
+    for version in versions:
         for group in columns.GROUPS:
-            for nulls in ("some", "none"):
+            for nulls in nulls_of:
                 cases = [case for case in columns.cases(group, version, 300, nulls) if not _is_judged(case, nulls)]
                 for start in range(0, len(cases), 6):
-                    _write(cases[start : start + 6], nulls, version, folder / f"{version}-{group}-{nulls}-{start}.lance", witness)
+                    _write(
+                        cases[start : start + 6],
+                        nulls,
+                        version,
+                        folder / f"{version}-{group}-{nulls}-{start}.lance",
+                        witness,
+                    )
     for name, file in forged.GOOD.items():
         (folder / f"forged-{name}.lance").write_bytes(file.build())
     return len(list(folder.glob("*.lance")))
@@ -143,7 +155,19 @@ def work(folder: Path, seed: int, first: int, count: int, seconds: float) -> int
         # Whatever is not a LanceError is what this looks for.
         except Exception as error:  # noqa: BLE001
             trace = traceback.format_exc()[-1800:]
-            print(json.dumps({"file": name, "seed": seed, "number": number, "damage": what, "error": repr(error)[:500], "trace": trace}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "file": name,
+                        "seed": seed,
+                        "number": number,
+                        "damage": what,
+                        "error": repr(error)[:500],
+                        "trace": trace,
+                    }
+                ),
+                flush=True,
+            )
         signal.alarm(0)
     print(json.dumps({"outcomes": outcomes}), flush=True)
     return 0
@@ -155,7 +179,15 @@ def run(folder: Path, seed: int, count: int, seconds: float) -> tuple[Counter[st
     failures: list[dict] = []
     first, stop = 0, time.monotonic() + seconds
     while first < count and time.monotonic() < stop:
-        command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(folder), str(seed), str(first), str(count - first)]
+        command = [
+            sys.executable,
+            str(HERE / "fuzz.py"),
+            "--work",
+            str(folder),
+            str(seed),
+            str(first),
+            str(count - first),
+        ]
         left = stop - time.monotonic()
         done = subprocess.run([*command, str(left)], capture_output=True, text=True, timeout=left + 120, check=False)
         lines = done.stdout.splitlines()
@@ -168,7 +200,9 @@ def run(folder: Path, seed: int, count: int, seconds: float) -> tuple[Counter[st
         last = max((int(line.split()[1]) for line in lines if line.startswith("trying")), default=first)
         what = "hung" if done.returncode == -signal.SIGALRM else f"ended with {done.returncode}"
         name, _, damage = make(folder, seed, last)
-        failures.append({"file": name, "seed": seed, "number": last, "damage": damage, "error": what, "trace": done.stderr[-1500:]})
+        failures.append(
+            {"file": name, "seed": seed, "number": last, "damage": damage, "error": what, "trace": done.stderr[-1500:]}
+        )
         outcomes["lost with a worker"] += last - first
         first = last + 1
     return outcomes, failures

@@ -155,7 +155,11 @@ def mutate(message: Message, rng: np.random.Generator) -> str:
     if not fields:
         return f"{path} has no fields"
     held = [one for one, _ in node.ListFields()]
-    one = (held or fields)[int(rng.integers(len(held or fields)))] if rng.random() < 0.8 else fields[int(rng.integers(len(fields)))]
+    one = (
+        (held or fields)[int(rng.integers(len(held or fields)))]
+        if rng.random() < 0.8
+        else fields[int(rng.integers(len(fields)))]
+    )
     name = f"{path}.{one.name}"
     if one.message_type is not None and one.message_type.GetOptions().map_entry:
         return f"{name} is a map"
@@ -167,7 +171,9 @@ def mutate(message: Message, rng: np.random.Generator) -> str:
     if one.message_type is not None:
         donors = [other for _, other in nodes if other.DESCRIPTOR.full_name == one.message_type.full_name]
         if donors:
-            getattr(node, one.name).CopyFrom(type(donors[0]).FromString(donors[int(rng.integers(len(donors)))].SerializeToString()))
+            getattr(node, one.name).CopyFrom(
+                type(donors[0]).FromString(donors[int(rng.integers(len(donors)))].SerializeToString())
+            )
         else:
             getattr(node, one.name).SetInParent()
         return f"{name} copied from elsewhere"
@@ -189,9 +195,22 @@ def _scalar(one: FieldDescriptor, old: Any, rng: np.random.Generator) -> Any:
     if one.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return not old
     if one.cpp_type == FieldDescriptor.CPPTYPE_STRING and one.type == FieldDescriptor.TYPE_BYTES:
-        return bytes(old)[: int(rng.integers(len(old) + 1))] if rng.random() < 0.5 else flip(bytes(old) or b"\0", rng)[0]
+        return (
+            bytes(old)[: int(rng.integers(len(old) + 1))] if rng.random() < 0.5 else flip(bytes(old) or b"\0", rng)[0]
+        )
     if one.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        texts = ["", "int8", "string", "struct", "list", "map", "fixed_size_list:int8:3", "dict:string:int8:false", "decimal:128:1:1", old + ":9"]
+        texts = [
+            "",
+            "int8",
+            "string",
+            "struct",
+            "list",
+            "map",
+            "fixed_size_list:int8:3",
+            "dict:string:int8:false",
+            "decimal:128:1:1",
+            old + ":9",
+        ]
         return texts[int(rng.integers(len(texts)))]
     low, high = _INTEGERS[one.cpp_type]
     if rng.random() < 0.5:

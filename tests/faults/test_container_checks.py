@@ -6,16 +6,14 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from craft import Craft, column, described, page
-from forge import Bad, Forged, assert_refused, bad, bad_container, ids
-from forged import FIXED_LISTS, INTS, PLAIN, TWO_PAGES
+from craft import Craft, described
+from forge import Bad, Forged, assert_refused, bad_container, ids
+from forged import INTS, TWO_PAGES
 from google.protobuf.any_pb2 import Any
 
 from lance_arrow.errors import (
     CorruptFileError,
-    ResourceLimitError,
     UnknownEncodingError,
     UnsupportedError,
 )
@@ -130,6 +128,20 @@ def tables_in_each_other(craft: Craft) -> None:
     craft.column_table = [(start, 16)]
 
 
+def _rows(count: int) -> bytes:
+    craft = INTS.craft()
+    craft.num_rows = count
+    return craft.build()
+
+
+def _buffer_table(craft: Craft, place: tuple[int, int]) -> None:
+    craft.buffer_table = [place]
+
+
+def _set_any(one: file_v2_pb2.ColumnMetadata.Page, wrapped: Any) -> None:
+    one.encoding.direct.encoding = wrapped.SerializeToString()
+
+
 CASES: list[Bad] = [
     # 1. length, magic, version
     Bad("footer-short", lambda: INTS.build()[-39:], CorruptFileError, ()),
@@ -150,7 +162,10 @@ CASES: list[Bad] = [
     bad_container("places-global-outside", table("buffers", 0, 64, 10**6), CorruptFileError, *WHOLE),
     bad_container("places-global-wrap", table("buffers", 0, FAR, 128), CorruptFileError, *WHOLE),
     bad_container(
-        "places-page-outside", first_page(lambda one: one.buffer_offsets.__setitem__(1, 64 * 10**6)), CorruptFileError, *PAGE
+        "places-page-outside",
+        first_page(lambda one: one.buffer_offsets.__setitem__(1, 64 * 10**6)),
+        CorruptFileError,
+        *PAGE,
     ),
     bad_container(
         "places-page-wrap", first_page(lambda one: one.buffer_sizes.__setitem__(1, FAR)), CorruptFileError, *PAGE
@@ -186,12 +201,16 @@ CASES: list[Bad] = [
     bad_container("fields-type-parameters", schema(field(type_="timestamp:h:-")), CorruptFileError, *COLUMN),
     bad_container("fields-type-unknown", schema(field(type_="int33")), UnsupportedError, *COLUMN),
     bad_container(
-        "fields-type-nested-text", schema(field(type_="fixed_size_list:" * 9000 + "int8" + ":2" * 9000)),
-        CorruptFileError, *COLUMN,
+        "fields-type-nested-text",
+        schema(field(type_="fixed_size_list:" * 9000 + "int8" + ":2" * 9000)),
+        CorruptFileError,
+        *COLUMN,
     ),
     bad_container("fields-children", schema(field(), field("d", 1, 0)), CorruptFileError, *COLUMN),
     # 6. buffers of a page
-    bad_container("buffers-unpaired", first_page(lambda one: one.buffer_sizes.append(0)), CorruptFileError, *COLUMN, "page"),
+    bad_container(
+        "buffers-unpaired", first_page(lambda one: one.buffer_sizes.append(0)), CorruptFileError, *COLUMN, "page"
+    ),
     bad_container("buffers-unpaired-column", meta(lambda one: one.buffer_sizes.append(0)), CorruptFileError, *COLUMN),
     bad_container(
         "buffers-too-many",
@@ -200,12 +219,17 @@ CASES: list[Bad] = [
         *PAGE,
     ),
     bad_container(
-        "buffers-too-few", first_page(lambda one: (one.buffer_sizes.pop(), one.buffer_offsets.pop())), CorruptFileError, *PAGE
+        "buffers-too-few",
+        first_page(lambda one: (one.buffer_sizes.pop(), one.buffer_offsets.pop())),
+        CorruptFileError,
+        *PAGE,
     ),
     # 7. rows
     bad_container("rows-descriptor", lambda: _rows(24), CorruptFileError, *COLUMN),
     bad_container("rows-descriptor-63-bits", lambda: _rows(2**63), CorruptFileError, *WHOLE),
-    bad_container("rows-pages-63-bits", first_page(lambda one: setattr(one, "length", 2**64 - 1)), CorruptFileError, *COLUMN),
+    bad_container(
+        "rows-pages-63-bits", first_page(lambda one: setattr(one, "length", 2**64 - 1)), CorruptFileError, *COLUMN
+    ),
     bad_container("rows-page-missing", meta(lambda one: one.pages.pop(), TWO_PAGES), CorruptFileError, *COLUMN),
     # 8. type URLs and cases
     bad_container("types-family", described_page("lance.encodings23.PlanarLayout"), CorruptFileError, *COLUMN, "page"),
@@ -213,7 +237,9 @@ CASES: list[Bad] = [
     bad_container("types-unknown-layout", described_page("vendor.Layout", b"own"), UnknownEncodingError, *PAGE),
     bad_container("types-unknown-case", described_page(LAYOUT, b"\xfa\x3e\x02\x08\x01"), UnknownEncodingError, *PAGE),
     bad_container("types-no-case", described_page(LAYOUT), CorruptFileError, *PAGE),
-    bad_container("types-no-url", first_page(lambda one: _set_any(one, Any(value=b"abc"))), CorruptFileError, *COLUMN, "page"),
+    bad_container(
+        "types-no-url", first_page(lambda one: _set_any(one, Any(value=b"abc"))), CorruptFileError, *COLUMN, "page"
+    ),
     bad_container(
         "types-no-description", first_page(lambda one: one.ClearField("encoding")), CorruptFileError, *COLUMN, "page"
     ),
@@ -231,28 +257,18 @@ CASES: list[Bad] = [
         "column",
     ),
     # 10. protobuf
-    bad_container("protobuf-descriptor", crafted(lambda craft: _buffer_table(craft, (0, 100))), CorruptFileError, *WHOLE),
-    bad_container("protobuf-metadata", crafted(lambda craft: craft.columns.__setitem__(0, b"\xff" * 9)), CorruptFileError, *COLUMN),
+    bad_container(
+        "protobuf-descriptor", crafted(lambda craft: _buffer_table(craft, (0, 100))), CorruptFileError, *WHOLE
+    ),
+    bad_container(
+        "protobuf-metadata", crafted(lambda craft: craft.columns.__setitem__(0, b"\xff" * 9)), CorruptFileError, *COLUMN
+    ),
     bad_container("protobuf-page", described_page(LAYOUT, b"\x0a\xff"), CorruptFileError, *PAGE),
     bad_container("protobuf-depth", described_page(LAYOUT, nested_general(40)), CorruptFileError, *PAGE),
     bad_container("protobuf-depth-100000", described_page(LAYOUT, groups(50_000)), CorruptFileError, *PAGE),
     # 11. overlapping buffers
     bad_container("overlap-buffers", first_page(shared_buffers), CorruptFileError, *PAGE),
 ]
-
-
-def _rows(count: int) -> bytes:
-    craft = INTS.craft()
-    craft.num_rows = count
-    return craft.build()
-
-
-def _buffer_table(craft: Craft, place: tuple[int, int]) -> None:
-    craft.buffer_table = [place]
-
-
-def _set_any(one: file_v2_pb2.ColumnMetadata.Page, wrapped: Any) -> None:
-    one.encoding.direct.encoding = wrapped.SerializeToString()
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids(CASES))

@@ -55,6 +55,35 @@ def index_of(value: int, place: int, file: Forged, width: int) -> Page:
     return file.page.patched(1, start + place * width, value.to_bytes(width, "little"))
 
 
+def _tiny_chunk() -> Page:
+    """A chunk of 8 bytes whose header alone wants 16: levels and three value buffers of 32-bit sizes."""
+    page = described(INTS, num_items=23)
+    data = words([1, 2]) + words([4], 4)
+    return Page(page.layout, (words([0], 4), data), 23)
+
+
+def _hidden() -> Page:
+    """A valid item becomes a null list: one visible entry less than values."""
+    num_levels = int.from_bytes(LISTS.page.buffers[1][:2], "little")
+    def_start = 16 + (2 * num_levels + 7) // 8 * 8
+    return LISTS.page.patched(1, def_start, words([2]))
+
+
+def _kept_index() -> Page:
+    start = KEPT.page.buffers[1].index(bytes([0, 1, 2, 0, 0, 2]))
+    return KEPT.page.patched(1, start + 1, b"\x03")
+
+
+def _undictionaried() -> Page:
+    page = described(KEPT, dictionary=None)
+    return Page(page.layout, page.buffers[:2], page.num_rows)
+
+
+def _numbers_for_text() -> Page:
+    """A text column whose values are numbers."""
+    return Page(INTS.page.layout, INTS.page.buffers, 9).with_layout(f"{MINI}.num_items", 9)
+
+
 CASES: list[Bad] = [
     # page
     bad("mini-buffers-fewer", INTS, without_buffer(INTS, 1), CorruptFileError),
@@ -86,7 +115,7 @@ CASES: list[Bad] = [
     bad("mini-log-last-wrong", INTS, word(-1, 5)),
     bad("mini-values-beyond-chunk", TWO_PAGES, one_huge_chunk, CorruptFileError, known=("column", "byte_range")),
     # chunk
-    bad("chunk-header", INTS, lambda: _tiny_chunk()),
+    bad("chunk-header", INTS, _tiny_chunk),
     bad("chunk-def-leaves", INTS, INTS.page.patched(1, 2, b"\xff\xff")),
     bad("chunk-rep-leaves", LISTS, LISTS.page.patched(1, 2, b"\xff\xff")),
     bad("chunk-values-leave", INTS, INTS.page.patched(1, 4, b"\xff\xff\xff\xff")),
@@ -97,19 +126,19 @@ CASES: list[Bad] = [
     bad("chunk-levels-more", INTS, INTS.page.patched(1, 0, words([9]))),
     bad("chunk-levels-none", INTS, INTS.page.patched(1, 0, words([0]))),
     bad("chunk-levels-without-stream", PLAIN, PLAIN.page.patched(1, 0, words([16]))),
-    bad("chunk-visible", LISTS, lambda: _hidden()),
+    bad("chunk-visible", LISTS, _hidden),
     bad("chunk-levels-width", INTS, described(INTS, def_compression=flat(32)), CorruptFileError),
     bad("chunk-levels-width-bit", INTS, described(INTS, def_compression=flat(1)), CorruptFileError),
     # dictionary
     bad("dictionary-index", DICTIONARY, index_of(3, 1, DICTIONARY, 4), take=(1, 2)),
     bad("dictionary-index-far", DICTIONARY, index_of(2**32 - 1, 1, DICTIONARY, 4), take=(1, 2)),
-    bad("dictionary-index-kept", KEPT, lambda: _kept_index(), take=(1, 2)),
+    bad("dictionary-index-kept", KEPT, _kept_index, take=(1, 2)),
     bad("dictionary-items-more", DICTIONARY, described(DICTIONARY, num_dictionary_items=4)),
     bad("dictionary-items-fewer", DICTIONARY, described(DICTIONARY, num_dictionary_items=2)),
     bad("dictionary-items-none", DICTIONARY, described(DICTIONARY, num_dictionary_items=0)),
     bad("dictionary-items-absurd", DICTIONARY, described(DICTIONARY, num_dictionary_items=2**62), ResourceLimitError),
     bad("dictionary-empty", DICTIONARY, emptied(DICTIONARY, 2)),
-    bad("dictionary-missing", KEPT, lambda: _undictionaried(), CorruptFileError),
+    bad("dictionary-missing", KEPT, _undictionaried, CorruptFileError),
     bad("dictionary-indices-width", DICTIONARY, described(DICTIONARY, value_compression=flat(24)), CorruptFileError),
     bad("dictionary-text", DICTIONARY, DICTIONARY.page.patched(2, -1, b"\xff"), take=(1, 2)),
     bad("dictionary-text-kept", KEPT, KEPT.page.patched(2, -1, b"\xff"), take=(1, 2)),
@@ -118,37 +147,8 @@ CASES: list[Bad] = [
     bad("dictionary-offset-first", DICTIONARY, DICTIONARY.page.patched(2, 8, words([1], 4))),
     bad("dictionary-offset-descends", DICTIONARY, DICTIONARY.page.patched(2, 12, words([6], 4))),
     bad("dictionary-offset-last", DICTIONARY, DICTIONARY.page.patched(2, 20, words([8], 4))),
-    bad("dictionary-of-other-type", TEXTS, lambda: _numbers_for_text(), CorruptFileError),
+    bad("dictionary-of-other-type", TEXTS, _numbers_for_text, CorruptFileError),
 ]
-
-
-def _tiny_chunk() -> Page:
-    """A chunk of 8 bytes whose header alone wants 16: levels and three value buffers of 32-bit sizes."""
-    page = described(INTS, num_items=23)
-    data = words([1, 2]) + words([4], 4)
-    return Page(page.layout, (words([0], 4), data), 23)
-
-
-def _hidden() -> Page:
-    """A valid item becomes a null list: one visible entry less than values."""
-    num_levels = int.from_bytes(LISTS.page.buffers[1][:2], "little")
-    def_start = 16 + (2 * num_levels + 7) // 8 * 8
-    return LISTS.page.patched(1, def_start, words([2]))
-
-
-def _kept_index() -> Page:
-    start = KEPT.page.buffers[1].index(bytes([0, 1, 2, 0, 0, 2]))
-    return KEPT.page.patched(1, start + 1, b"\x03")
-
-
-def _undictionaried() -> Page:
-    page = described(KEPT, dictionary=None)
-    return Page(page.layout, page.buffers[:2], page.num_rows)
-
-
-def _numbers_for_text() -> Page:
-    """A text column whose values are numbers."""
-    return Page(INTS.page.layout, INTS.page.buffers, 9).with_layout(f"{MINI}.num_items", 9)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids(CASES))

@@ -57,9 +57,7 @@ def wide_lists() -> Forged:
 def endless_levels() -> Forged:
     """One row over 20,000 chunks of 24 bytes, each of which claims 65,535 levels packed to no bits."""
     nothing = Codec(
-        out_of_line_bitpacking=pb.OutOfLineBitpacking(
-            uncompressed_bits_per_value=16, values=Codec(flat=pb.Flat())
-        )
+        out_of_line_bitpacking=pb.OutOfLineBitpacking(uncompressed_bits_per_value=16, values=Codec(flat=pb.Flat()))
     )
     count = 20_000
     chunk = padded(words([65_535, 0, 0]) + words([4], 4)) + padded(bytes(4))
@@ -70,7 +68,9 @@ def endless_levels() -> Forged:
     word = (len(chunk) // 8 - 1) << 4
     index = [0, 65_535] * (count - 1) + [1, 0]
     return one(
-        [[]], pa.list_(pa.int32()), Page(page.layout, (words([word | 1] * (count - 1) + [word], 4), chunk * count, words(index, 8)), 1)
+        [[]],
+        pa.list_(pa.int32()),
+        Page(page.layout, (words([word | 1] * (count - 1) + [word], 4), chunk * count, words(index, 8)), 1),
     )
 
 
@@ -83,7 +83,12 @@ UNSIZED = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(32 *
 CASES: list[Bad] = [
     Bad("limit-list-width", wide_lists, ResourceLimitError, ()),
     bad("limit-batch-levels", LISTS, lambda: LISTS.page.with_layout("mini_block_layout.num_items", 2**62)),
-    bad("limit-chunk-bytes", SHRUNK, mini_block(flat_rows([b""] * 500), (ITEM,), general(flat(32), ZSTD), lambda _: [framed(65 * MEBIBYTE)]), ResourceLimitError),
+    bad(
+        "limit-chunk-bytes",
+        SHRUNK,
+        mini_block(flat_rows([b""] * 500), (ITEM,), general(flat(32), ZSTD), lambda _: [framed(65 * MEBIBYTE)]),
+        ResourceLimitError,
+    ),
 ]
 
 

@@ -58,6 +58,26 @@ def scalar(*content: bytes) -> Page:
 
 EVERY_TEXT = tuple(range(ZIP_TEXTS.table.num_rows))
 EVERY_LIST = tuple(range(ZIP_LISTS.table.num_rows))
+
+
+def _three_and_inline() -> Page:
+    page = SCALAR_LISTS.page
+    return buffers(SCALAR_LISTS, words([1, 4, 7], 4), *page.buffers)
+
+
+def _stored(content: bytes) -> Page:
+    return constant(9, (ITEM,), content)
+
+
+def _fewer_levels() -> Page:
+    """Levels for four entries under a description of five."""
+    page = described(CODED_LISTS, layers=LIST_LAYERS)
+    return Page(page.layout, (run_block([1, 0, 1, 1]), run_block([1, 1, 2, 3])), 4)
+
+
+assert int32(7) == SCALAR.page.layout.constant_layout.inline_value  # type: ignore[attr-defined]
+
+
 CASES: list[Bad] = [
     # full-zip
     bad("zip-bits-rep", ZIP_LISTS, zipped(ZIP_LISTS, bits_rep=17), CorruptFileError),
@@ -69,7 +89,9 @@ CASES: list[Bad] = [
     bad("zip-lengths-for-fixed", ZIP_INTS, zipped(ZIP_INTS, bits_per_offset=32), CorruptFileError),
     bad("zip-length-leaves", ZIP_TEXTS, ZIP_TEXTS.page.patched(0, 1, words([5000], 4)), take=EVERY_TEXT),
     bad("zip-length-absurd", ZIP_TEXTS, ZIP_TEXTS.page.patched(0, 1, words([2**32 - 1], 4)), take=EVERY_TEXT),
-    bad("zip-end-inside-entry", ZIP_INTS, ZIP_INTS.page.with_buffer(0, ZIP_INTS.page.buffers[0][:-1]), CorruptFileError),
+    bad(
+        "zip-end-inside-entry", ZIP_INTS, ZIP_INTS.page.with_buffer(0, ZIP_INTS.page.buffers[0][:-1]), CorruptFileError
+    ),
     bad("zip-end-early", ZIP_TEXTS, ZIP_TEXTS.page.with_buffer(0, ZIP_TEXTS.page.buffers[0][:-1]), take=EVERY_TEXT),
     bad("zip-end-late", ZIP_TEXTS, ZIP_TEXTS.page.with_buffer(0, ZIP_TEXTS.page.buffers[0] + b"\0"), take=EVERY_TEXT),
     bad("zip-end-late-lists", ZIP_LISTS, ZIP_LISTS.page.with_buffer(0, ZIP_LISTS.page.buffers[0] + b"\x06")),
@@ -89,12 +111,17 @@ CASES: list[Bad] = [
     # constant
     bad("constant-buffers-4", SCALAR_LISTS, buffers(SCALAR_LISTS, *(bytes(2),) * 4), CorruptFileError),
     bad("constant-two-scalars", SCALAR, buffers(SCALAR, words([1, 4, 7], 4)), CorruptFileError),
-    bad("constant-three-and-inline", SCALAR_LISTS, lambda: _three_and_inline(), CorruptFileError),
+    bad("constant-three-and-inline", SCALAR_LISTS, _three_and_inline, CorruptFileError),
     bad("constant-width", SCALAR, described(SCALAR, inline_value=bytes(8)), CorruptFileError),
     bad("constant-width-empty", SCALAR, described(SCALAR, inline_value=b""), CorruptFileError),
     bad("constant-width-33", SCALAR, described(SCALAR, inline_value=bytes(33)), CorruptFileError),
     bad("constant-boolean", BOOLEAN, described(BOOLEAN, inline_value=b"\2"), CorruptFileError),
-    bad("constant-inline-text", STORED, lambda: buffers(STORED).with_layout(f"{CONSTANT}.inline_value", b"hello"), CorruptFileError),
+    bad(
+        "constant-inline-text",
+        STORED,
+        lambda: buffers(STORED).with_layout(f"{CONSTANT}.inline_value", b"hello"),
+        CorruptFileError,
+    ),
     bad("constant-stored-empty", STORED, scalar()),
     bad("constant-stored-no-buffers", STORED, scalar(words([0], 4))),
     bad("constant-stored-3-buffers", STORED, scalar(words([3, 8, 5, 0, 0, 5], 4), b"hello")),
@@ -107,9 +134,13 @@ CASES: list[Bad] = [
     bad("constant-stored-width", SCALAR, lambda: _stored(words([1, 8], 4) + bytes(8))),
     bad("constant-stored-text", STORED, STORED.page.patched(0, -1, b"\xff")),
     bad("constant-levels-odd", SCALAR_LISTS, SCALAR_LISTS.page.with_buffer(1, SCALAR_LISTS.page.buffers[1][:-1])),
-    bad("constant-levels-unequal", SCALAR_LISTS, SCALAR_LISTS.page.with_buffer(1, SCALAR_LISTS.page.buffers[1] + bytes(2))),
+    bad(
+        "constant-levels-unequal",
+        SCALAR_LISTS,
+        SCALAR_LISTS.page.with_buffer(1, SCALAR_LISTS.page.buffers[1] + bytes(2)),
+    ),
     bad("constant-levels-count", CODED_LISTS, described(CODED_LISTS, num_rep_values=6)),
-    bad("constant-levels-count-both", CODED_LISTS, lambda: _fewer_levels()),
+    bad("constant-levels-count-both", CODED_LISTS, _fewer_levels),
     bad("constant-levels-raw-count", NULL_LISTS, described(NULL_LISTS, num_def_values=4)),
     bad("constant-levels-absent", PACKED_LEVELS, PACKED_LEVELS.page.with_buffer(1, b"")),
     bad("constant-levels-absurd", PACKED_LEVELS, described(PACKED_LEVELS, num_def_values=2**62), ResourceLimitError),
@@ -120,24 +151,6 @@ CASES: list[Bad] = [
     bad("packed-row-length", ZIP_STRUCTS, ZIP_STRUCTS.page.patched(0, 8, words([9], 4))),
     bad("packed-row-left-over", ZIP_STRUCTS, ZIP_STRUCTS.page.patched(0, 4 + 8 + 4 + 4, words([0], 4)), take=(0, 1)),
 ]
-
-
-def _three_and_inline() -> Page:
-    page = SCALAR_LISTS.page
-    return buffers(SCALAR_LISTS, words([1, 4, 7], 4), *page.buffers)
-
-
-def _stored(content: bytes) -> Page:
-    return constant(9, (ITEM,), content)
-
-
-def _fewer_levels() -> Page:
-    """Levels for four entries under a description of five."""
-    page = described(CODED_LISTS, layers=LIST_LAYERS)
-    return Page(page.layout, (run_block([1, 0, 1, 1]), run_block([1, 1, 2, 3])), 4)
-
-
-assert int32(7) == SCALAR.page.layout.constant_layout.inline_value  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids(CASES))

@@ -53,7 +53,9 @@ def test_the_proof_finds_every_lie(name: str) -> None:
         assert plain.take(unnoticed).num_rows == len(unnoticed), "no longer a lie that goes unnoticed"
         every = list(range(plain.num_rows))
         with pytest.raises(CorruptPageError):
-            plain.take(every[::-1]) if file.page.layout.HasField("mini_block_layout") else [plain.take([n]) for n in every]
+            plain.take(every[::-1]) if file.page.layout.HasField("mini_block_layout") else [
+                plain.take([n]) for n in every
+            ]
     runtime = proving()
     with lance_arrow.LanceFile(content, runtime=runtime) as strict:
         for row in [*unnoticed, *unnoticed, *every]:

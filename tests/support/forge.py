@@ -156,7 +156,9 @@ def bad(
     return Bad(name, lambda: file.with_page(change() if callable(change) else change), error, **options)
 
 
-def bad_container(name: str, make: Callable[[], bytes | Forged], error: type[LanceError] = CorruptFileError, *known: str) -> Bad:
+def bad_container(
+    name: str, make: Callable[[], bytes | Forged], error: type[LanceError] = CorruptFileError, *known: str
+) -> Bad:
     """A file whose container is wrong: no page is to blame."""
     return Bad(name, make, error, known)
 

@@ -69,7 +69,9 @@ ITEMS = [b"zero", b"", b"two"]
 CHOSEN = [n % 3 if n % 4 else None for n in range(30)]
 STRUCTS = [{"v": [1, 2]}, {"v": None}, None, {"v": []}, {"v": [None]}]
 
-INTS = one(NUMBERS, pa.int32(), mini_block(flat_rows(bytes_of(NUMBERS)), (NULLABLE,), flat(32), fixed(4), counts=(8, 4)))
+INTS = one(
+    NUMBERS, pa.int32(), mini_block(flat_rows(bytes_of(NUMBERS)), (NULLABLE,), flat(32), fixed(4), counts=(8, 4))
+)
 INTS_21 = one(
     NUMBERS,
     pa.int32(),
@@ -77,12 +79,12 @@ INTS_21 = one(
     version="2.1",
 )
 PLAIN = one(
-    list(range(20)), pa.int32(), mini_block(flat_rows(bytes_of(list(range(20)))), (ITEM,), flat(32), fixed(4), counts=(16,))
+    list(range(20)),
+    pa.int32(),
+    mini_block(flat_rows(bytes_of(list(range(20)))), (ITEM,), flat(32), fixed(4), counts=(16,)),
 )
 TWO_PAGES = one([*NUMBERS, *range(20)], pa.int32(), INTS.page, PLAIN.page)
-LISTS = one(
-    NESTED, pa.list_(pa.int32()), mini_block(NESTED_ROWS, LIST_LAYERS, flat(32), fixed(4), counts=(4, 8, 4, 8))
-)
+LISTS = one(NESTED, pa.list_(pa.int32()), mini_block(NESTED_ROWS, LIST_LAYERS, flat(32), fixed(4), counts=(4, 8, 4, 8)))
 STRUCT_LISTS = one(
     STRUCTS,
     pa.struct([("v", pa.list_(pa.int32()))]),
@@ -192,7 +194,10 @@ SHRUNK = one(
     [5] * 500,
     pa.int32(),
     mini_block(
-        flat_rows(bytes_of([5] * 500)), (ITEM,), general(flat(32), LZ4), lambda values: [lz4(b"".join(map(bytes, values)))]
+        flat_rows(bytes_of([5] * 500)),
+        (ITEM,),
+        general(flat(32), LZ4),
+        lambda values: [lz4(b"".join(map(bytes, values)))],
     ),
 )
 SYMBOLS = bytes([2, 0, 0, 1]) + b"TSSF" + b"abc\0\0\0\0\0" + b"x\0\0\0\0\0\0\0" + bytes([3, 1])
