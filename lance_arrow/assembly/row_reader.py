@@ -26,7 +26,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptPageError, LanceError, UnsupportedError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
+from lance_arrow.spi import BlockShape, BoundLayout, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
@@ -193,7 +193,7 @@ class RowReader:
                 index = self.runtime.indices.get(key)
                 if index is None:
                     with located(column=leaf.path):
-                        layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                        layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
                 found = getattr(index, "native", None)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
@@ -213,14 +213,19 @@ class RowReader:
             with located(column=leaf.path):
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
-                    try:
-                        layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
-                    except LanceError as error:
-                        located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
-                        raise
+                    layout = self._bound(leaf, meta, number)
                     tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
             spans.append((start, len(tasks)))
         return tasks, spans
+
+    def _bound(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
+        """Bind a page's description, which lies in the metadata of its column."""
+        page = meta.pages[number]
+        try:
+            return self.runtime.binder.page(page.message, page.description, leaf.leaf)
+        except LanceError as error:
+            located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
+            raise
 
     def _metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""

@@ -4,8 +4,8 @@
                 ─► plan (all pages)         ─► one coalesced fetch ─► load ─► LoadedPage
 
 A page that is wanted whole asks for everything in round one, so a full scan is one fetch; a page whose index is cached
-has no round one, so a second take is one fetch. A page whose row index must be proven asks for everything too: it is opened
-row by row before the index is used or kept.
+has no round one, so a second take is one fetch. A page whose row index must be proven asks for everything too: it is
+opened row by row before the index is used or kept.
 """
 
 from __future__ import annotations

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forge import Bad, Forged, Page, assert_refused, bad, ids
+from forge import Bad, Page, assert_refused, bad, ids
 from forge_pages import (
-    ITEM,
+    ZIP_VALUES,
     Codec,
+    chunks,
+    coded,
     flat,
-    flat_rows,
     general,
     int32,
-    mini_block,
     strings,
     variable,
     words,
@@ -24,25 +24,20 @@ from forged import (
     FSST,
     INLINE,
     INTS,
-    LZ4,
     PACKED,
     PACKED_LEVELS,
     PLAIN,
     RUNS,
-    SHRUNK,
     SMALL,
     SPLIT,
     STREAMS,
     SYMBOLS,
     TEXTS,
     ZIP_INTS,
-    ZIP_SHRUNK,
     ZIP_STRUCTS,
     ZIP_TEXTS,
     ZSTD,
-    lz4,
     packed,
-    zstd,
 )
 
 from lance_arrow.errors import (
@@ -53,18 +48,7 @@ from lance_arrow.errors import (
 )
 from lance_arrow.proto import encodings_v21_pb2 as pb
 
-VALUES = "mini_block_layout.value_compression"
-ZIP_VALUES = "full_zip_layout.value_compression"
 INLINE_32 = Codec(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=32))
-
-
-def coded(file: Forged, codec: Codec, path: str = VALUES) -> Page:
-    return file.page.with_layout(path, codec)
-
-
-def chunks(num_rows: int, codec: Codec, *buffers: bytes, counts: tuple[int, ...] = ()) -> Page:
-    """A page of not nullable values whose (every) chunk has these buffers."""
-    return mini_block(flat_rows([b""] * num_rows), (ITEM,), codec, lambda _: list(buffers), counts=counts)
 
 
 def text(*stored: bytes, codec: Codec | None = None) -> Page:
@@ -291,25 +275,6 @@ CASES: list[Bad] = [
     bad("lists-bitmap-short", FIXED_LISTS, chunks(9, fixed_list(), bytes(3), bytes(108))),
     bad("lists-bitmap-unsaid", FIXED_LISTS, coded(FIXED_LISTS, fixed_list(has_validity=False)), CorruptFileError),
     bad("lists-items-kind", FIXED_LISTS, coded(FIXED_LISTS, fixed_list(values=variable())), CorruptFileError),
-    # General
-    bad("general-scheme-unknown", SHRUNK, coded(SHRUNK, general(flat(32), 3)), UnknownEncodingError),
-    bad("general-scheme-none", SHRUNK, coded(SHRUNK, general(flat(32), 0)), UnknownEncodingError),
-    bad("general-lz4-size", SHRUNK, chunks(500, general(flat(32), LZ4), words([1999], 4) + lz4(bytes(2000))[4:])),
-    bad("general-lz4-bomb", SHRUNK, chunks(500, general(flat(32), LZ4), words([2**32 - 1], 4) + lz4(bytes(2000))[4:])),
-    bad("general-lz4-malformed", SHRUNK, chunks(500, general(flat(32), LZ4), words([2000], 4) + b"\xff" * 20)),
-    bad("general-lz4-header", SHRUNK, chunks(500, general(flat(32), LZ4), b"\1\2")),
-    bad("general-lz4-short", SHRUNK, chunks(500, general(flat(32), LZ4), lz4(bytes(1996)))),
-    bad(
-        "general-zstd-size",
-        SPLIT,
-        chunks(40, SPLIT.page.layout.mini_block_layout.value_compression, words([159], 8) + zstd(STREAMS)[8:]),
-    ),  # type: ignore[attr-defined]
-    bad("general-zstd-bomb", SHRUNK, chunks(500, general(flat(32), ZSTD), words([2**63], 8) + zstd(bytes(2000))[8:])),
-    bad("general-zstd-large", SHRUNK, chunks(500, general(flat(32), ZSTD), zstd(bytes(65 << 20))), ResourceLimitError),
-    bad("general-zstd-malformed", SHRUNK, chunks(500, general(flat(32), ZSTD), zstd(bytes(2000))[:-3])),
-    bad("general-zstd-zip", ZIP_SHRUNK, ZIP_SHRUNK.page.patched(0, 4, words([99], 8))),
-    bad("general-empty", SHRUNK, chunks(500, general(flat(32), LZ4), b"")),
-    bad("general-fixed-zip", ZIP_INTS, coded(ZIP_INTS, general(flat(32), LZ4), ZIP_VALUES), UnsupportedError),
 ]
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from forge import Page
+from forge import Forged, Page
 
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.proto import encodings_v23_pb2 as planar
 
 ITEM, ALL_LISTS, NULLABLE, NULLABLE_LIST, EMPTYABLE_LIST, ANY_LIST = range(1, 7)
 LIST_LAYERS = (NULLABLE, ANY_LIST)
-FIXED, LENGTHS = "fixed", "lengths"
+VALUES, ZIP_VALUES = "mini_block_layout.value_compression", "full_zip_layout.value_compression"
 
 
 @dataclass(frozen=True)
@@ -252,3 +252,13 @@ def dense(num_rows: int, layers: Sequence[int], *buffers: bytes, **plane: Any) -
     structure = planar.StructuralPlane(dense=planar.DenseStructure(layers=layers))
     layout = planar.PlanarLayout(structure=structure, values=planar.ValuePlane(**plane))
     return Page(layout, buffers, num_rows)
+
+
+def chunks(num_rows: int, codec: Codec, *buffers: bytes, counts: tuple[int, ...] = ()) -> Page:
+    """A mini-block page of values that are not nullable; every chunk has these buffers."""
+    return mini_block(flat_rows([b""] * num_rows), (ITEM,), codec, lambda _: list(buffers), counts=counts)
+
+
+def coded(file: Forged, codec: Codec, path: str = VALUES) -> Page:
+    """The page of a file with another value codec in its description."""
+    return file.page.with_layout(path, codec)
