@@ -170,7 +170,11 @@ class RowReader:
             decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
             if decoded is None:
                 return self.read(nodes, rows, pool)
-            return [wanted.batch(decoded, rows.num_rows)], ReadCounts(sum(map(len, pages)), wanted.paths)
+            try:
+                return [wanted.batch(decoded, rows.num_rows)], ReadCounts(sum(map(len, pages)), wanted.paths)
+            except CorruptPageError:
+                # The layouts read the same rows, and can name the page.
+                return self.read(nodes, rows, pool)
 
     def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
         """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""

@@ -133,7 +133,7 @@ def _wide_runs() -> Page:
 
 CASES: list[Bad] = [
     # Flat
-    bad("flat-short", PLAIN, chunks(20, flat(32), bytes(79))),
+    bad("flat-short", PLAIN, chunks(20, flat(32), bytes(64)), take=(19, 0)),
     bad("flat-bits-12", INTS, coded(INTS, flat(12)), CorruptFileError),
     bad("flat-bits-0", INTS, coded(INTS, flat(0)), CorruptFileError),
     bad("flat-bits-of-leaf", INTS, coded(INTS, flat(16))),
@@ -153,12 +153,12 @@ CASES: list[Bad] = [
     bad("variable-descends", TEXTS, offsets([40, 44, 42, *OFFSETS[3:]], bytes(4))),
     bad("variable-first", TEXTS, offsets([36, *OFFSETS[1:]], bytes(4))),
     bad("variable-first-later", TEXTS, offsets([44, *OFFSETS[1:]], bytes(4))),
-    bad("variable-last", TEXTS, offsets([*OFFSETS[:9], 45], bytes(4))),
-    bad("variable-far", TEXTS, offsets([*OFFSETS[:9], 2**32 - 1], bytes(4))),
+    bad("variable-last", TEXTS, offsets([*OFFSETS[:9], 45], bytes(4)), take=(8, 0)),
+    bad("variable-far", TEXTS, offsets([*OFFSETS[:9], 2**32 - 1], bytes(4)), take=(8, 0)),
     bad("variable-short", TEXTS, chunks(9, variable(), words(OFFSETS[:9], 4))),
     bad("variable-empty", TEXTS, chunks(9, variable(), b"")),
     bad("variable-width", TEXTS, chunks(9, variable(16), bytes(40)), CorruptFileError),
-    bad("variable-width-of-leaf", TEXTS, chunks(9, variable(64), words([80] * 10, 8))),
+    bad("variable-width-of-leaf", TEXTS, chunks(9, variable(64), words([80] * 10, 8)), take=()),
     bad("variable-text", TEXTS, text(*[b"\xff"] * 9)),
     bad("variable-text-cut", TEXTS, text(b"\xc3", b"\xa9", *[b""] * 7)),
     bad("variable-text-surrogate", TEXTS, text(b"\xed\xa0\x80", *[b""] * 8)),
