@@ -96,6 +96,13 @@ def protos(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Read damaged files: only rows or a LanceError, no crash, hang or hunger; `-- --minutes 30` for as long."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/fuzz.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)

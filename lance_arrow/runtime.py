@@ -41,9 +41,9 @@ class Runtime:
         self.settings = settings if settings is not None else Settings.from_environment()
         self.plugins = plugins if plugins is not None else load_plugins()
         self.table = EncodingTable(self.plugins, self.settings.prefer)
-        self.scratch = Scratch(self.settings.scratch_bytes_per_thread)
+        self.scratch = Scratch(self.settings.scratch_bytes_per_thread, self.settings.limits)
         self.binder = Binder(self.table, self.settings.limits, self.scratch)
-        self.indices = IndexCache(self.settings.index_cache_bytes)
+        self.indices = IndexCache(self.settings.index_cache_bytes, proves_rows=self.settings.prove_row_indices)
         self._threads: ThreadPoolExecutor | None = None
         self._threads_pid = 0
         self._lock = Lock()

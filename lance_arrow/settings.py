@@ -35,7 +35,9 @@ class Limits:
     max_dictionary_bytes: int = 1024 * MEBIBYTE
     """Largest decoded dictionary of a page."""
     max_batch_bytes: int = 4096 * MEBIBYTE
-    """Largest destination of one column in one batch."""
+    """Largest destination of one column in one batch, and largest intermediate on the way there."""
+    max_expanded_bytes: int = 4096 * MEBIBYTE
+    """Largest table made or filtered at once from a file a thousand times smaller: rows of one scalar take no bytes."""
 
     def check(self, name: str, wanted: int) -> int:
         """Return `wanted`, or raise `ResourceLimitError` naming the limit and how to raise it."""
@@ -62,6 +64,13 @@ class Settings:
     """Budget for chunk tables and row indices kept per runtime."""
     blob_batch_bytes: int = 32 * MEBIBYTE
     """Bytes of blobs that a batch should not exceed; one larger blob makes a batch of its own."""
+    prove_row_indices: bool = False
+    """Whether a page's row index is compared with the whole page before rows are taken by it.
+
+    Without, every chunk or row that is read is compared with the index, but not those that are skipped: an index that
+    lies about them finds other rows. With it, the first take of a page reads the page; the index is then kept, as long
+    as `index_cache_bytes` has room for it.
+    """
     scratch_bytes_per_thread: int = 64 * MEBIBYTE
     """Scratch memory a thread keeps between calls."""
 

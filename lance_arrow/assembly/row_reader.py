@@ -6,7 +6,7 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
@@ -24,10 +25,10 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptFileError, CorruptPageError, located
+from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
+from lance_arrow.spi import BlockShape, BoundLayout, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
@@ -149,16 +150,20 @@ class RowReader:
         """
         leaves = [leaf for node in nodes for leaf in node.leaves()]
         with located(path=self.file.name):
-            decoded, num_pages = self._decode_leaves(leaves, rows, pool)
+            batch, num_pages = self._decode_leaves(
+                leaves, rows, pool, lambda decoded: _batch(nodes, decoded, rows.num_rows)
+            )
             counts = ReadCounts(num_pages, tuple(leaf.path for leaf in leaves))
-            if decoded is None:
-                return self._read_halves(nodes, rows, pool), counts
-            return [_batch(nodes, decoded, rows.num_rows)], counts
+            return ([batch] if batch is not None else self._read_halves(nodes, rows, pool)), counts
 
     def _decode_leaves(
-        self, leaves: Sequence[LeafNode], rows: RowRanges, pool: pa.MemoryPool | None
-    ) -> tuple[dict[int, DecodedLeaf] | None, int]:
-        """Decode leaves, by physical column, and count pages; nothing where offsets of 32 bits would overflow."""
+        self,
+        leaves: Sequence[LeafNode],
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+    ) -> tuple[pa.RecordBatch | None, int]:
+        """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
             refuse_unreadable(leaf)
         tasks, spans = self._tasks(leaves, rows)
@@ -167,10 +172,15 @@ class RowReader:
         if _overflows(leaves, of_leaf) and rows.num_rows > 1:
             return None, len(tasks)
         decoded = {}
-        for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
-            with located(column=leaf.path):
-                decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
-        return decoded, len(tasks)
+        try:
+            for leaf, leaf_pages in zip(leaves, of_leaf, strict=True):
+                with located(column=leaf.path):
+                    decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
+            return finish(decoded), len(tasks)
+        except LanceError as error:
+            of_task = [tasks[start:stop] for start, stop in spans]
+            find_page(error, leaves, of_task, of_leaf, lambda leaf, page: self._decode(leaf, [page], pool))
+            raise
 
     def take(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -187,17 +197,23 @@ class RowReader:
             pages = self._pages_of([plan.leaf for plan in wanted.plans], rows)
             decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
             num_pages = sum(map(len, pages))
-            if len(decoded) < len(wanted.leaves):
-                if not decoded:
-                    return self.read(nodes, rows, pool)
-                rest, more_pages = self._decode_leaves(
-                    [leaf for leaf in wanted.leaves if leaf.column not in decoded], rows, pool
-                )
-                if rest is None:
-                    return self.read(nodes, rows, pool)
-                decoded |= rest
-                num_pages += more_pages
-            return [wanted.batch(decoded, rows.num_rows)], ReadCounts(num_pages, wanted.paths)
+            if not decoded:
+                return self.read(nodes, rows, pool)
+
+            def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
+                return wanted.batch({**decoded, **rest}, rows.num_rows)
+
+            try:
+                if len(decoded) == len(wanted.leaves):
+                    return [finish({})], ReadCounts(num_pages, wanted.paths)
+                others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
+                batch, more_pages = self._decode_leaves(others, rows, pool, finish)
+            except CorruptPageError:
+                # The layouts read the same rows, and can name the page.
+                return self.read(nodes, rows, pool)
+            if batch is None:
+                return self.read(nodes, rows, pool)
+            return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
         """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""
@@ -220,7 +236,7 @@ class RowReader:
                 index = self.runtime.indices.get(key)
                 if index is None:
                     with located(column=leaf.path):
-                        layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                        layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
                 found = getattr(index, "native", None)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
@@ -276,10 +292,19 @@ class RowReader:
             with located(column=leaf.path):
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
-                    layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
+                    layout = self._bound(leaf, meta, number)
                     tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
             spans.append((start, len(tasks)))
         return tasks, spans
+
+    def _bound(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
+        """Bind a page's description, which lies in the metadata of its column."""
+        page = meta.pages[number]
+        try:
+            return self.runtime.binder.page(page.message, page.description, leaf.leaf)
+        except LanceError as error:
+            located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
+            raise
 
     def _metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""

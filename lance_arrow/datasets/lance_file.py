@@ -18,10 +18,11 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
+from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.windows import WINDOW_ROWS, even_windows, windows
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, located
 from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
@@ -124,6 +125,8 @@ class LanceFile:
             A wanted column cannot be read; the message names it.
         CorruptFileError
             The file is damaged.
+        ResourceLimitError
+            It is a thousand times smaller than its rows, which are above `Limits.max_expanded_bytes`.
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         if filter is not None:
@@ -132,6 +135,7 @@ class LanceFile:
             return _table(list(cut if filled else self._with_blobs(projection, cut)), projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
+        self._check_expansion(projection)
         spans = even_windows(
             self.num_rows, self._rows.divisible_bytes(projection.nodes), self._runtime.settings.num_threads
         )
@@ -281,6 +285,7 @@ class LanceFile:
             projection = Projection.of(self._rows.roots, self.schema, None)
         else:
             projection = Projection.covering(self._rows.roots, self.schema, paths)
+        self._check_expansion(projection)
         batches = self._iterate(projection, WINDOW_ROWS, with_blobs=filled)
         return filled, (batch.filter(expression) for batch in batches)
 
@@ -295,6 +300,10 @@ class LanceFile:
             # Handing one piece to a thread would cost more than a small take.
             return (piece.filled() for piece in first)
         return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces)))
+
+    def _check_expansion(self, projection: Projection) -> None:
+        with located(path=self.name):
+            check_expansion(projection.nodes, self.num_rows, self._source.size(), self._runtime.settings.limits)
 
     def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))

@@ -125,10 +125,10 @@ class FileScan:
         self._windows = self._cut()
         self._reported = False
 
-    def _cut(self) -> list[tuple[int, int]]:
+    def _cut(self) -> Sequence[tuple[int, int]]:
         """Cut the file's rows; where they are one window, but many bytes, into one for each thread."""
         rows, request = self._file.rows, self._request
-        cut = list(windows(rows.num_rows, request.batch_size, self._nodes))
+        cut: Sequence[tuple[int, int]] = windows(rows.num_rows, request.batch_size, self._nodes)
         if self._has_blobs:
             return list(self._file.blobs.windows(self._nodes, cut))
         if len(cut) > 1 or not request.use_threads:

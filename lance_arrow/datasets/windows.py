@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
 
 import pyarrow as pa
 
@@ -18,10 +20,36 @@ _WORTH_A_THREAD_BYTES = 1 << 20
 _WINDOW_BYTES = 16 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Windows(Sequence[tuple[int, int]]):
+    """Row ranges ``(start, stop)`` of `step` rows, the last one shorter; none is made before it is asked for.
+
+    A file may claim any number of rows without holding a byte of them.
+    """
+
+    num_rows: int
+    step: int
+
+    def __len__(self) -> int:
+        return (self.num_rows + self.step - 1) // self.step
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[int, int]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        start = range(0, self.num_rows, self.step)[index]
+        return start, min(start + self.step, self.num_rows)
+
+
 def windows(
     num_rows: int, batch_rows: int, nodes: Sequence[ColumnNode] = (), *, at_least: int = WINDOW_ROWS
-) -> Iterator[tuple[int, int]]:
-    """Yield ``(start, stop)`` row ranges of whole batches, each of about `at_least` rows.
+) -> Windows:
+    """Cut ``(start, stop)`` row ranges of whole batches, each of about `at_least` rows.
 
     Small batches share a window, so that fetching and planning are paid once for many of them, and are cut out of it
     afterwards. Columns of fixed-size lists of lists get a window for each batch: pyarrow 26 filters and takes *slices*
@@ -29,9 +57,7 @@ def windows(
     """
     if any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes):
         at_least = 1
-    step = batch_rows * max(1, at_least // batch_rows)
-    for start in range(0, num_rows, step):
-        yield start, min(start + step, num_rows)
+    return Windows(num_rows, batch_rows * max(1, at_least // batch_rows))
 
 
 def even_windows(

@@ -47,6 +47,7 @@ from lance_arrow.kernels.gather import (
 from lance_arrow.kernels.interleave import count_entries, read_row_index, unzip_fixed, unzip_rows, unzip_variable
 from lance_arrow.kernels.levels import (
     check_levels,
+    check_open_rows,
     count_rows_and_values,
     measure_layers,
     select_rows,
@@ -71,6 +72,7 @@ from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
     "check_levels",
+    "check_open_rows",
     "check_utf8",
     "clear_null_indices",
     "copy_bits",

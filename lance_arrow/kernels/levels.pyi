@@ -73,6 +73,31 @@ def select_rows(
         A run is not covered, or arrays contradict each other.
     """
 
+def check_open_rows(
+    rep: NDArray[np.uint16],
+    max_rep: int,
+    chunk_level_starts: NDArray[np.int64],
+    left_before: NDArray[np.int64],
+    left_after: NDArray[np.int64],
+) -> None:
+    """Put the repetition index to the test where chunks meet: rows that one chunk begins and another one finishes.
+
+    Parameters
+    ----------
+    rep, max_rep
+        Repetition levels of the chunks at hand, one chunk after the other; number of lists (at least 1).
+    chunk_level_starts
+        ``(num_chunks + 1,) int64``: where each chunk's entries begin.
+    left_before, left_after
+        ``(num_chunks,) int64``: entries of an unfinished row at the end of the chunk before in the page, and of the
+        chunk, as the repetition index says; 0 where a row ends with the chunk.
+
+    Raises
+    ------
+    CorruptPageError
+        A chunk begins or ends otherwise; ``detail`` is the chunk.
+    """
+
 def validity_from_levels(
     def_: NDArray[np.uint16], null_level: int, out_bits: NDArray[np.uint8], out_bit_offset: int
 ) -> int:

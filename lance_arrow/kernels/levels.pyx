@@ -39,6 +39,8 @@ cdef extern from "select_rows.hpp" namespace "lance_arrow::kernels" nogil:
 
     Outcome _count "lance_arrow::kernels::count_rows_and_values"(LevelStreams, int, int, int64_t*, int64_t*)
     Outcome _select "lance_arrow::kernels::select_rows"(LevelStreams, int, int, ChunkRows, RowRuns, RunPlaces)
+    Outcome _check_open_rows "lance_arrow::kernels::check_open_rows"(
+        const uint16_t*, int64_t, int, const int64_t*, const int64_t*, const int64_t*, int64_t)
 
 cdef extern from "unravel.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct LayerPlan:
@@ -136,6 +138,21 @@ def select_rows(
     places.value_starts, places.value_stops = &out_value_starts[0], &out_value_stops[0]
     with nogil:
         outcome = _select(streams, max_rep, max_visible, chunks, runs, places)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
+def check_open_rows(
+    const uint16_t[::1] rep not None, int max_rep, const int64_t[::1] chunk_level_starts not None,
+    const int64_t[::1] left_before not None, const int64_t[::1] left_after not None,
+):
+    cdef Outcome outcome
+    cdef int64_t num_chunks = left_before.shape[0]
+    if left_after.shape[0] != num_chunks or chunk_level_starts.shape[0] != num_chunks + 1:
+        raise refusal(b"arrays over chunks have contradicting lengths", -1, 0)
+    with nogil:
+        outcome = _check_open_rows(&rep[0], rep.shape[0], max_rep, &chunk_level_starts[0], &left_before[0],
+                                   &left_after[0], num_chunks)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
 

@@ -28,6 +28,7 @@ def chunked_page(
     value_starts: _Positions,
     rows_started: _Positions | None = None,
     rows_finished: _Positions | None = None,
+    rows_left: _Positions | None = None,
     items: tuple[int, Bytes, Bytes | None, int, int] | None = None,
 ) -> NativePage | None: ...
 def zipped_page(

@@ -54,6 +54,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         const int64_t* value_starts
         const int64_t* rows_started
         const int64_t* rows_finished
+        const int64_t* rows_left
         int64_t num_chunks
 
     cdef cppclass ChunkedPage(Page):
@@ -160,7 +161,8 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, tup
 def chunked_page(
     int64_t num_rows, layers, tuple levels, values, rep, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None, tuple items=None,
+    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
+    const int64_t[::1] rows_left=None, tuple items=None,
 ):
     """Build a page of chunks.
 
@@ -174,8 +176,8 @@ def chunked_page(
         Capsules of chunk codecs; None for a level stream that does not exist.
     large
         Whether sizes in chunk headers have 32 bits.
-    chunk_starts, value_starts, rows_started, rows_finished
-        ``(num_chunks + 1,) int64``; the last two with lists only.
+    chunk_starts, value_starts, rows_started, rows_finished, rows_left
+        ``(num_chunks + 1,) int64``; the last three with lists only.
     items
         ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
 
@@ -207,9 +209,11 @@ def chunked_page(
     places.num_chunks = chunk_starts.shape[0] - 1
     places.rows_started = NULL
     places.rows_finished = NULL
-    if rows_started is not None and rows_finished is not None:
+    places.rows_left = NULL
+    if rows_started is not None and rows_finished is not None and rows_left is not None:
         places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
-    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, items)
+        places.rows_left = &rows_left[0]
+    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
     return _page(new ChunkedPage(form, places), num_rows, layers, 1, kept)
 
 

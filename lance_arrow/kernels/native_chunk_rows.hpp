@@ -61,15 +61,17 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
                                         LeafPart* out) const {
   thread_local std::vector<Opened> chunks;
   thread_local std::vector<uint16_t> rep, def;
-  thread_local std::vector<int64_t> level_starts, value_starts, first_rows, num_rows, places, numbers;
-  for (auto* list : {&level_starts, &value_starts, &first_rows, &num_rows, &numbers}) list->clear();
+  thread_local std::vector<int64_t> level_starts, value_starts, first_rows, num_rows, places;
+  thread_local std::vector<int64_t> left_before, left_after;
+  for (auto* list : {&level_starts, &value_starts, &first_rows, &num_rows, &left_before, &left_after}) list->clear();
   chunks.clear();
   int64_t num_levels = 0, num_values = 0;
   Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
     chunks.emplace_back();
     const Outcome found = open_chunk(chunk, bytes, size, &chunks.back());
     if (found.message != nullptr) return found;
-    numbers.push_back(chunk);
+    left_before.push_back(places_.rows_left[chunk]);
+    left_after.push_back(places_.rows_left[chunk + 1]);
     level_starts.push_back(num_levels);
     value_starts.push_back(num_values);
     first_rows.push_back(places_.rows_started[chunk]);
@@ -81,6 +83,8 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
   if (outcome.message != nullptr) return outcome;
   level_starts.push_back(num_levels);
   value_starts.push_back(num_values);
+  // Packed to 0 bits, the 65,535 levels of a chunk take no bytes.
+  if (num_levels > out->limit / static_cast<int64_t>(sizeof(uint16_t))) return above_limit();
   rep.resize(static_cast<size_t>(num_levels));
   if (form_.def != nullptr) def.resize(static_cast<size_t>(num_levels));
   for (size_t at = 0; at < chunks.size(); ++at) {
@@ -94,6 +98,9 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
   }
   const LevelStreams streams{rep.data(), form_.def == nullptr ? nullptr : def.data(), num_levels};
   outcome = check_levels(streams, form_.max_rep, form_.max_def);
+  if (outcome.message != nullptr) return outcome;
+  outcome = check_open_rows(rep.data(), num_levels, form_.max_rep, level_starts.data(), left_before.data(),
+                            left_after.data(), static_cast<int64_t>(chunks.size()));
   if (outcome.message != nullptr) return outcome;
   const int64_t count = rows.num_runs;
   places.resize(static_cast<size_t>(4 * count));

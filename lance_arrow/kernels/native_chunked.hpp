@@ -32,6 +32,7 @@ struct ChunkPlaces {
   const int64_t* value_starts;
   const int64_t* rows_started;
   const int64_t* rows_finished;
+  const int64_t* rows_left;  // level entries of an unfinished row before each chunk
   int64_t num_chunks;
 };
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import (
     NO_BYTES,
     Bitmap,
@@ -25,15 +26,20 @@ from lance_arrow.spi.blocks import (
 
 
 class Scratch(threading.local):
-    """Borrow byte arrays; what is returned is kept for the same thread, up to a budget."""
+    """Borrow byte arrays; what is returned is kept for the same thread, up to a budget.
 
-    def __init__(self, max_kept_bytes: int) -> None:
+    Sizes follow what files declare, so they are checked against ``Limits.max_batch_bytes``.
+    """
+
+    def __init__(self, max_kept_bytes: int, limits: Limits | None = None) -> None:
         self._max_kept_bytes = max_kept_bytes
+        self._limits = Limits() if limits is None else limits
         self._free: list[Bytes] = []
 
     @contextmanager
     def bytes(self, size: int) -> Iterator[Bytes]:
         """Lend `size` bytes of undefined content until the block ends."""
+        self._limits.check("max_batch_bytes", size)
         whole = self._take(size)
         try:
             yield whole[:size]
@@ -49,6 +55,11 @@ class Scratch(threading.local):
         size = block_bytes(shape, num_values, num_bytes)
         with self.bytes(size) as memory:
             yield block_over(memory, shape, num_values, num_bytes)
+
+    def new_block(self, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
+        """Allocate a block that outlives the call, no larger than the limit."""
+        self._limits.check("max_batch_bytes", block_bytes(shape, num_values, num_bytes))
+        return new_block(shape, num_values, num_bytes)
 
     def _take(self, size: int) -> Bytes:
         for position, array in enumerate(self._free):

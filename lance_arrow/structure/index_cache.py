@@ -16,10 +16,13 @@ class IndexCache:
     ----------
     budget_bytes
         Sum of `PageIndex.nbytes` that may be held; an index above it alone is not kept.
+    proves_rows
+        Whether a row index must be proven by its whole page before it is used and kept.
     """
 
-    def __init__(self, budget_bytes: int) -> None:
+    def __init__(self, budget_bytes: int, *, proves_rows: bool = False) -> None:
         self._budget_bytes = budget_bytes
+        self.proves_rows = proves_rows
         self._held_bytes = 0
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()
         self._lock = Lock()

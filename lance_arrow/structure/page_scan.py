@@ -4,7 +4,8 @@
                 ─► plan (all pages)         ─► one coalesced fetch ─► load ─► LoadedPage
 
 A page that is wanted whole asks for everything in round one, so a full scan is one fetch; a page whose index is cached
-has no round one, so a second take is one fetch.
+has no round one, so a second take is one fetch. A page whose row index must be proven asks for everything too: it is
+opened row by row before the index is used or kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lance_arrow.errors import CorruptPageError, LanceError, located
 from lance_arrow.io import RangeSource, fetch
 from lance_arrow.spi import (
     BoundLayout,
+    BufferRole,
     BufferSlices,
     FetchedSlices,
     LoadedPage,
@@ -84,7 +86,7 @@ def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
 def load_indices(
     source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache, *, with_whole_pages: bool = True
 ) -> list[tuple[FetchedSlices, ...] | None]:
-    """Round one: give every task its index; returns, for pages wanted whole, all of their buffers.
+    """Round one: give every task its index; returns, for pages wanted (or to be proven) whole, all of their buffers.
 
     Parameters
     ----------
@@ -99,9 +101,10 @@ def load_indices(
     for n, task in enumerate(tasks):
         if task.cache_key is not None:
             task.index = cache.get(task.cache_key)
-        whole.append(with_whole_pages and task.is_whole)
         if task.index is None:
             index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+        proves = cache.proves_rows and n in index_slices and BufferRole.ROW_INDEX in task.layout.roles(task.facts)
+        whole.append((with_whole_pages and task.is_whole) or proves)
         if whole[n]:
             wanted += [(n, BufferSlices.whole(task.facts, b)) for b in range(len(task.facts.buffer_sizes))]
         else:
@@ -112,9 +115,20 @@ def load_indices(
         got = fetched.get(n, ())
         mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
         task.index = _at(task, "opening the index of", lambda t=task, b=mine: t.layout.load_index(t.facts, b))
+        if cache.proves_rows and BufferRole.ROW_INDEX in task.layout.roles(task.facts):
+            _at(task, "proving the row index of", lambda t=task, b=got: _prove(t, b))
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
+
+
+def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:
+    """Open a page at once, then row by row: its layout compares the index with every chunk and every border of rows."""
+    borders = np.arange(task.facts.num_rows + 1)
+    for rows in (RowRanges.one(0, len(borders) - 1), RowRanges(borders[:-1], borders[1:])):
+        if len(rows):
+            plan = task.layout.plan(task.facts, task.index, rows)
+            task.layout.load(task.facts, task.index, plan, _cut(whole, plan))
 
 
 def _fetch(

@@ -84,6 +84,38 @@ def test_callers_mistakes_are_internal(module):
         assert select(module, *arguments) is InternalError
 
 
+def check_open(module, rep, starts, before, after, max_rep=1):
+    try:
+        module.check_open_rows(rep, max_rep, *(np.array(one, np.int64) for one in (starts, before, after)))
+    except LanceError as error:
+        return type(error)
+    return None
+
+
+@BOTH
+def test_rows_that_chunks_leave_open(module):
+    # Chunks a b c | d e null | f: the first leaves row 1 open with one entry.
+    good = ([0, 3, 6, 7], [0, 1, 0], [1, 0, 0])
+    assert check_open(module, REP, *good) is None
+    assert check_open(module, REP[3:5], [0, 2], [1], [2]) is None
+    for before, after in (
+        ([1, 1, 0], [1, 0, 0]),
+        ([0, 0, 0], [1, 0, 0]),
+        ([0, 1, 1], [1, 0, 0]),
+        ([0, 1, 0], [2, 0, 0]),
+        ([0, 1, 0], [3, 0, 0]),
+        ([0, 1, 0], [4, 0, 0]),
+        ([0, 1, 0], [-1, 0, 0]),
+        ([0, 1, 0], [1, 2, 0]),
+        ([0, 1, 0], [1, 3, 0]),
+    ):
+        assert check_open(module, REP, good[0], before, after) is CorruptPageError
+    assert check_open(module, REP, [0, 0, 7], [0, 0], [0, 0]) is CorruptPageError
+    for starts in ([0, 3, 6, 8], [0, 3, 2, 7], [0, 3, 6]):
+        assert check_open(module, REP, starts, *good[1:]) is InternalError
+    assert check_open(module, REP, *good, max_rep=0) is InternalError
+
+
 @st.composite
 def pages(draw):
     """A page of rows, cut into chunks, some of which are left out."""

@@ -100,6 +100,29 @@ def select_rows(
         out_level_stops[run], out_value_stops[run] = stops[last]
 
 
+def check_open_rows(
+    rep: NDArray[np.uint16],
+    max_rep: int,
+    chunk_level_starts: Positions,
+    left_before: Positions,
+    left_after: Positions,
+) -> None:
+    """Check how each chunk begins and what it leaves of a row it does not finish."""
+    if not len(chunk_level_starts) - 1 == len(left_before) == len(left_after):
+        raise InternalError("arrays over chunks have contradicting lengths")
+    _check_bounds(max_rep - 1, 0)
+    for chunk, (before, after) in enumerate(zip(left_before.tolist(), left_after.tolist(), strict=True)):
+        start, stop = int(chunk_level_starts[chunk]), int(chunk_level_starts[chunk + 1])
+        if not 0 <= start <= stop <= len(rep):
+            raise InternalError("the chunks leave the levels", detail=chunk)
+        starts = np.flatnonzero(rep[start:stop] == max_rep)
+        if start == stop or (len(starts) > 0 and starts[0] == 0) == (before > 0):
+            raise CorruptPageError("a chunk does not begin where the repetition index says", detail=chunk)
+        left = stop - start - (int(starts[-1]) if len(starts) else 0)
+        if after not in (0, left):
+            raise CorruptPageError("a chunk leaves another part of a row than the index says", detail=chunk)
+
+
 def validity_from_levels(
     def_: NDArray[np.uint16], null_level: int, out_bits: NDArray[np.uint8], out_bit_offset: int
 ) -> int:

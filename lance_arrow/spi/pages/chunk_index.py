@@ -13,6 +13,9 @@ from lance_arrow.kernels.native import NativePage
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.rows import RowRanges
 
+_MAX_CHUNK_ENTRIES = np.uint64(0xFFFF)
+"""Chunks count their level entries in 16 bits, and no row finishes without one."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTable:
@@ -22,10 +25,18 @@ class RowTable:
     ----------
     started, finished
         ``(num_chunks + 1,) int64``: rows that have started, or finished, before each chunk.
+    left_over
+        ``(num_chunks + 1,) int64``: level entries before each chunk that belong to a row not finished yet, counted from
+        the start of the chunk before; 0 where a row ends.
     """
 
     started: NDArray[np.int64]
     finished: NDArray[np.int64]
+    left_over: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        return self.started.nbytes + self.finished.nbytes + self.left_over.nbytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +95,7 @@ class ChunkIndex:
     def nbytes(self) -> int:
         size = self.chunk_starts.nbytes + self.value_starts.nbytes
         if self.rows is not None:
-            size += self.rows.started.nbytes + self.rows.finished.nbytes
+            size += self.rows.nbytes
         if self.items is not None:
             size += self.items.values.nbytes + self.items.offsets.nbytes
         return size
@@ -125,12 +136,18 @@ def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:
         raise CorruptPageError(f"a repetition index of {index.size} bytes, expected {num_chunks * 16}")
     # Slices of a fetched array may lie at any address.
     pairs = np.frombuffer(index.tobytes(), "<u8").reshape(num_chunks, 2)
-    if (pairs[:, 0] > num_rows).any() or int(pairs[:, 0].sum()) != num_rows:
+    if (pairs > _MAX_CHUNK_ENTRIES).any():
+        chunk = int(np.argmax((pairs > _MAX_CHUNK_ENTRIES).any(axis=1)))
+        raise CorruptPageError("the repetition index counts more than the entries a chunk can have", detail=chunk)
+    if not pairs.any(axis=1).all():
+        chunk = int(np.argmin(pairs.any(axis=1)))
+        raise CorruptPageError("a chunk has no entry of any row, says the repetition index", detail=chunk)
+    if int(pairs[:, 0].sum()) != num_rows:
         raise CorruptPageError(f"the repetition index counts {int(pairs[:, 0].sum())} rows, the page has {num_rows}")
     if pairs[-1, 1] != 0:
         raise CorruptPageError("the repetition index leaves the last row of the page open")
     finished = np.zeros(num_chunks + 1, np.int64)
     np.cumsum(pairs[:, 0].astype(np.int64), out=finished[1:])
-    started = finished.copy()
-    started[1:] += pairs[:, 1] > 0
-    return RowTable(started, finished)
+    left_over = np.zeros(num_chunks + 1, np.int64)
+    left_over[1:] = pairs[:, 1]
+    return RowTable(finished + (left_over > 0), finished, left_over)

@@ -68,6 +68,8 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
     CorruptFileError
         The description contradicts itself or the schema.
     """
+    if form.num_values is not None and form.num_values >> 63:
+        raise CorruptFileError(f"a page has {form.num_values} values, more than 63 bits hold")
     values = scope.chunk_codec(form.values, DecodeContext.MINI_BLOCK)
     if values.num_buffers != form.num_buffers:
         raise CorruptFileError(f"a page says {form.num_buffers} buffers per chunk, its codec {values.num_buffers}")
@@ -204,7 +206,7 @@ class ChunkedPages:
         if slot_levels is None:
             slot_levels = visible_levels(levels)
         null_index = self.num_items if self._adds_empty_item else 0
-        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index)
+        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index, self.scratch)
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)

@@ -53,7 +53,7 @@ class ValuePage:
             return cls(levels, codec, chunks, runs, 0, scratch)
         if isinstance(codec, ValueLocator):
             return LocatedPage.of(levels, codec.value_codec, _selected(codec.locate(chunks), runs.starts, runs.stops))
-        block = new_block(codec.shape, chunks.num_values, codec.measure(chunks))
+        block = scratch.new_block(codec.shape, chunks.num_values, codec.measure(chunks))
         codec.decode(chunks, block)
         return cls(levels, codec, chunks, runs, measure_runs(block, runs.starts, runs.stops), scratch, block)
 

@@ -76,6 +76,7 @@ def native_chunks(
         value_starts,
         None if rows is None else rows.started,
         None if rows is None else rows.finished,
+        None if rows is None else rows.left_over,
         held,
     )
 

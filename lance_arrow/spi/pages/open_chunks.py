@@ -16,7 +16,7 @@ from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, RowTable
-from lance_arrow.spi.scratch import new_block
+from lance_arrow.spi.scratch import Scratch, new_block
 
 if TYPE_CHECKING:
     from lance_arrow.spi.pages.chunked import ChunkedPages
@@ -112,7 +112,7 @@ class OpenChunks:
         if not np.array_equal(self.num_levels, np.diff(self.values.value_starts)):
             chunk = int(np.argmax(self.num_levels != np.diff(self.values.value_starts)))
             raise CorruptPageError("a chunk has not one level per value", detail=int(selection.chunks[chunk]))
-        def_ = self._decode(layout.def_, self.def_, self.values.value_starts)
+        def_ = self._decode(layout.def_, self.def_, self.values.value_starts, layout.scratch)
         kernels.check_levels(None, def_, 0, max_visible_def(layout.layers))
         return Levels(layout.layers, runs.num_values, None, _kept(def_, runs.starts, runs.stops)), runs
 
@@ -136,11 +136,14 @@ class OpenChunks:
     ) -> tuple[Levels, ValueRuns]:
         level_starts = np.zeros(len(self.num_levels) + 1, np.int64)
         np.cumsum(self.num_levels, out=level_starts[1:])
-        rep = self._decode(rep_codec, self.rep, level_starts)
-        def_ = None if layout.def_ is None else self._decode(layout.def_, self.def_, level_starts)
+        scratch = layout.scratch
+        rep = self._decode(rep_codec, self.rep, level_starts, scratch)
+        def_ = None if layout.def_ is None else self._decode(layout.def_, self.def_, level_starts, scratch)
         max_rep = sum(layer.is_list for layer in layout.layers)
         kernels.check_levels(rep, def_, max_rep, sum(layer.num_def_levels for layer in layout.layers))
         chunks, rows = selection.chunks, selection.rows
+        left_over = row_table.left_over
+        kernels.check_open_rows(rep, max_rep, level_starts, left_over[chunks], left_over[chunks + 1])
         places = [np.empty(len(rows), np.int64) for _ in range(4)]
         kernels.select_rows(
             rep,
@@ -172,8 +175,10 @@ class OpenChunks:
         codec: BoundChunkCodec,
         places: tuple[NDArray[np.int64], NDArray[np.int64]],
         level_starts: NDArray[np.int64],
+        scratch: Scratch,
     ) -> NDArray[np.uint16]:
-        block = new_block(_LEVEL, int(level_starts[-1]))
+        # Packed to 0 bits, the 65,535 levels of a chunk take no bytes.
+        block = scratch.new_block(_LEVEL, int(level_starts[-1]))
         codec.decode(ChunkBatch(self.values.data, *places, level_starts).buffers(0, codec.num_buffers), block)
         return block.values.view(np.uint16)
 
@@ -184,9 +189,10 @@ class OpenChunks:
         runs: ValueRuns,
         num_items: int,
         null_index: int,
+        scratch: Scratch,
     ) -> BlockSlice:
         """Decode indices into a dictionary, checked; those of null slots become `null_index`."""
-        block = new_block(codec.shape, self.values.num_values)
+        block = scratch.new_block(codec.shape, self.values.num_values)
         codec.decode(self.values, block)
         if runs.starts is not None and runs.stops is not None:
             kept = new_block(codec.shape, runs.num_values)
