@@ -19,6 +19,7 @@ from lance_arrow.assembly.column_destination import Allocator, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
+from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -105,6 +106,14 @@ class RowReader:
     def roots(self) -> tuple[ColumnNode, ...]:
         """The whole column tree."""
         return column_tree(self.file.schema, self.file.leaves)
+
+    def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
+        """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
+        with located(path=self.file.name):
+            leaves = [leaf for node in nodes for leaf in node.leaves()]
+            for leaf in leaves:
+                refuse_unreadable(leaf)
+            return RowWeights.of(leaves, self._metas(leaves), self.num_rows)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None

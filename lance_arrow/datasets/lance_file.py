@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import parse_path
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
-from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.windows import WINDOW_ROWS, windows
+from lance_arrow.datasets.projection import Projection, column_paths
+from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
+from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, MeteredSource, open_source
 from lance_arrow.runtime import Runtime, default_runtime
@@ -91,32 +91,45 @@ class LanceFile:
         """Printable place, free of credentials."""
         return self._source.name
 
-    def read(self, columns: Sequence[str] | None = None, *, filter: Predicate | None = None) -> pa.Table:
-        """Read all rows, or those that satisfy a filter.
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: Predicate | None = None,
+        rows: Rows | None = None,
+    ) -> pa.Table:
+        """Read all rows, or some ranges of them, or those of them that satisfy a filter.
 
         Parameters
         ----------
         columns
-            Dotted paths in the wanted order; all columns when None.
+            Dotted paths in the wanted order, repeated ones as often as named; all columns when None. A path through
+            structs gives the field it ends at (``a.b`` is named ``b``); one into a list or map keeps that with items
+            of the chosen fields alone (``items.x``, or ``items.item.x``, is named ``items``).
         filter
             Expression or DNF tuples over the file's columns; its columns and the wanted ones are read, no others.
+        rows
+            A slice, ``(start, stop)``, or several of these in ascending order; only they are read. All rows when None.
 
         Raises
         ------
+        InvalidArgumentError
+            A column or row that does not exist; it is named.
         UnknownEncodingError, UnsupportedError
             A wanted column cannot be read; the message names it.
         CorruptFileError
             The file is damaged.
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
+        selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return _table([projection.cut(batch) for batch in self._filtered(filter, columns)], projection.schema)
+            batches = self._filtered(filter, columns, None, selected)
+            return _table([projection.cut(batch) for batch in batches], projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
-        spans = list(windows(self.num_rows, WINDOW_ROWS))
-        parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
+        parts = list(self._runtime.map(lambda window: self._read(projection, window), list(Windows(selected, None))))
         batches = [batch for part, _ in parts for batch in part]
-        self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)
+        self._report(projection, [counts for _, counts in parts], selected.num_rows, before, started)
         return _table(batches, projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
@@ -151,24 +164,52 @@ class LanceFile:
         return table.take(pa.array(order.positions))
 
     def to_batches(
-        self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS
+        self,
+        columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        *,
+        filter: Predicate | None = None,
+        rows: Rows | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in order, at most `batch_size` per batch.
+        """Yield rows in order, in batches; only some of the file is in memory at any time.
 
-        A few windows of rows are decoded ahead on the runtime's threads; memory stays bounded by them.
+        Windows of rows are decoded ahead on the runtime's threads, within ``Settings.memory_budget_bytes``.
+
+        Parameters
+        ----------
+        columns, filter, rows
+            As for `read`.
+        batch_size
+            Rows of every batch but the last, wherever pages end. With a filter: the most rows of a batch. When None,
+            batches hold at most 131,072 rows, and fewer where these would take more than a part of the budget.
+
+        Raises
+        ------
+        InvalidArgumentError
+            At once: a column, row or batch size that makes no sense.
+        LanceError
+            While iterating, as `read`.
+
+        Notes
+        -----
+        A batch is cut short only where 32-bit offsets cannot count its bytes.
         """
-        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
                 f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
             )
+        batch_rows = None if batch_size is None else min(int(batch_size), max(self.num_rows, 1))
         projection = Projection.of(self._rows.roots, self.schema, columns)
-        return self._iterate(projection, min(int(batch_size), max(self.num_rows, 1)))
+        selected = as_rows(rows, self.num_rows)
+        if filter is not None:
+            return map(projection.cut, self._filtered(filter, columns, batch_rows, selected))
+        return self._iterate(projection, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
         if filter is None:
             return self.num_rows
-        return sum(batch.num_rows for batch in self._filtered(filter, []))
+        return sum(batch.num_rows for batch in self._filtered(filter, [], None, as_rows(None, self.num_rows)))
 
     def close(self) -> None:
         """Release the file; reads after it fail."""
@@ -202,38 +243,48 @@ class LanceFile:
             self._everything = Projection.of(self._rows.roots, self.schema, None)
         return self._everything
 
-    def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    def _filtered(
+        self, filter: Predicate, columns: Sequence[str] | None, batch_rows: int | None, rows: RowRanges
+    ) -> Iterator[pa.RecordBatch]:
         """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it."""
         expression = as_expression(filter)
         paths = columns_of(expression, self.schema)
         if columns is not None:
-            names = set(self.schema.names)
-            paths += tuple(parse_path(column, names) for column in columns)
+            paths += tuple(column_paths(columns, self._rows.roots))
         if columns is None or not paths:
             projection = Projection.of(self._rows.roots, self.schema, None)
         else:
             projection = Projection.covering(self._rows.roots, self.schema, paths)
-        for batch in self._iterate(projection, WINDOW_ROWS):
-            yield batch.filter(expression)
+        return (batch.filter(expression) for batch in self._iterate(projection, batch_rows, rows))
 
-    def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
+    def _read(self, projection: Projection, window: Window) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        batches, counts = self._rows.read(projection.nodes, window.rows)
         return [projection.apply(batch) for batch in batches], counts
 
-    def _iterate(self, projection: Projection, batch_size: int) -> Iterator[pa.RecordBatch]:
+    def _iterate(self, projection: Projection, batch_rows: int | None, rows: RowRanges) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         before = self._source.snapshot()
+        settings = self._runtime.settings
+        windows = Windows(
+            rows,
+            batch_rows,
+            weights=self._rows.weights(projection.nodes),
+            max_bytes=settings.window_bytes(settings.num_threads + 1),
+            max_rows=WINDOW_ROWS if batch_rows is None or may_be_sliced(projection.nodes) else batch_rows,
+        )
+
+        def read(window: Window) -> tuple[Window, list[pa.RecordBatch], ReadCounts]:
+            return window, *self._read(projection, window)
+
         counts: list[ReadCounts] = []
-        rows = 0
-        for part, part_counts in self._runtime.ahead(
-            lambda span: self._window(projection, span), windows(self.num_rows, batch_size, projection.nodes)
-        ):
+        num_rows = 0
+        num_ahead = settings.windows_within_budget(windows.batch_bytes()) - 1
+        for window, part, part_counts in self._runtime.ahead(read, windows, num_ahead=num_ahead):
+            windows.learn(window, sum(batch.nbytes for batch in part))
             counts.append(part_counts)
-            for batch in part:
-                for start in range(0, batch.num_rows, batch_size):
-                    rows += min(batch_size, batch.num_rows - start)
-                    yield batch.slice(start, batch_size)
-        self._report(projection, counts, rows, before, started)
+            num_rows += window.rows.num_rows
+            yield from _slices(part, batch_rows)
+        self._report(projection, counts, num_rows, before, started)
 
     def _report(
         self, projection: Projection, counts: Sequence[ReadCounts], rows: int, before: Any, started: float
@@ -255,26 +306,13 @@ class LanceFile:
         )
 
 
-def as_offsets(indices: Any) -> np.ndarray:
-    """Turn row offsets of any usual kind into ``(n,) int64``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        Not one-dimensional integers, a null among them, or a value beyond 63 bits.
-    """
-    if isinstance(indices, (pa.Array, pa.ChunkedArray)):
-        if indices.null_count or not (pa.types.is_integer(indices.type) or len(indices) == 0):
-            raise InvalidArgumentError(f"row offsets are {indices.type} with {indices.null_count} nulls")
-        indices = indices.to_numpy(zero_copy_only=False) if isinstance(indices, pa.Array) else indices.to_numpy()
-    array = np.asarray(indices)
-    if array.size == 0 and array.ndim == 1:
-        return np.empty(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"row offsets are {array.dtype} of shape {array.shape}, expected (n,) integers")
-    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
-        raise InvalidArgumentError(f"row {array.max()} does not exist", detail=int(array.max()))
-    return array.astype(np.int64, copy=False)
+def _slices(batches: list[pa.RecordBatch], size: int | None) -> Iterator[pa.RecordBatch]:
+    """Cut batches; the list is emptied, so that nothing of it is held once its last slice is out."""
+    while batches:
+        batch = batches.pop(0)
+        step = size or max(1, batch.num_rows)
+        for start in range(0, batch.num_rows, step):
+            yield batch.slice(start, step)
 
 
 def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

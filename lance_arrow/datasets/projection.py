@@ -8,22 +8,42 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import ColumnNode, Path, parse_path, project
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.pruning import (
+    Path,
+    Reach,
+    Steps,
+    no_such_column,
+    node_at,
+    parse_path,
+    project,
+    pruned,
+    reach,
+)
 from lance_arrow.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Output:
-    name: str
+    """One column of the result: which read column it is cut out of, and by which struct fields."""
+
     column: int
     fields: tuple[str, ...]
+    field: pa.Field
+
+    def of(self, array: pa.Array) -> pa.Array:
+        """Cut this output out of its column, which may hold more of a list's items than this output keeps."""
+        array = pc.struct_field(array, list(self.fields)) if self.fields else array
+        return array if array.type == self.field.type else _narrowed(array, self.field.type)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """Columns to read, each once, and the outputs in the caller's order.
 
-    A dotted path is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
+    A path through structs is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
+    A path into a list or map keeps it, with items that have only the chosen fields; all paths into one list make one
+    output, at the place of the first, named as the list is.
     """
 
     nodes: tuple[ColumnNode, ...]
@@ -42,34 +62,30 @@ class Projection:
             A path names no column, or `columns` is no sequence of strings.
         """
         if columns is None:
-            outputs = tuple(_Output(root.field.name, i, ()) for i, root in enumerate(roots))
+            outputs = tuple(_Output(i, (), root.field) for i, root in enumerate(roots))
             return cls(tuple(roots), outputs, schema, is_whole=True)
-        if isinstance(columns, str) or not isinstance(columns, Iterable):
-            raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
-        columns = list(columns)
-        for column in columns:
-            if not isinstance(column, str):
-                raise InvalidArgumentError(f"columns hold {column!r}, expected names", detail=column)
-        names = {root.field.name for root in roots}
-        paths = [parse_path(column, names) for column in columns]
+        paths = column_paths(columns, roots)
         nodes = project(roots, paths)
         places = {node.field.name: i for i, node in enumerate(nodes)}
-        outputs = tuple(_Output(path[-1], places[path[0]], path[1:]) for path in paths)
-        fields = [_field(nodes[output.column].field, output) for output in outputs]
-        return cls(nodes, outputs, pa.schema(fields, schema.metadata))
+        by_name = {root.field.name: root for root in roots}
+        outputs = tuple(
+            _Output(places[found.root], found.fields, _field(by_name[found.root], found, wanted))
+            for found, wanted in _merged([_reach(roots, path) for path in paths])
+        )
+        return cls(nodes, outputs, pa.schema([output.field for output in outputs], schema.metadata))
 
     @classmethod
     def covering(cls, roots: Sequence[ColumnNode], schema: pa.Schema, paths: Sequence[Path]) -> Projection:
         """Take every column that one of `paths` reaches into, pruned to what they reach, under its own name."""
         nodes = project(roots, paths)
-        outputs = tuple(_Output(node.field.name, i, ()) for i, node in enumerate(nodes))
+        outputs = tuple(_Output(i, (), node.field) for i, node in enumerate(nodes))
         return cls(nodes, outputs, pa.schema([node.field for node in nodes], schema.metadata))
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`."""
         if self.is_whole:
             return batch
-        arrays = [_extract(batch.column(output.column), output.fields) for output in self.outputs]
+        arrays = [output.of(batch.column(output.column)) for output in self.outputs]
         if not arrays:
             return batch
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -78,18 +94,74 @@ class Projection:
         """Cut the outputs out of a batch that holds their columns, and maybe others, by name."""
         if not self.outputs:
             return batch.select([])
-        names = [self.nodes[output.column].field.name for output in self.outputs]
-        arrays = [_extract(batch.column(name), output.fields) for name, output in zip(names, self.outputs, strict=True)]
+        arrays = [output.of(batch.column(self.nodes[output.column].field.name)) for output in self.outputs]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _field(field: pa.Field, output: _Output) -> pa.Field:
-    nullable = field.nullable
-    for name in output.fields:
-        field = field.type.field(name)
-        nullable = nullable or field.nullable
-    return field.with_nullable(nullable)
+def column_paths(columns: Sequence[str], roots: Sequence[ColumnNode]) -> list[Path]:
+    """Split the names that a caller gave.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `columns` is no sequence of strings.
+    """
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
+    names = {root.field.name for root in roots}
+    paths = []
+    for column in columns:
+        if not isinstance(column, str):
+            raise InvalidArgumentError(f"columns hold {column!r}, expected names", detail=column)
+        paths.append(parse_path(column, names))
+    return paths
 
 
-def _extract(array: pa.Array, fields: tuple[str, ...]) -> pa.Array:
-    return pc.struct_field(array, list(fields)) if fields else array
+def _reach(roots: Sequence[ColumnNode], path: Path) -> Reach:
+    found = reach(roots, path)
+    if found is None:
+        raise no_such_column(roots, path)
+    return found
+
+
+def _merged(found: Sequence[Reach]) -> list[tuple[Reach, list[Steps]]]:
+    """Join all paths that lead to, or into, one list when one of them leads into it; leave the others alone."""
+    entered = {(one.root, one.fields) for one in found if one.inner}
+    outputs: list[tuple[Reach, list[Steps]]] = []
+    joined: dict[tuple[str, tuple[str, ...]], list[Steps]] = {}
+    for one in found:
+        place = one.root, one.fields
+        if place in joined:
+            joined[place].append(one.inner)
+            continue
+        outputs.append((one, [one.inner]))
+        if place in entered:
+            joined[place] = outputs[-1][1]
+    return outputs
+
+
+def _field(root: ColumnNode, found: Reach, wanted: Sequence[Steps]) -> pa.Field:
+    """Field of an output: nullable when one of the structs around it is."""
+    steps = found.steps[: len(found.steps) - len(found.inner)]
+    nullable = any(node_at(root, steps[:depth]).field.nullable for depth in range(len(steps) + 1))
+    node = node_at(root, steps)
+    if len(steps) < len(found.fields):
+        field = node.storage.field(found.fields[-1])
+        return field.with_nullable(nullable or field.nullable)
+    return pruned(node, wanted).field.with_nullable(nullable)
+
+
+def _narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Drop the fields that `type_` has not, at any depth; a map may become a list of its keys or values."""
+    if array.type == type_:
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        return _narrowed(array.storage, type_)
+    if isinstance(type_, pa.StructType):
+        children = [_narrowed(array.field(field.name), field.type) for field in type_]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(type_), mask=mask)
+    item = type_.field(0).type
+    buffers = array.buffers()[: 1 if isinstance(type_, pa.FixedSizeListType) else 2]
+    children = [_narrowed(array.values, item)]
+    return pa.Array.from_buffers(type_, len(array), buffers, array.null_count, array.offset, children)

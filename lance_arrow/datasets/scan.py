@@ -14,13 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import ColumnNode, project
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_guard import refuse_table_file
-from lance_arrow.datasets.windows import windows
+from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.io import ReadStats
 from lance_arrow.runtime import default_runtime
@@ -106,7 +107,7 @@ class FileScan:
         self._file = file
         self._nodes = nodes
         self._request = request
-        self._windows = list(windows(file.rows.num_rows, request.batch_size, nodes))
+        self._windows = list(self._cut())
         self._lock = Lock()
         self._started = time.perf_counter()
         self._before = file.source.snapshot()
@@ -118,7 +119,7 @@ class FileScan:
 
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
-        rows = RowRanges.one(*self._windows[index])
+        rows = self._windows[index].rows
         reader: RowReader = self._file.rows
         read, counts = reader.read(self._nodes, rows, self._request.memory_pool)
         size = self._request.batch_size
@@ -131,6 +132,21 @@ class FileScan:
         if finished:
             self._report()
         return batches
+
+    def _cut(self) -> Windows:
+        """Cut the file so that all tasks in flight stay within the budget, batches too where they would not."""
+        request, reader = self._request, self._file.rows
+        settings = reader.runtime.settings
+        in_flight = request.batch_readahead if request.use_threads else 1
+        batch_rows = min(request.batch_size, max(1, reader.num_rows))
+        return Windows(
+            RowRanges.one(0, reader.num_rows),
+            batch_rows,
+            weights=reader.weights(self._nodes),
+            max_bytes=settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads),
+            max_rows=WINDOW_ROWS if may_be_sliced(self._nodes) else batch_rows,
+            whole_batches=False,
+        )
 
     def _report(self) -> None:
         if self._reported:

@@ -1,31 +1,117 @@
-"""Cutting a file into windows: row ranges that one thread reads and decodes at a time."""
+"""Cutting rows into windows: what one thread reads and decodes at a time.
+
+A window holds whole batches, so that fetching and planning are paid once for many small ones; it is bounded in rows
+and in bytes. Bytes are estimated from column metadata, and corrected by what earlier windows turned out to take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, storage_type
+from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import cut
 
 WINDOW_ROWS = 1 << 17
-"""Rows of a window when the caller names no batch size: pyarrow's own default batch."""
+"""Most rows of a window of small rows: pyarrow's own default batch."""
+
+_USUAL_EXPANSION = 3.0
+"""How many bytes a byte of strings or lists is taken for before the first window told."""
 
 
-def windows(
-    num_rows: int, batch_rows: int, nodes: Sequence[ColumnNode] = (), *, at_least: int = WINDOW_ROWS
-) -> Iterator[tuple[int, int]]:
-    """Yield ``(start, stop)`` row ranges of whole batches, each of about `at_least` rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Rows to read at once.
 
-    Small batches share a window, so that fetching and planning are paid once for many of them, and are cut out of it
-    afterwards. Columns of fixed-size lists of lists get a window for each batch: pyarrow 26 filters and takes *slices*
-    of these wrongly, and its scanner would filter what it is given.
+    Parameters
+    ----------
+    rows
+        Which rows of the file.
+    estimated_bytes
+        What column metadata says they take.
     """
-    if any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes):
-        at_least = 1
-    step = batch_rows * max(1, at_least // batch_rows)
-    for start in range(0, num_rows, step):
-        yield start, min(start + step, num_rows)
+
+    rows: RowRanges
+    estimated_bytes: float
+
+
+class Windows:
+    """Windows over selected rows, in order, each cut when it is asked for.
+
+    Parameters
+    ----------
+    rows
+        Which rows of the file.
+    batch_rows
+        Every window but the last holds a multiple of them; None: whatever the bytes allow.
+    weights
+        What the rows of the file weigh.
+    max_bytes
+        What a window may take, unless one batch, or one row, takes more.
+    max_rows
+        What a window may hold, unless one batch holds more.
+    whole_batches
+        Whether a batch comes whole even if it takes more than `max_bytes`; else it is cut.
+    """
+
+    def __init__(
+        self,
+        rows: RowRanges,
+        batch_rows: int | None,
+        *,
+        weights: RowWeights | None = None,
+        max_bytes: float = float("inf"),
+        max_rows: int = WINDOW_ROWS,
+        whole_batches: bool = True,
+    ) -> None:
+        self._rows = rows
+        self._num_rows = rows.num_rows
+        self._batch_rows = batch_rows or 1
+        self._weights = None if weights is None else weights.within(rows)
+        self._max_bytes = max_bytes
+        self._whole_batches = whole_batches
+        self._max_rows = max(max_rows, self._batch_rows)
+        self._expansion = _USUAL_EXPANSION if weights is not None and not weights.is_sure else 1.0
+
+    def __iter__(self) -> Iterator[Window]:
+        start = 0
+        while start < self._num_rows:
+            stop = min(start + self._length(start), self._num_rows)
+            estimated = 0.0 if self._weights is None else self._weights.bytes_between(start, stop)
+            yield Window(cut(self._rows, start, stop), estimated)
+            start = stop
+
+    def learn(self, window: Window, num_bytes: int) -> None:
+        """Tell what a window took, so that the next ones fit better."""
+        if window.estimated_bytes > 0:
+            self._expansion = max(1.0, num_bytes / window.estimated_bytes)
+
+    def batch_bytes(self) -> float:
+        """Estimate the bytes of the first batch."""
+        if self._weights is None:
+            return 0.0
+        return self._weights.bytes_between(0, min(self._batch_rows, self._num_rows)) * self._expansion
+
+    def _length(self, start: int) -> int:
+        length = self._max_rows
+        if self._weights is not None:
+            length = min(length, self._weights.rows_within(start, self._max_bytes / self._expansion))
+        if length < self._batch_rows and not self._whole_batches:
+            return max(1, length)
+        return self._batch_rows * max(1, length // self._batch_rows)
+
+
+def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:
+    """Whether batches may be slices of a window.
+
+    pyarrow 26 filters and takes *slices* of fixed-size lists of lists wrongly, and its scanner would filter what it is
+    given: columns that have them get a window for each batch.
+    """
+    return not any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes)
 
 
 def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:
