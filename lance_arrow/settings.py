@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 
 MEBIBYTE = 1 << 20
+_BYTES_PER_DECODED_BYTE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +77,15 @@ class Settings:
                 raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
 
     def window_bytes(self, num_windows: int) -> int:
-        """What each of several windows in flight may take decoded; as much is left for what it is decoded from."""
-        return max(1, self.memory_budget_bytes // (2 * num_windows))
+        """What each of several windows in flight may take decoded.
+
+        It takes as much again encoded, and allocators keep about as much as they were once asked for.
+        """
+        return max(1, self.memory_budget_bytes // (_BYTES_PER_DECODED_BYTE * num_windows))
 
     def windows_within_budget(self, window_bytes: float) -> int:
         """How many windows of a size may be in flight: at least one, at most one per thread and one that waits."""
-        fitting = self.memory_budget_bytes / (2 * max(window_bytes, 1.0))
+        fitting = self.memory_budget_bytes / (_BYTES_PER_DECODED_BYTE * max(window_bytes, 1.0))
         return max(1, min(self.num_threads + 1, int(fitting)))
 
     @classmethod

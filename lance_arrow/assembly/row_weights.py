@@ -12,12 +12,15 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.spi import BlockShape, FixedSizeList, NodeKind, PackedStruct, RowRanges, VariableWidth
 
+USUAL_EXPANSION = 3.0
+"""How many bytes a byte of encoded strings, lists or dictionary indices is taken for."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowWeights:
     """Estimated bytes of the rows of a file, or of some of its rows, over all wanted columns.
 
-    Pages are the resolution: rows of one page weigh the same.
+    Pages are the resolution: rows of one page weigh the same. What strings and items of lists expand to is a guess.
 
     Parameters
     ----------
@@ -25,22 +28,19 @@ class RowWeights:
         ``(n,) int64``: ascending positions, 0 first and the number of rows last.
     totals
         ``(n,) float64``: bytes of the rows before each border.
-    is_sure
-        Whether the widths of all columns are known; values of variable width, and items of lists, may take many times
-        the bytes they are encoded in.
     """
 
     borders: NDArray[np.int64]
     totals: NDArray[np.float64]
-    is_sure: bool = True
 
     @classmethod
     def of(cls, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], num_rows: int) -> RowWeights:
-        """Weigh the rows of a file: per page what it is encoded in, but at least what its values take decoded."""
+        """Weigh the rows of a file: per page what it is encoded in, expanded, but at least what its type tells."""
         curves = []
         for leaf, meta in zip(leaves, metas, strict=True):
             starts = meta.page_starts // leaf.lengths_per_row
-            encoded = [sum(page.facts.buffer_sizes) for page in meta.pages]
+            expansion = 1.0 if _is_sure(leaf) else USUAL_EXPANSION
+            encoded = [expansion * sum(page.facts.buffer_sizes) for page in meta.pages]
             decoded = np.diff(starts) * (_row_bits(leaf) / 8)
             curves.append((starts, np.concatenate(([0.0], np.cumsum(np.maximum(encoded, decoded))))))
         ends = np.array([0, num_rows], np.int64)
@@ -48,19 +48,18 @@ class RowWeights:
         totals = np.zeros(len(borders), np.float64)
         for starts, bytes_before in curves:
             totals += np.interp(borders, starts, bytes_before)
-        return cls(borders, totals, all(_is_sure(leaf) for leaf in leaves))
+        return cls(borders, totals)
 
     def within(self, rows: RowRanges) -> RowWeights:
         """Weigh some of the rows, as if there were no others."""
-        inside = (self.borders > rows.starts.min(initial=0)) & (self.borders < rows.stops.max(initial=0))
-        points = np.unique(np.concatenate([rows.starts, rows.stops, self.borders[inside]]))
+        points = np.unique(np.concatenate([rows.starts, rows.stops, self.borders]))
         lengths, num_bytes = np.diff(points), np.diff(np.interp(points, self.borders, self.totals))
         # A piece between neighbouring points is wanted when the range that begins last before it reaches it.
         held = np.searchsorted(rows.starts, points[:-1], side="right") - 1
-        wanted = points[:-1] < rows.stops[held]
+        wanted = points[:-1] < np.append(rows.stops, 0)[held]
         zero = np.zeros(1)
         borders = np.concatenate([zero, np.cumsum(lengths[wanted])]).astype(np.int64)
-        return RowWeights(borders, np.concatenate([zero, np.cumsum(num_bytes[wanted])]), self.is_sure)
+        return RowWeights(borders, np.concatenate([zero, np.cumsum(num_bytes[wanted])]))
 
     def bytes_between(self, start: int, stop: int) -> float:
         """Estimate the bytes of rows ``start .. stop``."""
@@ -97,6 +96,7 @@ def _shape_bits(shape: BlockShape | None) -> int:
 
 
 def _is_sure(leaf: LeafNode) -> bool:
+    """Whether the type tells how much a row takes."""
     shape = leaf.leaf.shape
     variable = isinstance(shape, VariableWidth) or (
         isinstance(shape, PackedStruct) and any(isinstance(field, VariableWidth) for field in shape.fields)

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, storage_type
-from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.row_weights import USUAL_EXPANSION, RowWeights
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 WINDOW_ROWS = 1 << 17
 """Most rows of a window of small rows: pyarrow's own default batch."""
-
-_USUAL_EXPANSION = 3.0
-"""How many bytes a byte of strings or lists is taken for before the first window told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +72,7 @@ class Windows:
         self._max_bytes = max_bytes
         self._whole_batches = whole_batches
         self._max_rows = max(max_rows, self._batch_rows)
-        self._expansion = _USUAL_EXPANSION if weights is not None and not weights.is_sure else 1.0
+        self._correction = 1.0
 
     def __iter__(self) -> Iterator[Window]:
         start = 0
@@ -88,18 +85,18 @@ class Windows:
     def learn(self, window: Window, num_bytes: int) -> None:
         """Tell what a window took, so that the next ones fit better."""
         if window.estimated_bytes > 0:
-            self._expansion = max(1.0, num_bytes / window.estimated_bytes)
+            self._correction = max(1 / USUAL_EXPANSION, num_bytes / window.estimated_bytes)
 
     def batch_bytes(self) -> float:
         """Estimate the bytes of the first batch."""
         if self._weights is None:
             return 0.0
-        return self._weights.bytes_between(0, min(self._batch_rows, self._num_rows)) * self._expansion
+        return self._weights.bytes_between(0, min(self._batch_rows, self._num_rows)) * self._correction
 
     def _length(self, start: int) -> int:
         length = self._max_rows
         if self._weights is not None:
-            length = min(length, self._weights.rows_within(start, self._max_bytes / self._expansion))
+            length = min(length, self._weights.rows_within(start, self._max_bytes / self._correction))
         if length < self._batch_rows and not self._whole_batches:
             return max(1, length)
         return self._batch_rows * max(1, length // self._batch_rows)

@@ -25,10 +25,10 @@ def selections(num_rows: int) -> st.SearchStrategy[RowRanges]:
     return borders.map(lambda b: as_rows(list(zip(b[::2], b[1::2], strict=False)), num_rows))
 
 
-def weights_of(page_rows: list[int], row_bytes: list[float], *, is_sure: bool = True) -> RowWeights:
+def weights_of(page_rows: list[int], row_bytes: list[float]) -> RowWeights:
     borders = np.concatenate(([0], np.cumsum(page_rows)))
     totals = np.concatenate(([0.0], np.cumsum(np.multiply(page_rows, row_bytes))))
-    return RowWeights(borders, totals, is_sure)
+    return RowWeights(borders, totals)
 
 
 @given(st.data(), st.integers(0, 3000), st.integers(1, 700), st.integers(1, 900))
@@ -66,14 +66,14 @@ def test_a_batch_larger_than_the_bytes_is_one_window_or_is_cut():
 
 
 def test_windows_learn_from_what_windows_took():
-    weights = weights_of([10_000], [1], is_sure=False)
+    weights = weights_of([10_000], [1])
     windows = Windows(RowRanges.one(0, 10_000), None, weights=weights, max_bytes=900)
     lengths = []
     for window in windows:
         lengths.append(window.rows.num_rows)
         # Every row turns out to take ten times what it is encoded in; from the middle on it is no more than that.
         windows.learn(window, window.rows.num_rows * (10 if sum(lengths) < 5000 else 1))
-    assert lengths[:3] == [300, 90, 90]
+    assert lengths[:3] == [900, 90, 90]
     assert lengths[-2] == 900
 
 
