@@ -58,7 +58,8 @@ def reach(roots: Sequence[ColumnNode], path: Path) -> Reach | None:
     steps = None if root is None else _steps(root, path[1:])
     if root is None or steps is None:
         return None
-    node, fields = root, []
+    node = root
+    fields: list[str] = []
     for step in steps:
         if not isinstance(node.storage, pa.StructType):
             return Reach(path[0], tuple(fields), steps)

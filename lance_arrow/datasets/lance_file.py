@@ -123,8 +123,8 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            batches = self._filtered(filter, columns, None, selected)
-            return _table([projection.cut(batch) for batch in batches], projection.schema)
+            found = self._filtered(filter, columns, None, selected)
+            return _table([projection.cut(batch) for batch in found], projection.schema)
         started = time.perf_counter()
         before = self._source.snapshot()
         parts = list(self._runtime.map(lambda window: self._read(projection, window), list(Windows(selected, None))))

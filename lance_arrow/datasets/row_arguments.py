@@ -69,14 +69,14 @@ def as_rows(rows: Rows | None, num_rows: int) -> RowRanges:
         if not all(map(_is_integer, bounds)):
             raise InvalidArgumentError(f"rows are {rows!r}, expected a slice of integers", detail=rows)
         return RowRanges.one(*rows.indices(num_rows)[:2])
-    if isinstance(rows, tuple) and len(rows) == 2 and all(map(_is_integer, rows)):
-        rows = [rows]  # type: ignore[list-item]
     if isinstance(rows, (str, bytes)) or not isinstance(rows, (Sequence, np.ndarray)):
         raise InvalidArgumentError(
             f"rows are {rows!r}, expected a slice, (start, stop) or several of these", detail=rows
         )
+    is_one = isinstance(rows, tuple) and len(rows) == 2 and all(map(_is_integer, rows))
+    pairs: list[Any] = [rows] if is_one else list(rows)
     end = 0
-    for pair in rows:
+    for pair in pairs:
         if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InvalidArgumentError(f"rows hold {pair!r}, expected (start, stop)", detail=pair)
         start, stop = pair
@@ -91,8 +91,8 @@ def as_rows(rows: Rows | None, num_rows: int) -> RowRanges:
                 detail=pair,
             )
         end = int(stop)
-    pairs = np.array([(int(start), int(stop)) for start, stop in rows], np.int64).reshape(-1, 2)
-    return joined_ranges(pairs[:, 0], pairs[:, 1])
+    borders = np.array([(int(start), int(stop)) for start, stop in pairs], np.int64).reshape(-1, 2)
+    return joined_ranges(borders[:, 0], borders[:, 1])
 
 
 def _from_arrow(indices: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

@@ -144,7 +144,7 @@ class FileScan:
             batch_rows,
             weights=reader.weights(self._nodes),
             # Those that wait are decoded; those that run are encoded too.
-            max_bytes=settings.memory_budget_bytes / (2 * (max(1, in_flight) + settings.num_threads)),
+            max_bytes=settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads),
             max_rows=WINDOW_ROWS if may_be_sliced(self._nodes) else batch_rows,
             whole_batches=False,
         )
