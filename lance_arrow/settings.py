@@ -73,7 +73,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("num_threads", "memory_budget_bytes"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
 
     def window_bytes(self, num_windows: int) -> int:
