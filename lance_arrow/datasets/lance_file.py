@@ -259,7 +259,8 @@ class LanceFile:
 
     def _read(self, projection: Projection, window: Window) -> tuple[list[pa.RecordBatch], ReadCounts]:
         batches, counts = self._rows.read(projection.nodes, window.rows)
-        return [projection.apply(batch) for batch in batches], counts
+        metadata = projection.schema.metadata
+        return [projection.apply(batch).replace_schema_metadata(metadata) for batch in batches], counts
 
     def _iterate(self, projection: Projection, batch_rows: int | None, rows: RowRanges) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
