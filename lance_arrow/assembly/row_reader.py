@@ -6,7 +6,7 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -26,7 +26,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptPageError, UnsupportedError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
+from lance_arrow.spi import BlockShape, LoadedPage, PackedStruct, PageIndex, RowRanges, VariableWidth, field_bytes
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
@@ -141,11 +141,21 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
+        return self._read(nodes, rows, pool, {})
+
+    def _read(
+        self,
+        nodes: Sequence[ColumnNode],
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        indices: Mapping[Hashable, PageIndex],
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read as `read` does; `indices` are at hand already, whether or not the cache could keep them."""
         with located(path=self.file.name):
             leaves = [leaf for node in nodes for leaf in node.leaves()]
             for leaf in leaves:
                 refuse_unreadable(leaf)
-            tasks, spans = self._tasks(leaves, rows)
+            tasks, spans = self._tasks(leaves, rows, indices)
             pages = load_pages(self.file.source, tasks, self.runtime.indices)
             counts = ReadCounts(len(tasks), tuple(leaf.path for leaf in leaves))
             of_leaf = [pages[start:stop] for start, stop in spans]
@@ -169,10 +179,10 @@ class RowReader:
         if wanted.plans is None or not len(rows) or not isinstance(source, MeteredSource):
             return self.read(nodes, rows, pool)
         with located(path=self.file.name):
-            pages = self._pages_of(wanted.leaves, rows)
+            pages, loaded = self._pages_of(wanted.leaves, rows)
             decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
             if decoded is None:
-                return self.read(nodes, rows, pool)
+                return self._read(nodes, rows, pool, loaded)
             return [wanted.batch(decoded, rows.num_rows)], ReadCounts(sum(map(len, pages)), wanted.paths)
 
     def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
@@ -184,8 +194,10 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[Pages]:
-        """The pages that hold the rows, with their indices: what is missing is loaded in one round."""
+    def _pages_of(
+        self, leaves: Sequence[LeafNode], rows: RowRanges
+    ) -> tuple[list[Pages], Mapping[Hashable, PageIndex]]:
+        """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
@@ -206,9 +218,11 @@ class RowReader:
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
             for task, pages, place in missing:
                 pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
-        return wanted
+        return wanted, {task.cache_key: task.index for task, _, _ in missing if task.index is not None}
 
-    def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
+    def _tasks(
+        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: Mapping[Hashable, PageIndex]
+    ) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
@@ -217,7 +231,8 @@ class RowReader:
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
                     layout = self.runtime.binder.page(page.message, page.description, leaf.leaf)
-                    tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
+                    key = (self._token, leaf.column, number)
+                    tasks.append(PageTask(leaf.path, page, layout, part, key, indices.get(key)))
             spans.append((start, len(tasks)))
         return tasks, spans
 

@@ -97,7 +97,7 @@ def load_indices(
     wanted: list[tuple[int, BufferSlices]] = []
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
     for n, task in enumerate(tasks):
-        if task.cache_key is not None:
+        if task.cache_key is not None and task.index is None:
             task.index = cache.get(task.cache_key)
         whole.append(with_whole_pages and task.is_whole)
         if task.index is None:
