@@ -68,20 +68,22 @@ class Runtime:
             results.append(function(item) if future.cancel() else future.result())
         return results
 
-    def ahead(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Apply `function` to items in order, at most `num_threads` of them ahead of the consumer.
+    def ahead(self, function: Callable[[T], R], items: Iterable[T], *, num_ahead: int | None = None) -> Iterator[R]:
+        """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
         A consumer that stops early leaves no more than those running.
         """
         if self.settings.num_threads == 1:
             yield from map(function, items)
             return
+        if num_ahead is None:
+            num_ahead = self.settings.num_threads
         executor = self._executor()
         pending: deque[Future[R]] = deque()
         try:
             for item in items:
                 pending.append(executor.submit(function, item))
-                if len(pending) > self.settings.num_threads:
+                if len(pending) > num_ahead:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

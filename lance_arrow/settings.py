@@ -1,18 +1,19 @@
 """Frozen settings and limits: what may be tuned, with the unit in each name; imports nothing of ours but errors.
 
 `Settings.from_environment()` reads the few variables a user without code needs (`LANCE_ARROW_PREFER`,
-`LANCE_ARROW_THREADS`).
+`LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 
 MEBIBYTE = 1 << 20
+_BYTES_PER_DECODED_BYTE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,8 @@ class Limits:
     max_dictionary_bytes: int = 1024 * MEBIBYTE
     """Largest decoded dictionary of a page."""
     max_batch_bytes: int = 4096 * MEBIBYTE
-    """Largest destination of one column in one batch, and largest intermediate on the way there."""
+    """Largest destination of one column in one batch, and largest intermediate on the way there: what a damaged or
+    hostile file may make us allocate at once. How much a usual read holds is `Settings.memory_budget_bytes`."""
     max_expanded_bytes: int = 4096 * MEBIBYTE
     """Largest table made or filtered at once from a file a thousand times smaller: rows of one scalar take no bytes."""
 
@@ -73,12 +75,41 @@ class Settings:
     """
     scratch_bytes_per_thread: int = 64 * MEBIBYTE
     """Scratch memory a thread keeps between calls."""
+    memory_budget_bytes: int = 512 * MEBIBYTE
+    """What a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the batch in the caller's
+    hands: rows decoded ahead, and the encoded bytes they are decoded from. It decides how many rows are read at once
+    and how far ahead; one batch, or one row, is read whatever it takes. Sizes are estimated from column metadata:
+    strings and lists that expand unusually are only noticed once the first rows were read."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_threads", "memory_budget_bytes"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
+
+    def window_bytes(self, num_windows: int) -> int:
+        """What each of several windows in flight may take decoded.
+
+        It takes as much again encoded, and allocators keep about as much as they were once asked for.
+        """
+        return max(1, self.memory_budget_bytes // (_BYTES_PER_DECODED_BYTE * num_windows))
+
+    @property
+    def blob_piece_bytes(self) -> int:
+        """Bytes of blobs that a batch of a stream should not exceed, so that two are within the budget."""
+        return max(1, min(self.blob_batch_bytes, self.memory_budget_bytes // (2 * _BYTES_PER_DECODED_BYTE)))
+
+    def windows_within_budget(self, window_bytes: float) -> int:
+        """How many windows of a size may be in flight: at least one, at most one per thread and one that waits."""
+        fitting = self.memory_budget_bytes / (_BYTES_PER_DECODED_BYTE * max(window_bytes, 1.0))
+        return max(1, min(self.num_threads + 1, int(fitting)))
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """Build the default settings, with ``LANCE_ARROW_PREFER`` and ``LANCE_ARROW_THREADS`` applied.
+        """Build the default settings, with what the environment says applied.
 
-        ``LANCE_ARROW_PREFER`` is a list ``message/case=plugin`` separated by commas.
+        ``LANCE_ARROW_PREFER`` is a list ``message/case=plugin`` separated by commas, ``LANCE_ARROW_THREADS`` and
+        ``LANCE_ARROW_MEMORY_BYTES`` are numbers of at least 1.
         """
         prefer = {}
         for item in filter(None, os.environ.get("LANCE_ARROW_PREFER", "").split(",")):
@@ -86,9 +117,20 @@ class Settings:
             if not equals or not key.strip() or not plugin.strip():
                 raise InvalidArgumentError(f"LANCE_ARROW_PREFER holds {item!r}, expected message/case=plugin")
             prefer[key.strip()] = plugin.strip()
-        threads = os.environ.get("LANCE_ARROW_THREADS")
-        if threads is None:
-            return cls(prefer=prefer)
-        if not threads.isdecimal() or int(threads) < 1:
-            raise InvalidArgumentError(f"LANCE_ARROW_THREADS is {threads!r}, expected a number of at least 1")
-        return cls(prefer=prefer, num_threads=int(threads))
+        threads = _number("LANCE_ARROW_THREADS")
+        budget = _number("LANCE_ARROW_MEMORY_BYTES")
+        found = cls(prefer=prefer)
+        return replace(
+            found,
+            num_threads=found.num_threads if threads is None else threads,
+            memory_budget_bytes=found.memory_budget_bytes if budget is None else budget,
+        )
+
+
+def _number(name: str) -> int | None:
+    text = os.environ.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidArgumentError(f"{name} is {text!r}, expected a number of at least 1")
+    return int(text)

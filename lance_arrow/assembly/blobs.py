@@ -22,6 +22,7 @@ from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.errors import ResourceLimitError, located
 from lance_arrow.io import Location, fetch_into
 from lance_arrow.spi import NodeKind, RowRanges
+from lance_arrow.structure.row_selection import cut
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -48,7 +49,9 @@ class BlobReader:
         with located(path=self._file.name, column=node.path):
             return find_places(descriptors, self._sources, self._file.footer.data_stop)
 
-    def pending(self, nodes: Sequence[ColumnNode], batch: pa.RecordBatch) -> PendingBatch:
+    def pending(
+        self, nodes: Sequence[ColumnNode], batch: pa.RecordBatch, piece_bytes: int | None = None
+    ) -> PendingBatch:
         """Find the bytes of all blobs of a batch that callers see as bytes; nothing is read yet.
 
         Parameters
@@ -57,6 +60,8 @@ class BlobReader:
             What each column of the batch is.
         batch
             Rows as `RowReader.read` gives them.
+        piece_bytes
+            Bytes of blobs that a piece should not exceed, unless one row does; `Settings.blob_batch_bytes` when None.
 
         Raises
         ------
@@ -68,27 +73,26 @@ class BlobReader:
             for node, array in zip(nodes, batch.columns, strict=True)
             for leaf, descriptors in _blob_arrays(node, array)
         ]
-        return PendingBatch(self, tuple(nodes), batch, tuple(columns))
+        piece_bytes = self._settings.blob_batch_bytes if piece_bytes is None else piece_bytes
+        return PendingBatch(self, tuple(nodes), batch, tuple(columns), piece_bytes)
 
-    def windows(self, nodes: Sequence[ColumnNode], spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """Cut row ranges so that the blobs of each have few bytes; nothing but their descriptors is read for that."""
-        thin = _only_blobs(nodes)
-        for start, stop in spans:
-            batches, _ = self._rows.read(thin, RowRanges.one(start, stop))
-            read = start
+    def windows(
+        self, nodes: Sequence[ColumnNode], windows: Iterable[RowRanges], piece_bytes: int | None = None
+    ) -> Iterator[RowRanges]:
+        """Cut windows so that the blobs of each have few bytes; nothing but their descriptors is read for that."""
+        thin = only_blobs(nodes)
+        for rows in windows:
+            batches, _ = self._rows.read(thin, rows)
+            read = 0
             for batch in batches:
-                yield from ((read + first, read + last) for first, last in self.pending(thin, batch).spans())
+                for first, last in self.pending(thin, batch, piece_bytes).spans():
+                    yield cut(rows, read + first, read + last)
                 read += batch.num_rows
 
     def read(self, column: _BlobColumn, pool: pa.MemoryPool | None) -> pa.Array:
         """Read the bytes of one column into one allocation."""
         with located(path=self._file.name, column=column.leaf.path):
             return _read(column.places, column.leaf.shown.type, Allocator(self._settings.limits, pool))
-
-    @property
-    def piece_bytes(self) -> int:
-        """Bytes of blobs that a batch should not exceed, unless one row does."""
-        return self._settings.blob_batch_bytes
 
     def close(self) -> None:
         """Close sidecars and whatever else was opened."""
@@ -109,10 +113,11 @@ class PendingBatch:
     nodes: tuple[ColumnNode, ...]
     batch: pa.RecordBatch
     columns: tuple[_BlobColumn, ...]
+    piece_bytes: int
 
     def spans(self) -> list[tuple[int, int]]:
         """Cut the rows so that the blobs of each span together, or of its one row, have few bytes."""
-        num_rows, limit = self.batch.num_rows, self.reader.piece_bytes
+        num_rows, limit = self.batch.num_rows, self.piece_bytes
         # Clipped, so that no sum wraps; a row of that size is a span of its own anyhow.
         sizes = {column.leaf.column: np.minimum(column.places.sizes, limit) for column in self.columns}
         row_bytes = np.zeros(num_rows, np.int64)
@@ -137,7 +142,7 @@ class PendingBatch:
             yield self
             return
         for start, stop in spans:
-            yield self.reader.pending(self.nodes, self.batch.slice(start, stop - start))
+            yield self.reader.pending(self.nodes, self.batch.slice(start, stop - start), self.piece_bytes)
 
     def filled(self, pool: pa.MemoryPool | None = None) -> pa.RecordBatch:
         """Read the blobs, and return the batch as callers see it.
@@ -161,13 +166,13 @@ def shown_field(node: ColumnNode, stored: pa.Field) -> pa.Field:
     return stored if shown is node.field else shown.with_name(stored.name).with_nullable(stored.nullable)
 
 
-def _only_blobs(nodes: Iterable[ColumnNode]) -> tuple[ColumnNode, ...]:
+def only_blobs(nodes: Iterable[ColumnNode]) -> tuple[ColumnNode, ...]:
     """Prune columns to the blobs that callers see as bytes."""
     kept = []
     for node in nodes:
         if isinstance(node, LeafNode):
             kept += [node] if node.bytes_field is not None else []
-        elif children := _only_blobs(node.children):
+        elif children := only_blobs(node.children):
             type_ = type_over(node.storage, [child.field for child in children])
             kept.append(replace(node, field=node.field.with_type(type_), children=children))
     return tuple(kept)

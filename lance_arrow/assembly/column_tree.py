@@ -1,4 +1,4 @@
-"""`ColumnNode`: the Arrow schema as a tree whose leaves know their physical column; projection prunes it.
+"""`ColumnNode`: the Arrow schema as a tree whose leaves know their physical column; `pruning` cuts it down.
 
 The pre-order walk over physical columns is the container's (`container.schema.column_mapping`); here its leaves are
 hung into the Arrow types, and each leaf gets the `LeafType` that the binder wants.
@@ -7,20 +7,16 @@ hung into the Arrow types, and each leaf gets the `LeafType` that the binder wan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import pyarrow as pa
 
 from lance_arrow.assembly.blob_fields import PLACE_TYPE, bytes_field, stored_field
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.container.schema import LeafColumn
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
-
-Path: TypeAlias = tuple[str, ...]
-"""Names from a column down to a struct field; never empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,10 +112,14 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
 
 
 def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
-    """Return the same struct or list, over other fields."""
+    """Return the same struct, list or map, over other fields; a map of keys or values alone is a list of these."""
     if isinstance(storage, pa.StructType):
         return pa.struct(fields)
     (item,) = fields
+    if isinstance(storage, pa.MapType) and item.type.num_fields == 2:
+        return pa.map_(item.type.field(0), item.type.field(1), keys_sorted=storage.keys_sorted)
+    if isinstance(storage, pa.FixedSizeListType):
+        return pa.list_(item, storage.list_size)
     return pa.large_list(item) if isinstance(storage, pa.LargeListType) else pa.list_(item)
 
 
@@ -257,66 +257,6 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
     if types.is_primitive(storage) or types.is_decimal(storage):
         return FixedWidth(storage.bit_width)
     return None
-
-
-def parse_path(path: str, names: Collection[str]) -> Path:
-    """Split a dotted path; a whole column name wins over its parts, so names may hold dots."""
-    return (path,) if path in names else tuple(path.split("."))
-
-
-def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
-    """Keep the wanted paths: each root once, in the order first named, its structs pruned to the wanted children.
-
-    Parameters
-    ----------
-    roots
-        The whole tree.
-    paths
-        Names from the root downwards.
-    missing_ok
-        Skip paths the file has not (a scan asks for columns of other files and of the partitioning).
-
-    Raises
-    ------
-    InvalidArgumentError
-        A path names no column; the columns there are, are listed.
-    """
-    wanted: dict[str, list[Path]] = {}
-    by_name = {root.field.name: root for root in roots}
-    for path in paths:
-        name, *rest = path
-        if name not in by_name or not _exists(by_name[name], tuple(rest)):
-            if missing_ok:
-                continue
-            raise InvalidArgumentError(
-                f"there is no column {'.'.join(path)!r}, expected one of {', '.join(sorted(by_name))}", detail=path
-            )
-        wanted.setdefault(name, []).append(tuple(rest))
-    return tuple(_pruned(by_name[name], rests) for name, rests in wanted.items())
-
-
-def _exists(node: ColumnNode, rest: Path) -> bool:
-    if not rest:
-        return True
-    if not isinstance(node.shown.type, pa.StructType):
-        return False
-    if isinstance(node, LeafNode):
-        # A packed struct is read whole, and its field cut out of it.
-        return len(rest) == 1 and node.storage.get_field_index(rest[0]) >= 0
-    return any(child.field.name == rest[0] and _exists(child, rest[1:]) for child in node.children)
-
-
-def _pruned(node: ColumnNode, rests: list[Path]) -> ColumnNode:
-    if isinstance(node, LeafNode) or any(not rest for rest in rests):
-        return node
-    names = {rest[0] for rest in rests}
-    children = tuple(
-        _pruned(child, [rest[1:] for rest in rests if rest[0] == child.field.name])
-        for child in node.children
-        if child.field.name in names
-    )
-    type_ = pa.struct([child.field for child in children])
-    return replace(node, field=node.field.with_type(type_), children=children)
 
 
 def refuse_unreadable(leaf: LeafNode) -> None:

@@ -6,10 +6,11 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +23,23 @@ from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, 
 from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import BlockShape, BoundLayout, LoadedPage, PackedStruct, RowRanges, VariableWidth, field_bytes
+from lance_arrow.spi import (
+    BlockShape,
+    BoundLayout,
+    LoadedPage,
+    PackedStruct,
+    PageIndex,
+    RowRanges,
+    VariableWidth,
+    field_bytes,
+)
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 
@@ -36,9 +47,9 @@ from lance_arrow.structure.row_selection import by_page, pages_with, scaled
 _CHEAP_GAP_BYTES = 64 << 10
 _DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
-
-
 _KEPT_TAKE_SETS = 16
+
+_Indices: TypeAlias = Mapping[Hashable, PageIndex]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +133,12 @@ class RowReader:
         """The whole column tree."""
         return column_tree(self._stored_schema, self.file.leaves, self.options)
 
+    def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
+        """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
+        with located(path=self.file.name):
+            leaves = self._readable(nodes)
+            return RowWeights.of(leaves, self._metas(leaves), self.num_rows)
+
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
@@ -148,10 +165,16 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
+        return self._read(nodes, rows, pool, {})
+
+    def _read(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: _Indices
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read as `read` does; `indices` are at hand already, whether or not the cache could keep them."""
         leaves = [leaf for node in nodes for leaf in node.leaves()]
         with located(path=self.file.name):
             batch, num_pages = self._decode_leaves(
-                leaves, rows, pool, lambda decoded: _batch(nodes, decoded, rows.num_rows)
+                leaves, rows, pool, lambda decoded: _batch(nodes, decoded, rows.num_rows), indices
             )
             counts = ReadCounts(num_pages, tuple(leaf.path for leaf in leaves))
             return ([batch] if batch is not None else self._read_halves(nodes, rows, pool)), counts
@@ -162,11 +185,12 @@ class RowReader:
         rows: RowRanges,
         pool: pa.MemoryPool | None,
         finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+        indices: _Indices,
     ) -> tuple[pa.RecordBatch | None, int]:
         """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
             refuse_unreadable(leaf)
-        tasks, spans = self._tasks(leaves, rows)
+        tasks, spans = self._tasks(leaves, rows, indices)
         pages = load_pages(self.file.source, tasks, self.runtime.indices)
         of_leaf = [pages[start:stop] for start, stop in spans]
         if _overflows(leaves, of_leaf) and rows.num_rows > 1:
@@ -194,11 +218,11 @@ class RowReader:
         if not wanted.plans or not len(rows) or not isinstance(source, MeteredSource):
             return self.read(nodes, rows, pool)
         with located(path=self.file.name):
-            pages = self._pages_of([plan.leaf for plan in wanted.plans], rows)
+            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows)
             decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
             num_pages = sum(map(len, pages))
             if not decoded:
-                return self.read(nodes, rows, pool)
+                return self._read(nodes, rows, pool, loaded)
 
             def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
                 return wanted.batch({**decoded, **rest}, rows.num_rows)
@@ -207,12 +231,12 @@ class RowReader:
                 if len(decoded) == len(wanted.leaves):
                     return [finish({})], ReadCounts(num_pages, wanted.paths)
                 others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
-                batch, more_pages = self._decode_leaves(others, rows, pool, finish)
+                batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
             except CorruptPageError:
                 # The layouts read the same rows, and can name the page.
-                return self.read(nodes, rows, pool)
+                return self._read(nodes, rows, pool, loaded)
             if batch is None:
-                return self.read(nodes, rows, pool)
+                return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
@@ -224,8 +248,8 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> list[Pages]:
-        """The pages that hold the rows, with their indices: what is missing is loaded in one round."""
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[Pages], _Indices]:
+        """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
@@ -246,7 +270,7 @@ class RowReader:
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
             for task, pages, place in missing:
                 pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
-        return wanted
+        return wanted, {task.cache_key: task.index for task, _, _ in missing if task.index is not None}
 
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
         """Return the bytes that all pages of (pruned) columns take; 0 where dividing their rows does not pay.
@@ -266,8 +290,15 @@ class RowReader:
             stored_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
             return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
 
-    def keep_indices(self, nodes: Sequence[ColumnNode]) -> None:
-        """Load the indices of all pages of (pruned) columns, so that reads of their parts, in threads, share them.
+    def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
+        """Load the indices of pages of (pruned) columns, so that reads of their parts, in threads, share them.
+
+        Parameters
+        ----------
+        nodes
+            As for `read`.
+        rows
+            Only pages with some of these rows count; all pages when None.
 
         Raises
         ------
@@ -275,7 +306,7 @@ class RowReader:
             As `read`.
         """
         with located(path=self.file.name):
-            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows))
+            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows) if rows is None else rows, {})
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
 
     def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
@@ -284,7 +315,9 @@ class RowReader:
             refuse_unreadable(leaf)
         return leaves
 
-    def _tasks(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[PageTask], list[tuple[int, int]]]:
+    def _tasks(
+        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: _Indices
+    ) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
@@ -293,7 +326,8 @@ class RowReader:
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
                     page = meta.pages[number]
                     layout = self._bound(leaf, meta, number)
-                    tasks.append(PageTask(leaf.path, page, layout, part, (self._token, leaf.column, number)))
+                    key = (self._token, leaf.column, number)
+                    tasks.append(PageTask(leaf.path, page, layout, part, key, indices.get(key)))
             spans.append((start, len(tasks)))
         return tasks, spans
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import Path
+from lance_arrow.assembly.pruning import Path
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.scan import parse_dot_path

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.blobs import BlobReader, PendingBatch
-from lance_arrow.assembly.column_tree import LeafNode, parse_path
+from lance_arrow.assembly.blobs import BlobReader
+from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
-from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
+from lance_arrow.datasets.file_batches import FileBatches, Watch
+from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.windows import WINDOW_ROWS, even_windows, windows
-from lance_arrow.errors import InvalidArgumentError, located
+from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.spi import ReadReport, RowRanges
 from lance_arrow.structure.row_selection import take_order
 
 
@@ -81,6 +78,7 @@ class LanceFile:
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
             self._rows = RowReader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
+            self._batches = FileBatches(self._source, self._rows, self._blobs)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -109,18 +107,30 @@ class LanceFile:
         """Printable place, free of credentials."""
         return self._source.name
 
-    def read(self, columns: Sequence[str] | None = None, *, filter: Predicate | None = None) -> pa.Table:
-        """Read all rows, or those that satisfy a filter.
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: Predicate | None = None,
+        rows: Rows | None = None,
+    ) -> pa.Table:
+        """Read all rows, or some ranges of them, or those of them that satisfy a filter.
 
         Parameters
         ----------
         columns
-            Dotted paths in the wanted order; all columns when None.
+            Dotted paths in the wanted order, repeated ones as often as named; all columns when None. A path through
+            structs gives the field it ends at (``a.b`` is named ``b``); one into a list or map keeps that with items
+            of the chosen fields alone (``items.x``, or ``items.item.x``, is named ``items``).
         filter
             Expression or DNF tuples over the file's columns; its columns and the wanted ones are read, no others.
+        rows
+            A slice, ``(start, stop)``, or several of these in ascending order; only they are read. All rows when None.
 
         Raises
         ------
+        InvalidArgumentError
+            A column or row that does not exist; it is named.
         UnknownEncodingError, UnsupportedError
             A wanted column cannot be read; the message names it.
         CorruptFileError
@@ -129,21 +139,13 @@ class LanceFile:
             It is a thousand times smaller than its rows, which are above `Limits.max_expanded_bytes`.
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
+        selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            filled, kept = self._filtered(filter, columns)
-            cut = (projection.cut(batch, filled=filled) for batch in kept)
-            return _table(list(cut if filled else self._with_blobs(projection, cut)), projection.schema)
-        started = time.perf_counter()
-        before = self._source.snapshot()
-        self._check_expansion(projection)
-        spans = even_windows(
-            self.num_rows, self._rows.divisible_bytes(projection.nodes), self._runtime.settings.num_threads
-        )
-        if len(spans) > 1:
-            self._rows.keep_indices(projection.nodes)
-        parts = list(self._runtime.map(lambda span: self._window(projection, span), spans))
-        batches = list(self._with_blobs(projection, (batch for part, _ in parts for batch in part)))
-        self._report(projection, [counts for _, counts in parts], self.num_rows, before, started)
+            return _table(
+                list(self._batches.filtered(projection, filter, columns, None, selected, is_bounded=True)),
+                projection.schema,
+            )
+        batches = self._batches.at_once(projection, selected)
         return _table(batches, projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
@@ -161,13 +163,12 @@ class LanceFile:
         InvalidArgumentError
             An offset is negative or not below `num_rows`; the message names it.
         """
-        started = time.perf_counter()
-        before = self._source.snapshot()
+        watch = Watch(self._source)
         projection = self._projection(columns)
         table, counts = self._take_stored(projection, as_offsets(indices))
         if projection.has_blobs:
-            table = _table(list(self._with_blobs(projection, table.to_batches())), projection.schema)
-        self._report(projection, [counts], table.num_rows, before, started)
+            table = _table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
+        self._batches.report(projection, [counts], table.num_rows, watch)
         return table
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
@@ -218,24 +219,53 @@ class LanceFile:
         return table.take(pa.array(order.positions)), counts
 
     def to_batches(
-        self, columns: Sequence[str] | None = None, batch_size: int = WINDOW_ROWS
+        self,
+        columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        *,
+        filter: Predicate | None = None,
+        rows: Rows | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in order, at most `batch_size` per batch.
+        """Yield rows in order, in batches; only some of the file is in memory at any time.
 
-        A few windows of rows are decoded ahead on the runtime's threads; memory stays bounded by them.
+        Windows of rows are decoded ahead on the runtime's threads, within ``Settings.memory_budget_bytes``.
+
+        Parameters
+        ----------
+        columns, filter, rows
+            As for `read`.
+        batch_size
+            Rows of every batch but the last, wherever pages end. With a filter: the most rows of a batch. When None,
+            batches hold at most 131,072 rows, and fewer where these would take more than a part of the budget.
+
+        Raises
+        ------
+        InvalidArgumentError
+            At once: a column, row or batch size that makes no sense.
+        LanceError
+            While iterating, as `read`.
+
+        Notes
+        -----
+        A batch is cut short only where 32-bit offsets cannot count its bytes, and where its blobs have more bytes than
+        ``Settings.blob_batch_bytes``, or than an eighth of the budget.
         """
-        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
                 f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
             )
+        batch_rows = None if batch_size is None else min(int(batch_size), max(self.num_rows, 1))
         projection = Projection.of(self._rows.roots, self.schema, columns)
-        return self._iterate(projection, min(int(batch_size), max(self.num_rows, 1)))
+        selected = as_rows(rows, self.num_rows)
+        if filter is not None:
+            return self._batches.filtered(projection, filter, columns, batch_rows, selected, is_bounded=False)
+        return self._batches.stream(projection, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
         if filter is None:
             return self.num_rows
-        return sum(batch.num_rows for batch in self._filtered(filter, [])[1])
+        return self._batches.count(filter, as_rows(None, self.num_rows))
 
     def close(self) -> None:
         """Release the file; reads after it fail, those of its blobs too."""
@@ -269,108 +299,6 @@ class LanceFile:
         if self._everything is None:
             self._everything = Projection.of(self._rows.roots, self.schema, None)
         return self._everything
-
-    def _filtered(self, filter: Predicate, columns: Sequence[str] | None) -> tuple[bool, Iterator[pa.RecordBatch]]:
-        """Read what the filter and `columns` (None: all) reach into, and keep the rows that satisfy it.
-
-        Blobs are left as descriptors, unless the filter looks at some: the first item tells.
-        """
-        expression = as_expression(filter)
-        paths = columns_of(expression, self.schema)
-        filled = Projection.covering(self._rows.roots, self.schema, paths).has_blobs
-        if columns is not None:
-            names = set(self.schema.names)
-            paths += tuple(parse_path(column, names) for column in columns)
-        if columns is None or not paths:
-            projection = Projection.of(self._rows.roots, self.schema, None)
-        else:
-            projection = Projection.covering(self._rows.roots, self.schema, paths)
-        self._check_expansion(projection)
-        batches = self._iterate(projection, WINDOW_ROWS, with_blobs=filled)
-        return filled, (batch.filter(expression) for batch in batches)
-
-    def _with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""
-        if not projection.has_blobs:
-            return iter(batches)
-        nodes = [output.node for output in projection.outputs]
-        pieces = (piece for batch in batches for piece in self._blobs.pending(nodes, batch).pieces())
-        first = list(islice(pieces, 2))
-        if len(first) < 2:
-            # Handing one piece to a thread would cost more than a small take.
-            return (piece.filled() for piece in first)
-        return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces)))
-
-    def _check_expansion(self, projection: Projection) -> None:
-        with located(path=self.name):
-            check_expansion(projection.nodes, self.num_rows, self._source.size(), self._runtime.settings.limits)
-
-    def _window(self, projection: Projection, span: tuple[int, int]) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        batches, counts = self._rows.read(projection.nodes, RowRanges.one(*span))
-        return [projection.apply(batch) for batch in batches], counts
-
-    def _iterate(self, projection: Projection, batch_size: int, *, with_blobs: bool = True) -> Iterator[pa.RecordBatch]:
-        started = time.perf_counter()
-        before = self._source.snapshot()
-        counts: list[ReadCounts] = []
-        rows = 0
-        stored = self._stored_batches(projection, batch_size, counts)
-        for batch in self._with_blobs(projection, stored) if with_blobs else stored:
-            rows += batch.num_rows
-            yield batch
-        self._report(projection, counts, rows, before, started)
-
-    def _stored_batches(
-        self, projection: Projection, batch_size: int, counts: list[ReadCounts]
-    ) -> Iterator[pa.RecordBatch]:
-        for part, part_counts in self._runtime.ahead(
-            lambda span: self._window(projection, span), windows(self.num_rows, batch_size, projection.nodes)
-        ):
-            counts.append(part_counts)
-            for batch in part:
-                for start in range(0, batch.num_rows, batch_size):
-                    yield batch.slice(start, batch_size)
-
-    def _report(
-        self, projection: Projection, counts: Sequence[ReadCounts], rows: int, before: Any, started: float
-    ) -> None:
-        if not self._runtime.is_watched:
-            return
-        stats = self._source.snapshot() - before
-        self._runtime.finished(
-            ReadReport(
-                files=1,
-                pages=sum(one.pages for one in counts),
-                rows=rows,
-                requests=stats.requests,
-                requested_bytes=stats.bytes_wanted,
-                fetched_bytes=stats.bytes_fetched,
-                columns=tuple(leaf.path for node in projection.nodes for leaf in node.leaves()),
-                seconds=time.perf_counter() - started,
-            )
-        )
-
-
-def as_offsets(indices: Any) -> np.ndarray:
-    """Turn row offsets of any usual kind into ``(n,) int64``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        Not one-dimensional integers, a null among them, or a value beyond 63 bits.
-    """
-    if isinstance(indices, (pa.Array, pa.ChunkedArray)):
-        if indices.null_count or not (pa.types.is_integer(indices.type) or len(indices) == 0):
-            raise InvalidArgumentError(f"row offsets are {indices.type} with {indices.null_count} nulls")
-        indices = indices.to_numpy(zero_copy_only=False) if isinstance(indices, pa.Array) else indices.to_numpy()
-    array = np.asarray(indices)
-    if array.size == 0 and array.ndim == 1:
-        return np.empty(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"row offsets are {array.dtype} of shape {array.shape}, expected (n,) integers")
-    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
-        raise InvalidArgumentError(f"row {array.max()} does not exist", detail=int(array.max()))
-    return array.astype(np.int64, copy=False)
 
 
 def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

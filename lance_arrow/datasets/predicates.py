@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lance_arrow.assembly.column_tree import Path
+from lance_arrow.assembly.pruning import Path
 from lance_arrow.errors import InvalidArgumentError
 
 Predicate: TypeAlias = pc.Expression | list[Any]

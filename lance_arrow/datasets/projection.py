@@ -9,23 +9,50 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import shown_field
-from lance_arrow.assembly.column_tree import ColumnNode, Path, parse_path, project
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.pruning import (
+    Path,
+    Reach,
+    Steps,
+    no_such_column,
+    node_at,
+    parse_path,
+    project,
+    pruned,
+    reach,
+)
 from lance_arrow.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Output:
-    name: str
+    """One column of the result: which read column it is cut out of, and by which struct fields; as stored, as seen."""
+
     column: int
     fields: tuple[str, ...]
     node: ColumnNode
+    stored: pa.Field
+    shown: pa.Field
+
+    @classmethod
+    def made(cls, column: int, fields: tuple[str, ...], node: ColumnNode, stored: pa.Field) -> _Output:
+        """`node` is what the output came from, cut down to it; a packed struct's own where the path goes into it."""
+        return cls(column, fields, node, stored, shown_field(node, stored))
+
+    def of(self, array: pa.Array, *, filled: bool = False) -> pa.Array:
+        """Cut this output out of its column, which may hold more of a list's items than this output keeps."""
+        type_ = (self.shown if filled else self.stored).type
+        array = pc.struct_field(array, list(self.fields)) if self.fields else array
+        return array if array.type == type_ else _narrowed(array, type_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """Columns to read, each once, and the outputs in the caller's order.
 
-    A dotted path is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
+    A path through structs is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
+    A path into a list or map keeps it, with items that have only the chosen fields; all paths into one list make one
+    output, at the place of the first, named as the list is.
 
     Parameters
     ----------
@@ -47,13 +74,11 @@ class Projection:
     """Whether the outputs are the columns of `nodes` as they are."""
 
     @classmethod
-    def _made(
-        cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], fields: Sequence[pa.Field], schema: pa.Schema
-    ) -> Projection:
-        shown = [shown_field(output.node, field) for output, field in zip(outputs, fields, strict=True)]
-        stored = pa.schema(fields, schema.metadata)
-        has_blobs = any(output.node.shown is not output.node.field for output in outputs)
-        return cls(nodes, outputs, stored, pa.schema(shown, schema.metadata) if has_blobs else stored)
+    def _made(cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], schema: pa.Schema) -> Projection:
+        stored = pa.schema([output.stored for output in outputs], schema.metadata)
+        if all(output.shown is output.stored for output in outputs):
+            return cls(nodes, outputs, stored, stored)
+        return cls(nodes, outputs, stored, pa.schema([output.shown for output in outputs], schema.metadata))
 
     @property
     def has_blobs(self) -> bool:
@@ -70,37 +95,30 @@ class Projection:
             A path names no column, or `columns` is no sequence of strings.
         """
         if columns is None:
-            outputs = tuple(_Output(root.field.name, i, (), root) for i, root in enumerate(roots))
-            fields = [root.field for root in roots]
-            return replace(cls._made(tuple(roots), outputs, fields, schema), is_whole=True)
-        if isinstance(columns, str) or not isinstance(columns, Iterable):
-            raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
-        columns = list(columns)
-        for column in columns:
-            if not isinstance(column, str):
-                raise InvalidArgumentError(f"columns hold {column!r}, expected names", detail=column)
-        names = {root.field.name for root in roots}
-        paths = [parse_path(column, names) for column in columns]
+            outputs = tuple(_Output.made(i, (), root, root.field) for i, root in enumerate(roots))
+            return replace(cls._made(tuple(roots), outputs, schema), is_whole=True)
+        paths = column_paths(columns, roots)
         nodes = project(roots, paths)
         places = {node.field.name: i for i, node in enumerate(nodes)}
+        by_name = {root.field.name: root for root in roots}
         outputs = tuple(
-            _Output(path[-1], places[path[0]], path[1:], _below(nodes[places[path[0]]], path[1:])) for path in paths
+            _Output.made(places[found.root], found.fields, *_source(by_name[found.root], found, wanted))
+            for found, wanted in _merged([_reach(roots, path) for path in paths])
         )
-        fields = [_field(nodes[output.column].field, output) for output in outputs]
-        return cls._made(nodes, outputs, fields, schema)
+        return cls._made(nodes, outputs, schema)
 
     @classmethod
     def covering(cls, roots: Sequence[ColumnNode], schema: pa.Schema, paths: Sequence[Path]) -> Projection:
         """Take every column that one of `paths` reaches into, pruned to what they reach, under its own name."""
         nodes = project(roots, paths)
-        outputs = tuple(_Output(node.field.name, i, (), node) for i, node in enumerate(nodes))
-        return cls._made(nodes, outputs, [node.field for node in nodes], schema)
+        outputs = tuple(_Output.made(i, (), node, node.field) for i, node in enumerate(nodes))
+        return cls._made(nodes, outputs, schema)
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`."""
         if self.is_whole:
             return batch
-        arrays = [_extract(batch.column(output.column), output.fields) for output in self.outputs]
+        arrays = [output.of(batch.column(output.column)) for output in self.outputs]
         if not arrays:
             return batch
         return pa.RecordBatch.from_arrays(arrays, schema=self.stored)
@@ -110,24 +128,77 @@ class Projection:
         if not self.outputs:
             return batch.select([])
         names = [self.nodes[output.column].field.name for output in self.outputs]
-        arrays = [_extract(batch.column(name), output.fields) for name, output in zip(names, self.outputs, strict=True)]
+        arrays = [
+            output.of(batch.column(name), filled=filled) for name, output in zip(names, self.outputs, strict=True)
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema if filled else self.stored)
 
 
-def _below(node: ColumnNode, fields: tuple[str, ...]) -> ColumnNode:
-    """The node of a path; a packed struct's own where the path goes into it."""
-    for name in fields:
-        node = next((child for child in node.children if child.field.name == name), node)
-    return node
+def column_paths(columns: Sequence[str], roots: Sequence[ColumnNode]) -> list[Path]:
+    """Split the names that a caller gave.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `columns` is no sequence of strings.
+    """
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
+    names = {root.field.name for root in roots}
+    paths = []
+    for column in columns:
+        if not isinstance(column, str):
+            raise InvalidArgumentError(f"columns hold {column!r}, expected names", detail=column)
+        paths.append(parse_path(column, names))
+    return paths
 
 
-def _field(field: pa.Field, output: _Output) -> pa.Field:
-    nullable = field.nullable
-    for name in output.fields:
-        field = field.type.field(name)
-        nullable = nullable or field.nullable
-    return field.with_nullable(nullable)
+def _reach(roots: Sequence[ColumnNode], path: Path) -> Reach:
+    found = reach(roots, path)
+    if found is None:
+        raise no_such_column(roots, path)
+    return found
 
 
-def _extract(array: pa.Array, fields: tuple[str, ...]) -> pa.Array:
-    return pc.struct_field(array, list(fields)) if fields else array
+def _merged(found: Sequence[Reach]) -> list[tuple[Reach, list[Steps]]]:
+    """Join all paths that lead to, or into, one list when one of them leads into it; leave the others alone."""
+    entered = {(one.root, one.fields) for one in found if one.inner}
+    outputs: list[tuple[Reach, list[Steps]]] = []
+    joined: dict[tuple[str, tuple[str, ...]], list[Steps]] = {}
+    for one in found:
+        place = one.root, one.fields
+        if place in joined:
+            joined[place].append(one.inner)
+            continue
+        outputs.append((one, [one.inner]))
+        if place in entered:
+            joined[place] = outputs[-1][1]
+    return outputs
+
+
+def _source(root: ColumnNode, found: Reach, wanted: Sequence[Steps]) -> tuple[ColumnNode, pa.Field]:
+    """Node that an output comes from, and its field: nullable when one of the structs around it is."""
+    steps = found.steps[: len(found.steps) - len(found.inner)]
+    nullable = any(node_at(root, steps[:depth]).field.nullable for depth in range(len(steps) + 1))
+    node = node_at(root, steps)
+    if len(steps) < len(found.fields):
+        field = node.storage.field(found.fields[-1])
+        return node, field.with_nullable(nullable or field.nullable)
+    node = pruned(node, wanted)
+    return node, node.field.with_nullable(nullable)
+
+
+def _narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Drop the fields that `type_` has not, at any depth; a map may become a list of its keys or values."""
+    if array.type == type_:
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        return _narrowed(array.storage, type_)
+    if isinstance(type_, pa.StructType):
+        children = [_narrowed(array.field(field.name), field.type) for field in type_]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(type_), mask=mask)
+    item = type_.field(0).type
+    buffers = array.buffers()[: 1 if isinstance(type_, pa.FixedSizeListType) else 2]
+    children = [_narrowed(array.values, item)]
+    return pa.Array.from_buffers(type_, len(array), buffers, array.null_count, array.offset, children)

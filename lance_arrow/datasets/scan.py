@@ -14,15 +14,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.column_tree import ColumnNode, project
+from lance_arrow.assembly.blobs import only_blobs
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
+from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_guard import refuse_table_file
-from lance_arrow.datasets.windows import WINDOW_ROWS, even_windows, windows
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, located
 from lance_arrow.io import ReadStats
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
@@ -125,26 +128,52 @@ class FileScan:
         self._windows = self._cut()
         self._reported = False
 
-    def _cut(self) -> Sequence[tuple[int, int]]:
-        """Cut the file's rows; where they are one window, but many bytes, into one for each thread."""
-        rows, request = self._file.rows, self._request
-        cut: Sequence[tuple[int, int]] = windows(rows.num_rows, request.batch_size, self._nodes)
+    def _cut(self) -> Sequence[RowRanges]:
+        """Cut the file so that all tasks in flight stay within the budget, batches too where they would not.
+
+        Where that is one window, but many bytes, there is one for each thread.
+        """
+        request, reader, nodes = self._request, self._file.rows, self._nodes
+        settings = reader.runtime.settings
+        in_flight = request.batch_readahead if request.use_threads else 1
+        # Tasks that wait are decoded; those that run are encoded too.
+        max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
-            return list(self._file.blobs.windows(self._nodes, cut))
-        if len(cut) > 1 or not request.use_threads:
-            return cut
-        num_threads = rows.runtime.settings.num_threads
-        cut = even_windows(rows.num_rows, rows.divisible_bytes(self._nodes), num_threads, max_rows=WINDOW_ROWS)
-        if len(cut) > 1:
-            rows.keep_indices(self._nodes)
-        return cut
+            max_bytes /= 2
+        batch_rows = min(request.batch_size, max(1, reader.num_rows))
+        windows: Sequence[RowRanges] = Windows(
+            RowRanges.one(0, reader.num_rows),
+            batch_rows,
+            weights=reader.weights(nodes),
+            max_bytes=max_bytes,
+            max_rows=WINDOW_ROWS if may_be_sliced(nodes) else batch_rows,
+            whole_batches=False,
+        ).listed()
+        if self._has_blobs:
+            return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
+        if len(windows) != 1 or not request.use_threads:
+            return windows
+        spans = even_windows(reader.num_rows, reader.divisible_bytes(nodes), settings.num_threads, max_rows=WINDOW_ROWS)
+        if len(spans) == 1:
+            return windows
+        reader.keep_indices(nodes)
+        return [RowRanges.one(*span) for span in spans]
+
+    def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
+        """Cut windows further; all descriptors are read for that, so there must not be too many of them."""
+        reader = self._file.rows
+        with located(path=reader.file.name):
+            check_expansion(
+                only_blobs(self._nodes), reader.num_rows, self._file.source.size(), reader.runtime.settings.limits
+            )
+        return list(self._file.blobs.windows(self._nodes, windows, piece_bytes))
 
     def __len__(self) -> int:
         return len(self._windows)
 
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
-        rows = RowRanges.one(*self._windows[index])
+        rows = self._windows[index]
         reader: RowReader = self._file.rows
         read, counts = reader.read(self._nodes, rows, self._request.memory_pool)
         if self._has_blobs:

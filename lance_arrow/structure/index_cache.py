@@ -36,12 +36,12 @@ class IndexCache:
 
     def put(self, key: Hashable, index: PageIndex) -> None:
         size = index.nbytes
-        if size > self._budget_bytes:
-            return
         with self._lock:
             before = self._held.pop(key, None)
             if before is not None:
                 self._held_bytes -= before.nbytes
+            if size > self._budget_bytes:
+                return
             self._held[key] = index
             self._held_bytes += size
             while self._held_bytes > self._budget_bytes:

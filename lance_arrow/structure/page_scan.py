@@ -99,7 +99,7 @@ def load_indices(
     wanted: list[tuple[int, BufferSlices]] = []
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
     for n, task in enumerate(tasks):
-        if task.cache_key is not None:
+        if task.cache_key is not None and task.index is None:
             task.index = cache.get(task.cache_key)
         if task.index is None:
             index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))

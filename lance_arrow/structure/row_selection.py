@@ -65,6 +65,30 @@ def _joined(ascending: NDArray[np.int64]) -> RowRanges:
     return RowRanges(starts, stops)
 
 
+def cut(rows: RowRanges, start: int, stop: int) -> RowRanges:
+    """Keep the selected rows from the `start`-th to before the `stop`-th of them."""
+    if len(rows) == 1:
+        first = int(rows.starts[0])
+        return RowRanges.one(first + start, min(first + stop, int(rows.stops[0])))
+    before = np.concatenate(([0], np.cumsum(rows.stops - rows.starts)))
+    low = int(np.searchsorted(before, start, side="right")) - 1
+    high = int(np.searchsorted(before, stop, side="left"))
+    starts, stops = rows.starts[low:high].copy(), rows.stops[low:high].copy()
+    if not len(starts):
+        return RowRanges.one(0, 0)
+    starts[0] += start - int(before[low])
+    stops[-1] -= max(0, int(before[high]) - stop)
+    return RowRanges(starts, stops)
+
+
+def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRanges:
+    """Leave out empty ranges and join neighbours of ascending, disjoint ones."""
+    kept = stops > starts
+    starts, stops = starts[kept], stops[kept]
+    apart = starts[1:] != stops[:-1]
+    return RowRanges(starts[np.append(True, apart)[: len(starts)]], stops[np.append(apart, True)[: len(stops)]])
+
+
 def scaled(rows: RowRanges, factor: int) -> RowRanges:
     """Count the same rows in units of which each row has `factor` (items of fixed-size lists of structs)."""
     return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)

@@ -109,7 +109,7 @@ def test_columns_are_lists_of_names(path: Path, columns: object) -> None:
 
 def test_batch_sizes_are_positive_integers_of_any_size(path: Path) -> None:
     with LanceFile(path) as file:
-        for wrong in (0, 1.5, None):
+        for wrong in (0, 1.5, -1, "9"):
             with pytest.raises(InvalidArgumentError, match="batch_size"):
                 file.to_batches(["id"], batch_size=wrong)
         assert sum(batch.num_rows for batch in file.to_batches(["id"], batch_size=2**63)) == ROWS

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lance_arrow.structure.index_cache import IndexCache
 
@@ -36,3 +40,39 @@ def test_replacing_counts_once():
     cache.put("a", Index(20))
     cache.put("a", Index(5))
     assert cache.held_bytes == 5
+
+
+@given(st.integers(0, 100), st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 60)), max_size=60))
+def test_the_sum_of_what_is_held_never_exceeds_the_budget(budget_bytes, puts):
+    cache = IndexCache(budget_bytes)
+    for name, size in puts:
+        cache.put(name, Index(size))
+        held = [cache.get(name) for name in "abcdefgh"]
+        assert cache.held_bytes == sum(index.nbytes for index in held if index is not None) <= budget_bytes
+        found = cache.get(name)
+        assert found is None or found.nbytes == size, "what is found is what was put last"
+
+
+def test_an_index_replaced_by_one_above_the_budget_is_forgotten():
+    cache = IndexCache(30)
+    cache.put("a", Index(10))
+    cache.put("a", Index(31))
+    assert cache.get("a") is None
+    assert cache.held_bytes == 0
+
+
+def test_threads_share_it():
+    cache = IndexCache(100)
+
+    def work(seed: int) -> None:
+        for step in range(3000):
+            name = (seed * 31 + step * 7) % 40
+            cache.put(name, Index(name % 17))
+            found = cache.get((name * 13 + seed) % 40)
+            assert found is None or found.nbytes < 17
+
+    with ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(work, seed) for seed in range(8)]:
+            done.result()
+    held = [cache.get(name) for name in range(40)]
+    assert cache.held_bytes == sum(index.nbytes for index in held if index is not None) <= 100
