@@ -15,11 +15,13 @@ class NativePage:
     @property
     def value_bits(self) -> int: ...
     data_buffer: int
+    offset_bits: int
 
 def chunked_page(
     num_rows: int,
     layers: Sequence[int],
     levels: tuple[int, int, int],
+    offset_bits: int,
     values: object,
     rep: object | None,
     def_: object | None,
@@ -35,6 +37,8 @@ def zipped_page(
     num_rows: int,
     layers: Sequence[int],
     levels: tuple[int, int, int],
+    offset_bits: int,
+    counts: tuple[int, int],
     entry: tuple[int, int, int, int],
     values: object,
     row_bytes: int,

@@ -68,6 +68,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     cdef cppclass StreamForm:
         ZipForm zip
         int max_rep, max_def
+        int64_t num_entries, num_values
         const LaValueCodec* values
 
     cdef cppclass ZippedPage(Page):
@@ -132,11 +133,13 @@ cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
 
 
 cdef class NativePage:
-    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in."""
+    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
+    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width."""
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
+    cdef readonly int offset_bits
 
     @property
     def num_rows(self):
@@ -147,11 +150,12 @@ cdef class NativePage:
         return self.page.get().value_bits
 
 
-cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, tuple kept):
+cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int offset_bits, tuple kept):
     cdef NativePage page = NativePage.__new__(NativePage)
     page.page.reset(made)
     made.num_rows = num_rows
     page.data_buffer = data_buffer
+    page.offset_bits = offset_bits
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
     page.kept = kept
@@ -159,7 +163,7 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, tup
 
 
 def chunked_page(
-    int64_t num_rows, layers, tuple levels, values, rep, def_, bint large,
+    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
     const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
     const int64_t[::1] rows_left=None, tuple items=None,
@@ -172,6 +176,8 @@ def chunked_page(
         Rows of the page.
     layers, levels
         Layer kinds, inner-most first; largest repetition, definition and visible level.
+    offset_bits
+        Width of the offsets of the values, 0 where they have one width.
     values, rep, def_
         Capsules of chunk codecs; None for a level stream that does not exist.
     large
@@ -214,18 +220,21 @@ def chunked_page(
         places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
         places.rows_left = &rows_left[0]
     kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
-    return _page(new ChunkedPage(form, places), num_rows, layers, 1, kept)
+    return _page(new ChunkedPage(form, places), num_rows, layers, 1, offset_bits, kept)
 
 
 def zipped_page(
-    int64_t num_rows, layers, tuple levels, tuple entry, values, int64_t row_bytes, const int64_t[::1] row_starts=None,
+    int64_t num_rows, layers, tuple levels, int offset_bits, tuple counts, tuple entry, values, int64_t row_bytes,
+    const int64_t[::1] row_starts=None,
 ):
     """Build a page of zipped entries.
 
     Parameters
     ----------
-    num_rows, layers, levels
+    num_rows, layers, levels, offset_bits
         As in `chunked_page`; the visible level is -1 without lists.
+    counts
+        Entries and values of the page.
     entry
         Bits of repetition and definition levels, bytes per value (-1: lengths are stored), bits of a length (0: none).
     values
@@ -236,11 +245,12 @@ def zipped_page(
     cdef StreamForm form
     form.zip.bits_rep, form.zip.bits_def, form.zip.bytes_per_value, form.zip.bits_per_offset = entry
     form.max_rep, form.max_def, form.zip.max_visible = levels
+    form.num_entries, form.num_values = counts
     form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
     cdef const int64_t* starts = NULL
     if row_starts is not None:
         starts = &row_starts[0]
-    return _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, (values, row_starts))
+    return _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts))
 
 
 cdef class LeafTake:
@@ -264,7 +274,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     take.pages = wanted[0]
     for item in take.pages:
         page = item[0]
-        if page is None or page.page.get().value_bits != value_bits:
+        if page is None or page.page.get().value_bits != value_bits or page.offset_bits != wanted[3]:
             return None
         ref.page = page.page.get()
         ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]

@@ -1,6 +1,9 @@
 // Mini-block pages in the engine: which chunks hold the rows, and selected rows of opened chunks.
 #pragma once
 
+#include <atomic>
+#include <memory>
+
 #include "chunk_tables.hpp"
 #include "native_pages.hpp"
 
@@ -45,15 +48,16 @@ class ChunkedPage : public Page {
     const int64_t header = 2 + form.values->num_buffers * (form.large ? 4 : 2);
     plain_header_ = (header + 7) & ~int64_t{7};
     value_bits = form.has_items ? form.items.bits : form.values->bits;
+    if (is_plain) headers_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(places.num_chunks));
   }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
-    int64_t next = 0;  // chunks before it are in the plan
+    int64_t next = 0;  // chunks before it are in the plan, or their headers are
     for (int64_t run = 0; run < rows.num_runs; ++run) {
       const auto [first, stop] = chunks_of(rows.starts[run], rows.stops[run]);
       if (plain_bytes_ > 0) {
-        const Outcome outcome = plan_values(rows.starts[run], rows.stops[run], first, stop, out);
+        const Outcome outcome = plan_values(rows.starts[run], rows.stops[run], first, stop, &next, out);
         if (outcome.message != nullptr) return outcome;
         continue;
       }
@@ -95,36 +99,61 @@ class ChunkedPage : public Page {
             std::lower_bound(places_.rows_finished, places_.rows_finished + count, stop) - places_.rows_finished};
   }
 
-  // Single values of chunks without levels: the header's form, and so the place of a value, is the same in each.
-  Outcome plan_values(int64_t start, int64_t stop, int64_t first, int64_t last, Ranges* out) const {
+  // Single values of chunks without levels: the header's form, and so the place of a value, is the same in each. Each
+  // header is read along once, by the first read of its chunk.
+  Outcome plan_values(int64_t start, int64_t stop, int64_t first, int64_t last, int64_t* next, Ranges* out) const {
     for (int64_t chunk = first; chunk < last; ++chunk) {
       const int64_t begin = std::max(start, places_.value_starts[chunk]) - places_.value_starts[chunk];
       const int64_t end = std::min(stop, places_.value_starts[chunk + 1]) - places_.value_starts[chunk];
-      const int64_t bytes = places_.chunk_starts[chunk] + plain_header_;
+      const int64_t chunk_start = places_.chunk_starts[chunk], bytes = chunk_start + plain_header_;
       if (bytes + end * plain_bytes_ > places_.chunk_starts[chunk + 1])
         return corrupt("a chunk is shorter than its values", chunk);
-      out->add(bytes + begin * plain_bytes_, bytes + end * plain_bytes_);
+      if (chunk >= *next && !headers_[static_cast<size_t>(chunk)].load(std::memory_order_relaxed))
+        out->add_piece(chunk_start, bytes, chunk);
+      *next = std::max(*next, chunk + 1);
+      out->add_piece(bytes + begin * plain_bytes_, bytes + end * plain_bytes_, -1);
     }
     return success();
   }
 
   Outcome open_values(const Ranges& ranges, const Fetched& fetched, LeafPart* out) const {
     int64_t num_bytes = 0;
-    for (size_t range = 0; range < ranges.starts.size(); ++range) num_bytes += ranges.stops[range] - ranges.starts[range];
+    for (const Piece& piece : ranges.pieces) {
+      if (piece.chunk < 0) {
+        num_bytes += piece.size;
+        continue;
+      }
+      const Outcome outcome = check_header(piece.chunk, fetched.data + fetched.places[piece.range] + piece.offset);
+      if (outcome.message != nullptr) return outcome;
+    }
     const int64_t count = num_bytes / plain_bytes_;
     const LaValues place = out->place(count, 8 * plain_bytes_);
     if (place.values == nullptr) return above_limit();
     uint8_t* to = place.values;
-    for (size_t range = 0; range < ranges.starts.size(); ++range) {
-      const int64_t size = ranges.stops[range] - ranges.starts[range];
-      const uint8_t* from = fetched.data + fetched.places[range];
-      if (size == 8)
+    for (const Piece& piece : ranges.pieces) {
+      if (piece.chunk >= 0) continue;
+      const uint8_t* from = fetched.data + fetched.places[piece.range] + piece.offset;
+      if (piece.size == 8)
         std::memcpy(to, from, 8);
       else
-        copy_bytes(to, from, size);
-      to += size;
+        copy_bytes(to, from, piece.size);
+      to += piece.size;
     }
     out->took(count, place);
+    return success();
+  }
+
+  // `header` holds plain_header_ bytes: parse_header looks at no others, and compares sizes with the chunk's.
+  Outcome check_header(int64_t chunk, const uint8_t* header) const {
+    int64_t num_levels, unused[4], starts[8], sizes[8];
+    const HeaderForm form{false, false, form_.values->num_buffers, form_.large};
+    const HeaderOut out{&num_levels, &unused[0], &unused[1], &unused[2], &unused[3], starts, sizes};
+    const int64_t size = places_.chunk_starts[chunk + 1] - places_.chunk_starts[chunk];
+    const Outcome outcome = parse_header(header, 0, size, 0, 1, form, out);
+    if (outcome.message != nullptr) return {outcome.message, chunk, outcome.blame};
+    if (sizes[0] < (places_.value_starts[chunk + 1] - places_.value_starts[chunk]) * plain_bytes_)
+      return corrupt("a chunk is shorter than its values", chunk);
+    headers_[static_cast<size_t>(chunk)].store(true, std::memory_order_relaxed);
     return success();
   }
 
@@ -232,6 +261,7 @@ class ChunkedPage : public Page {
   ChunkPlaces places_;
   int64_t plain_bytes_ = 0;
   int64_t plain_header_ = 0;
+  std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
 };
 
 }  // namespace lance_arrow::kernels::native

@@ -172,6 +172,11 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
     return True
 
 
+def is_plain(value_codec):
+    """Whether a value codec's stored bytes are its values, whatever their width."""
+    return value_codec is not None and bool((<LaValueCodec*>PyCapsule_GetPointer(value_codec, _VALUE)).is_plain)
+
+
 _state = threading.local()
 
 

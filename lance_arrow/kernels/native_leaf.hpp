@@ -109,7 +109,7 @@ class LeafReader {
       return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
     count_.ranges += static_cast<int64_t>(num_ranges);
-    if (ref.page->is_plain && num_ranges > 0 && all_large()) return read_direct(ref, out);
+    if (ref.page->is_plain && !ranges_.has_headers && num_ranges > 0 && all_large()) return read_direct(ref, out);
     int64_t arena_bytes = 0;
     spans_.clear();
     for (size_t range = 0; range < num_ranges;) {

@@ -49,13 +49,30 @@ class Buffer {
   bool lent_ = false;
 };
 
+// Bytes within a range that mean something of their own: values, or (chunk >= 0) the header of a chunk.
+struct Piece {
+  size_t range;
+  int64_t offset;
+  int64_t size;
+  int64_t chunk;
+};
+
 // Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range.
 struct Ranges {
   std::vector<int64_t> starts, stops;
+  std::vector<Piece> pieces;  // where a page wants to find them again
+  bool has_headers = false;
 
   void clear() {
     starts.clear();
     stops.clear();
+    pieces.clear();
+    has_headers = false;
+  }
+  void add_piece(int64_t start, int64_t stop, int64_t chunk) {
+    add(start, stop);
+    pieces.push_back({starts.size() - 1, start - starts.back(), stop - start, chunk});
+    has_headers |= chunk >= 0;
   }
   void add(int64_t start, int64_t stop) {
     if (!starts.empty() && stops.back() == start) {
@@ -124,7 +141,7 @@ class Page {
   int64_t num_rows = 0;
   int64_t value_bits = 0;       // of decoded values; 0: variable width
   std::vector<uint8_t> layers;  // inner-most first
-  // The ranges of plan() are the values, back to back, and there are no levels.
+  // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
 
   virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;

@@ -9,6 +9,7 @@ namespace lance_arrow::kernels::native {
 struct StreamForm {
   ZipForm zip;
   int max_rep = 0, max_def = 0;
+  int64_t num_entries = 0, num_values = 0;  // of the whole page
   const LaValueCodec* values = nullptr;
 };
 
@@ -52,6 +53,8 @@ class ZippedPage : public Page {
     }
     if (form_.max_rep == 0 && entries != num_rows)
       return corrupt("the row index and the entries of a page disagree", -1);
+    if (num_rows == this->num_rows && (entries != form_.num_entries || values != form_.num_values))
+      return corrupt("a page holds other entries or values than its description says", -1);
     const size_t rep_at = out->rep.size(), def_at = out->def.size();
     const bool has_rep = form_.zip.bits_rep > 0, has_def = form_.zip.bits_def > 0;
     if (has_rep) out->rep.resize(rep_at + entries);

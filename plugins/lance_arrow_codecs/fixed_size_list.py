@@ -96,11 +96,6 @@ class _ItemValues:
     def shape(self) -> BlockShape:
         return self.values.shape
 
-    def native(self) -> object | None:
-        if self.shape.validity_dimensions or self.leaf is None:
-            return None
-        return native_codecs.fixed_size_lists(native_side(self.leaf), self.leaf_values)
-
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
@@ -128,6 +123,11 @@ class BoundFixedSizeList:
     @property
     def num_buffers(self) -> int:
         return self.num_bitmaps + (0 if self.leaf is None else self.leaf.num_buffers)
+
+    def native(self) -> object | None:
+        if self.shape.validity_dimensions or self.leaf is None:
+            return None
+        return native_codecs.fixed_size_lists(native_side(self.leaf), self.leaf_values)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -19,6 +21,7 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundChunkCodec,
     BoundPerValueCodec,
+    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
@@ -26,7 +29,10 @@ from lance_arrow.spi import (
     NumBytes,
     ValueBatch,
     hookimpl,
+    native_side,
 )
+
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,15 @@ class BoundGeneralValues:
     @property
     def shape(self) -> BlockShape:
         return self.child.shape
+
+    def native(self) -> object | None:
+        if self.child.value_bits is not None or not native_codecs.is_plain(native_side(self.child)):
+            return None
+        # The content of a frame is the value: a batch is decompressed in one go, and nothing is left to decode.
+        return native_codecs.called(0, self._open)
+
+    def _open(self, data: Any, starts: Any, sizes: Any, first: int) -> tuple[Bytes, Positions]:
+        return self.frames.open(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.asarray(sizes))
 
     def measure(self, values: ValueBatch) -> NumBytes:
         return self.child.measure(self._plain(values))

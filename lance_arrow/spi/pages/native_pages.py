@@ -62,12 +62,13 @@ def native_chunks(
         bits = value_bits(items.shape)
         if bits is None or bits == 1 or not isinstance(layout.values.shape, FixedWidth):
             return None
-        offset_bits = items.shape.offset_bits if isinstance(items.shape, VariableWidth) else 0
+        offset_bits = _offset_bits(items.shape)
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
     return native.chunked_page(
         page.num_rows,
         layout.layers,
         _levels(layout.layers),
+        _offset_bits(layout.shape),
         values,
         rep,
         def_,
@@ -93,11 +94,17 @@ def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any
         page.num_rows,
         layout.layers,
         (max_rep, max_def, layout.max_visible),
+        _offset_bits(layout.values.shape),
+        layout.counts(page),
         (entry.bits_rep, entry.bits_def, entry.value_bytes, entry.length_bits),
         values,
         layout.row_bytes or 0,
         row_starts,
     )
+
+
+def _offset_bits(shape: BlockShape) -> int:
+    return shape.offset_bits if isinstance(shape, VariableWidth) else 0
 
 
 def _decoder(codec: BoundPerValueCodec) -> Callable[[Any, Any, Any, int], tuple[Bytes, NDArray[np.int64] | None]]:

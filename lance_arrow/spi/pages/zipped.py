@@ -193,7 +193,7 @@ class ZippedPages:
         roles = [BufferRole.DATA] if self.row_bytes is not None else [BufferRole.DATA, BufferRole.ROW_INDEX]
         if len(roles) != len(page.buffer_sizes):
             raise CorruptFileError(f"a page has {len(page.buffer_sizes)} buffers, expected {len(roles)}")
-        num_entries, num_values = self._counts(page)
+        num_entries, num_values = self.counts(page)
         if not self.max_rep and not page.num_rows == num_entries == num_values:
             raise CorruptFileError(f"a page has {page.num_rows} rows, {num_entries} entries and {num_values} values")
         if self.row_bytes is not None and page.num_rows * self.row_bytes != page.buffer_sizes[0]:
@@ -202,7 +202,8 @@ class ZippedPages:
             )
         return tuple(roles)
 
-    def _counts(self, page: PageFacts) -> tuple[int, int]:
+    def counts(self, page: PageFacts) -> tuple[int, int]:
+        """Entries and values of the page."""
         return (
             page.num_rows if self.num_entries is None else self.num_entries,
             page.num_rows if self.num_values is None else self.num_values,
@@ -242,10 +243,10 @@ class ZippedPages:
                 levels, values = found
                 return ZippedPage(levels, self.values, values, self.values.measure(values))
         num_entries, num_values, borders = self._count(stream, rows)
-        if rows.covers(0, page.num_rows) and (num_entries, num_values) != self._counts(page):
+        if rows.covers(0, page.num_rows) and (num_entries, num_values) != self.counts(page):
             raise CorruptPageError(
                 f"a page holds {num_entries} entries and {num_values} values, "
-                "its description says {} and {}".format(*self._counts(page))
+                "its description says {} and {}".format(*self.counts(page))
             )
         levels, values = self._unzip(stream, num_entries, num_values)
         if levels.rep is not None:
