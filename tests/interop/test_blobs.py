@@ -16,7 +16,7 @@ from same import assert_same, taken
 from witness import Witness
 
 import lance_arrow
-from lance_arrow import LanceFile, LanceFormat
+from lance_arrow import LanceFile, LanceFormat, Runtime, Settings
 from lance_arrow.errors import InvalidArgumentError, MissingFileError, UnsupportedError
 from lance_arrow.spi import ReadReport
 
@@ -284,3 +284,36 @@ def test_formats_of_other_options_differ(first: Path) -> None:
             LanceFormat(blobs=wrong)
         with pytest.raises(InvalidArgumentError, match="blobs is"):
             LanceFile(first, blobs=wrong)
+
+
+def test_ranges_batches_and_filters_of_the_first_kind(first: Path) -> None:
+    expected = first_kind(VALUES)
+    rows = [(90, 103), (150, 290)]
+    wanted = pa.concat_tables([expected.slice(start, stop - start) for start, stop in rows])
+    with LanceFile(first) as file:
+        assert_same(wanted, file.read(rows=rows))
+        assert_same(wanted.select(["b"]), file.read(["b"], rows=rows))
+        batches = list(file.to_batches(batch_size=17, rows=rows))
+        assert {batch.num_rows for batch in batches[:-1]} == {17}
+        assert_same(wanted, pa.Table.from_batches(batches))
+        for condition in (pc.field("n") > 200, pc.field("b").is_valid()):
+            kept = wanted.filter(condition)
+            assert_same(kept, file.read(filter=condition, rows=rows))
+            batches = list(file.to_batches(batch_size=30, filter=condition, rows=rows))
+            assert max(batch.num_rows for batch in batches) <= 30
+            assert_same(kept, pa.Table.from_batches(batches, file.schema))
+        with pytest.raises(InvalidArgumentError, match=r"b\.position"):
+            file.read(["b.position"])
+
+
+def test_blobs_of_a_stream_share_its_budget(first: Path) -> None:
+    sizes = [0 if value is None else len(value) for value in VALUES]
+    piece_bytes = 2 * max(sizes)
+    runtime = Runtime(Settings(memory_budget_bytes=8 * piece_bytes, num_threads=2))
+    assert runtime.settings.blob_piece_bytes == piece_bytes
+    with LanceFile(first, runtime=runtime) as file:
+        batches = list(file.to_batches(["b"]))
+        assert pa.Table.from_batches(batches).column("b").to_pylist() == VALUES
+    held = [sum(len(value or b"") for value in batch.column("b").to_pylist()) for batch in batches]
+    assert len(batches) > 1
+    assert max(held) <= piece_bytes

@@ -72,6 +72,7 @@ def test_files_keep_or_decode(path: Path) -> None:
         assert_same(plain, decoded.read())
         assert_same(taken(plain, picks), decoded.take(picks))
         assert_same(plain, pa.Table.from_batches(decoded.to_batches(batch_size=50)))
+        assert_same(plain.slice(7, 60), decoded.read(rows=(7, 67)))
         assert decoded.read(["structs.w"]).column(0).type == pa.large_binary()
         for name in ("words", "numbers", "flags"):
             whole = kept.read([name]).column(0)
