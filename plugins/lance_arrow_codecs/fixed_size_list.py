@@ -140,6 +140,8 @@ class BoundFixedSizeList:
         if self.leaf is None:
             num_bits = out.num_values * self.shape.items_per_value * self.shape.leaf.bits
             kernels.fill_bits(out.values, out.bit_offset, num_bits, False)
+            for bitmap in out.validity[self.num_bitmaps :]:
+                kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
             return
         validity = out.validity[self.num_bitmaps :]
         num_values = out.num_values * self.leaf_values
@@ -240,7 +242,11 @@ def _nest(layers: list[Any], items: Any) -> FixedSizeList:
 
 
 def _all_null_shape(layers: list[Any], expected: Any) -> FixedSizeList:
-    """Where the items of a layer are all null the description stops; the schema knows what they would be."""
+    """Where the items of a layer are all null the description stops; the schema knows what they would be.
+
+    Release 4.0.0 stops one layer early: lists that its last bitmap calls valid hold nulls alone. So every layer that is
+    not described has a bitmap here, all of it null.
+    """
     items = expected
     for layer in layers:
         if not isinstance(items, FixedSizeList) or items.dimension != layer.items_per_value:
@@ -248,7 +254,12 @@ def _all_null_shape(layers: list[Any], expected: Any) -> FixedSizeList:
         items = items.items
     if not layers[-1].has_validity:
         raise CorruptFileError("a fixed-size list has neither items nor a bitmap that says they are null")
-    return _nest(layers, items.without_validity() if isinstance(items, FixedSizeList) else items)
+    return _nest(layers, _of_nulls(items))
+
+
+def _of_nulls(items: FixedWidth | FixedSizeList) -> FixedWidth | FixedSizeList:
+    """Return `items` with a bitmap for each layer."""
+    return FixedSizeList(_of_nulls(items.items), items.dimension, True) if isinstance(items, FixedSizeList) else items
 
 
 @hookimpl

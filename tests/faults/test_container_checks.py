@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from craft import Craft, described
 from forge import Bad, Forged, assert_refused, bad_container, ids
-from forged import INTS, TWO_PAGES
+from forged import INTS, SPARSE_SCALAR, TWO_PAGES
 from google.protobuf.any_pb2 import Any
 
 from lance_arrow.errors import (
@@ -233,7 +233,7 @@ CASES: list[Bad] = [
     bad_container("rows-page-missing", meta(lambda one: one.pages.pop(), TWO_PAGES), CorruptFileError, *COLUMN),
     # 8. type URLs and cases
     bad_container("types-family", described_page("lance.encodings23.PlanarLayout"), CorruptFileError, *COLUMN, "page"),
-    bad_container("types-version", version(2, 3), CorruptFileError, *COLUMN, "page"),
+    bad_container("types-version", version(2, 2, SPARSE_SCALAR), CorruptFileError, *COLUMN, "page"),
     bad_container("types-unknown-layout", described_page("vendor.Layout", b"own"), UnknownEncodingError, *PAGE),
     bad_container("types-unknown-case", described_page(LAYOUT, b"\xfa\x3e\x02\x08\x01"), UnknownEncodingError, *PAGE),
     bad_container("types-no-case", described_page(LAYOUT), CorruptFileError, *PAGE),

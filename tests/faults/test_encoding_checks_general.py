@@ -9,7 +9,7 @@ from forge import Bad, assert_refused, bad, ids
 from forge_pages import ZIP_VALUES, chunks, coded, flat, general, words
 from forged import LZ4, SHRUNK, SPLIT, STREAMS, ZIP_INTS, ZIP_SHRUNK, ZSTD, lz4, zstd
 
-from lance_arrow.errors import ResourceLimitError, UnknownEncodingError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnknownEncodingError
 
 CASES: list[Bad] = [
     bad("general-scheme-unknown", SHRUNK, coded(SHRUNK, general(flat(32), 3)), UnknownEncodingError),
@@ -29,7 +29,7 @@ CASES: list[Bad] = [
     bad("general-zstd-malformed", SHRUNK, chunks(500, general(flat(32), ZSTD), zstd(bytes(2000))[:-3])),
     bad("general-zstd-zip", ZIP_SHRUNK, ZIP_SHRUNK.page.patched(0, 4, words([99], 8))),
     bad("general-empty", SHRUNK, chunks(500, general(flat(32), LZ4), b"")),
-    bad("general-fixed-zip", ZIP_INTS, coded(ZIP_INTS, general(flat(32), LZ4), ZIP_VALUES), UnsupportedError),
+    bad("general-fixed-zip", ZIP_INTS, coded(ZIP_INTS, general(flat(32), LZ4), ZIP_VALUES), CorruptFileError),
 ]
 
 

@@ -243,6 +243,19 @@ FIXED_LISTS = one(
     ),
 )
 ZIP_INTS = one(NUMBERS, pa.int32(), full_zip(flat_rows(bytes_of(NUMBERS)), (NULLABLE,), flat(32), width=4))
+# One bitmap of three lists per row: what is valid holds nulls alone, as release 4.0.0 writes it.
+ZIP_NULL_PAIRS = one(
+    [[[None, None], None, [None, None]], [None] * 3, [None, None, [None, None]]],
+    pa.list_(pa.list_(pa.int32(), 2), 3),
+    full_zip(
+        flat_rows([b"\xf5", b"\xf8", b"\x04"]),
+        (ITEM,),
+        Codec(
+            fixed_size_list=pb.FixedSizeList(items_per_value=3, values=Codec(constant=pb.Constant()), has_validity=True)
+        ),
+        width=1,
+    ),
+)
 ZIP_TEXTS = one(TEXT, pa.string(), full_zip(flat_rows(TEXT_VALUES), (NULLABLE,), variable()))
 ZIP_LISTS = one(NESTED, pa.list_(pa.int32()), full_zip(NESTED_ROWS, LIST_LAYERS, flat(32), width=4))
 ZIP_SHRUNK = one(
