@@ -201,7 +201,13 @@ def chunked_page(
     form.def_ = _chunk_codec(def_)
     form.max_rep, form.max_def, form.max_visible = levels
     form.has_items = items is not None
-    if form.values.num_buffers > 8:
+    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+        return None
+    for stream in (rep, def_):
+        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+            return None
+    if items is not None and form.values.bits not in (8, 16, 32, 64):
         return None
     if items is not None:
         item_values = items[1]

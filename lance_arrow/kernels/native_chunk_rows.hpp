@@ -84,7 +84,8 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
   level_starts.push_back(num_levels);
   value_starts.push_back(num_values);
   // Packed to 0 bits, the 65,535 levels of a chunk take no bytes.
-  if (num_levels > out->limit / static_cast<int64_t>(sizeof(uint16_t))) return above_limit();
+  const int64_t most_levels = out->limit / static_cast<int64_t>(sizeof(uint16_t));
+  if (num_levels > most_levels - static_cast<int64_t>(out->rep.size())) return above_limit();
   rep.resize(static_cast<size_t>(num_levels));
   if (form_.def != nullptr) def.resize(static_cast<size_t>(num_levels));
   for (size_t at = 0; at < chunks.size(); ++at) {

@@ -92,7 +92,7 @@ def variable(int64_t offset_bits):
 
 
 def symbols(child, const uint8_t[::1] table not None):
-    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none."""
+    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none or yields FSST codes."""
     cdef Outcome outcome
     cdef HeldChunkCodec* held
     if child is None:
@@ -100,6 +100,8 @@ def symbols(child, const uint8_t[::1] table not None):
     held = hold_symbols(<const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK), &table[0], table.shape[0], &outcome)
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
+    if held == NULL:
+        return None
     Py_INCREF(child)
     held.child = <void*>child
     return _chunk(held)

@@ -56,6 +56,10 @@ inline Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
   std::fill(nullable, nullable + num_nodes, lists);
   return for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
     if (layers.size() != num_nodes) return misuse("layers and nodes differ in number");
+    // Where a page has lists of its own, offsets of the schema's would be left unwritten.
+    for (size_t node = 0; node < num_nodes; ++node)
+      if ((layers[node] != kAllValidItem && layers[node] != kNullableItem) != (leaf.offset_bits[node] != 0))
+        return misuse("layers and nodes differ in kind");
     if (!lists) {
       for (size_t node = 0; node < num_nodes; ++node) {
         slots[node] += streams.num_entries;

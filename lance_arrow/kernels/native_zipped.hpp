@@ -51,7 +51,7 @@ class ZippedPage : public Page {
       const Outcome counted = count_entries(regions, form_.zip, region_entries.data(), &entries, &values);
       if (counted.message != nullptr) return counted;
     }
-    if (form_.max_rep == 0 && entries != num_rows)
+    if (form_.max_rep == 0 && row_starts_ != nullptr && !rows_are_entries(rows, ranges, region_entries.data()))
       return corrupt("the row index and the entries of a page disagree", -1);
     if (num_rows == this->num_rows && (entries != form_.num_entries || values != form_.num_values))
       return corrupt("a page holds other entries or values than its description says", -1);
@@ -79,14 +79,28 @@ class ZippedPage : public Page {
   }
 
  private:
+  // Rows that the plan put into range number `range`; `*run` is the first of them, and becomes the first behind them.
+  int64_t rows_of(const LaRuns& rows, const Ranges& ranges, size_t range, int64_t* run) const {
+    int64_t wanted = 0;
+    for (; *run < rows.num_runs && row_starts_[rows.stops[*run]] <= ranges.stops[range]; ++*run)
+      wanted += rows.stops[*run] - rows.starts[*run];
+    return wanted;
+  }
+
+  // Without lists a row is an entry. Their sum is not enough: one range must not lend an entry to another.
+  bool rows_are_entries(const LaRuns& rows, const Ranges& ranges, const int64_t* region_entries) const {
+    int64_t run = 0;
+    for (size_t range = 0; range < ranges.starts.size(); ++range)
+      if (rows_of(rows, ranges, range, &run) != region_entries[range]) return false;
+    return run == rows.num_runs;
+  }
+
   // Every row must begin where the index says: as many rows in a range as were planned, and one at its first entry.
   Outcome check_rows(const LaRuns& rows, const Ranges& ranges, const int64_t* region_entries,
                      const uint16_t* rep) const {
     int64_t run = 0, entry = 0;
     for (size_t range = 0; range < ranges.starts.size(); ++range) {
-      int64_t wanted = 0;
-      for (; run < rows.num_runs && row_starts_[rows.stops[run]] <= ranges.stops[range]; ++run)
-        wanted += rows.stops[run] - rows.starts[run];
+      const int64_t wanted = rows_of(rows, ranges, range, &run);
       int64_t found = 0;
       const int64_t stop = entry + region_entries[range];
       if (entry < stop && rep[entry] != form_.max_rep)

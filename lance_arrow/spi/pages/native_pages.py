@@ -30,14 +30,21 @@ if TYPE_CHECKING:
     from lance_arrow.spi.pages.zipped import ZippedPages
 
 
+_MOST_VALUE_BITS = 1 << 40
+
+
 def value_bits(shape: BlockShape | None) -> int | None:
-    """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither."""
+    """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither.
+
+    Values of no bits, and of so many that products with them leave 64 bits, are not for the engine either.
+    """
     if isinstance(shape, FixedWidth):
         return shape.bits
     if isinstance(shape, VariableWidth):
         return 0
     if isinstance(shape, FixedSizeList) and shape.leaf.bits % 8 == 0 and not shape.validity_dimensions:
-        return shape.leaf.bits * shape.items_per_value
+        bits = shape.leaf.bits * shape.items_per_value
+        return bits if 0 < bits <= _MOST_VALUE_BITS else None
     return None
 
 
