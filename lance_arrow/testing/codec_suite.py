@@ -29,7 +29,9 @@ from lance_arrow.spi import (
     NumBytes,
     PackedStruct,
     ValueBatch,
+    native_side,
 )
+from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
 
 _FLIPS_PER_BUFFER = 12
@@ -140,6 +142,33 @@ class CodecSuite:
         decode(bound, suite_context, encoded).assert_equals(sample)
         # A bound codec keeps nothing of a batch: the same again, and without being asked to measure first.
         decode(bound, suite_context, encoded, sample.num_bytes).assert_equals(sample)
+
+    def test_native_side_agrees(self, suite_context: DecodeContext, suite_shape: BlockShape, suite_sample: str) -> None:
+        sample = make_sample(suite_shape, suite_sample, self.chunk_values)
+        encoded = self.encode(sample, suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        assert not list(native_differences(bound, suite_context, encoded.units, encoded.counts))
+
+    def test_native_side_never_gives_other_values_of_damaged_bytes(
+        self, suite_context: DecodeContext, suite_shape: BlockShape
+    ) -> None:
+        encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        if native_side(bound) is None:
+            return
+        for unit, buffer, content in _some(list(encoded.buffers()), 6):
+            damages = [content[:size] for size in {0, len(content) // 2, max(len(content) - 1, 0)}]
+            for position in _some(list(range(len(content))), _FLIPS_PER_BUFFER):
+                for mask in (0x01, 0x80, 0xFF):
+                    damaged = bytearray(content)
+                    damaged[position] ^= mask
+                    damages.append(bytes(damaged))
+            for changed in damages:
+                one = encoded.with_buffer(unit, buffer, changed)
+                # A single unit is enough: units do not know of each other.
+                units, counts = one.units[unit : unit + 1], one.counts[unit : unit + 1]
+                found = native_differences(bound, suite_context, units, counts, may_refuse=True)
+                assert not list(found), f"unit {unit}, buffer {buffer}"
 
     def test_bytes_outside_the_data_are_refused(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
         encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
