@@ -15,6 +15,8 @@ import lance_arrow
 from lance_arrow import spi
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels import native_checks, native_codecs
+from lance_arrow.spi.pages import value_bits
+from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
 
 LIMIT = 1 << 20
@@ -124,3 +126,26 @@ def test_a_capsule_of_another_name_is_an_error() -> None:
 def test_the_header_is_where_authors_are_told() -> None:
     text = (spi.include_dir() / "lance_arrow_native.h").read_text()
     assert "lance_arrow.chunk_codec/1" in text
+
+
+def test_codes_of_codes_are_left_to_decode() -> None:
+    table = np.zeros(8 + 256 * 8 + 256, np.uint8)
+    table[3], table[4:8] = 0, np.frombuffer(b"TSSF", np.uint8)
+    once = native_codecs.symbols(native_codecs.variable(32), table)
+    assert once is not None
+    assert native_codecs.symbols(once, table) is None
+    assert native_codecs.symbols(native_codecs.flat(64), table) is None
+
+
+@pytest.mark.parametrize(("dimension", "bits"), [(3, 96), (0, None), (1 << 30, 1 << 35), (1 << 36, None)])
+def test_values_of_no_or_too_many_bits_are_not_for_the_engine(dimension: int, bits: int | None) -> None:
+    assert value_bits(spi.FixedSizeList(spi.FixedWidth(32), dimension)) == bits
+
+
+def test_fixed_size_lists_have_a_native_side() -> None:
+    shape = spi.FixedSizeList(spi.FixedWidth(32), 3)
+    lists = BoundFixedSizeList(shape, BoundFlat(spi.FixedWidth(32)), 3, 0)
+    values = np.arange(12, dtype=np.uint32)
+    capsule = spi.native_side(lists)
+    found, _ = native_checks.select_values(capsule, [values.view(np.uint8)], 4, np.array([1]), np.array([2]), LIMIT)
+    assert np.frombuffer(found, np.uint32).tolist() == [3, 4, 5]
