@@ -66,7 +66,9 @@ class ChunkBatch:
         """
         found = self._derived.get(id(codec))
         if found is None:
-            found = self._derived[id(codec)] = make()
+            found = make()
+            if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
+                self._derived[id(codec)] = found
         return found
 
 
@@ -95,5 +97,7 @@ class ValueBatch:
         """Remember an intermediate of `codec` for this batch; see `ChunkBatch.derive`."""
         found = self._derived.get(id(codec))
         if found is None:
-            found = self._derived[id(codec)] = make()
+            found = make()
+            if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
+                self._derived[id(codec)] = found
         return found
