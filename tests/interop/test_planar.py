@@ -106,3 +106,16 @@ def test_read_and_take_equal(witness: Witness, tmp_path: Path, name: str) -> Non
         assert_same(taken(expected, indices), file.take(indices))
         batches = list(file.to_batches(batch_size=97))
     assert_same(expected, pa.Table.from_batches(batches, expected.schema))
+
+
+def test_values_within_nulls_mean_nothing_where_a_page_stores_none(witness: Witness, tmp_path: Path) -> None:
+    """All values that count are null, those within null lists are not: the writer stores no values at all."""
+    items = pa.StructArray.from_arrays([pa.array([None, 1.5, None, 2.5] * 20, pa.float32())], ["x"])
+    lists = pa.FixedSizeListArray.from_arrays(items, 1, mask=pa.array([False, True] * 40))
+    expected = pa.table({"a": lists})
+    path = witness.write(expected, tmp_path / "nothing.lance", "2.3")
+    pages = [page["encoding"] for column in witness.describe(path)["columns"] for page in column]
+    assert any("none" in page.lower() for page in pages), pages
+    with lance_arrow.LanceFile(path) as file:
+        assert file.read().column("a").to_pylist() == [[{"x": None}], None] * 40
+        assert file.take([3, 0, 2]).column("a").to_pylist() == [None, [{"x": None}], [{"x": None}]]

@@ -66,12 +66,12 @@ class BoundSparse:
             raise CorruptPageError(f"a page of {page.num_rows} items holds no whole lists of {self.lengths_per_row}")
         num_own = len(fetched) - self.structure.num_buffers
         layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
-        facts = Slots(layers[0], page.buffer_sizes)
+        facts = Slots(layers, page.buffer_sizes, self.limits)
         return SparseIndex(layers, self.values.load_index(facts, fetched[:num_own]))
 
     def plan(self, page: PageFacts, index: SparseIndex, rows: RowRanges) -> PageReadPlan:
         selected = SlotStructure.select(index.layers, self._whole(rows))
-        facts = Slots(index.layers[0], page.buffer_sizes)
+        facts = Slots(index.layers, page.buffer_sizes, self.limits)
         plan = self.values.plan(facts, index.values, selected.runs[0])
         return PageReadPlan(plan.slices, (selected, plan))
 
@@ -90,5 +90,5 @@ class BoundSparse:
         for count in selected.counts:
             # A few bytes may say that a row holds any number of items.
             self.limits.check("max_batch_bytes", count)
-        facts = Slots(index.layers[0], page.buffer_sizes)
+        facts = Slots(index.layers, page.buffer_sizes, self.limits)
         return self.values.load(facts, index.values, inner, fetched, selected)

@@ -54,10 +54,28 @@ _INDEX_BITS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """Leaf slots of a page, and the sizes of its buffers."""
+    """Leaf slots of a page, and the sizes of its buffers; `layers` are all of the page, inner-most first."""
 
-    validity: SlotLayer
+    layers: tuple[SlotLayer, ...]
     buffer_sizes: tuple[int, ...]
+    limits: Limits
+
+    @property
+    def validity(self) -> SlotLayer:
+        """The leaf's own layer."""
+        return self.layers[0]
+
+    def num_reached(self) -> int:
+        """Count the leaf slots that are valid, and so is all around them: within a null, validity means nothing."""
+        reached = np.ones(self.limits.check("max_batch_bytes", self.layers[-1].num_slots), bool)
+        for layer, inner in zip(self.layers[:0:-1], self.layers[-2::-1], strict=True):
+            self.limits.check("max_batch_bytes", inner.num_slots)
+            reached &= ~layer.nulls(np.arange(layer.num_slots))
+            if layer.list_slots is not None and layer.item_starts is not None:
+                reached = np.repeat(reached[layer.list_slots], np.diff(layer.item_starts))
+            elif layer.dimension:
+                reached = np.repeat(reached, layer.dimension)
+        return int(np.count_nonzero(reached & ~self.validity.nulls(np.arange(self.validity.num_slots))))
 
     def facts(self, num_values: int, start: int, stop: int) -> PageFacts:
         """The page that buffers ``start .. stop`` are by themselves."""
@@ -123,8 +141,8 @@ class RepeatedSlots:
     roles: tuple[BufferRole, ...] = ()
 
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> None:
-        if self.scalar is None and self.shape is not None and page.validity.num_valid:
-            raise CorruptPageError(f"a page without values has {page.validity.num_valid} valid slots")
+        if self.scalar is None and self.shape is not None and page.validity.num_valid and (found := page.num_reached()):
+            raise CorruptPageError(f"a page without values has {found} valid slots")
 
     def plan(self, page: Slots, index: None, slots: RowRanges) -> PageReadPlan:
         return PageReadPlan(())
