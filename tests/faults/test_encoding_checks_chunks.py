@@ -125,7 +125,7 @@ CASES: list[Bad] = [
     bad("chunk-levels-fewer", INTS, INTS.page.patched(1, 0, words([7]))),
     bad("chunk-levels-more", INTS, INTS.page.patched(1, 0, words([9]))),
     bad("chunk-levels-none", INTS, INTS.page.patched(1, 0, words([0]))),
-    bad("chunk-levels-without-stream", PLAIN, PLAIN.page.patched(1, 0, words([16])), take=()),
+    bad("chunk-levels-without-stream", PLAIN, PLAIN.page.patched(1, 0, words([16]))),
     bad("chunk-visible", LISTS, _hidden),
     bad("chunk-levels-width", INTS, described(INTS, def_compression=flat(32)), CorruptFileError),
     bad("chunk-levels-width-bit", INTS, described(INTS, def_compression=flat(1)), CorruptFileError),

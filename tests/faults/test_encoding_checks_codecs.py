@@ -133,7 +133,7 @@ def _wide_runs() -> Page:
 
 CASES: list[Bad] = [
     # Flat
-    bad("flat-short", PLAIN, chunks(20, flat(32), bytes(64)), take=(19, 0)),
+    bad("flat-short", PLAIN, chunks(20, flat(32), bytes(79)), take=(19, 0)),
     bad("flat-bits-12", INTS, coded(INTS, flat(12)), CorruptFileError),
     bad("flat-bits-0", INTS, coded(INTS, flat(0)), CorruptFileError),
     bad("flat-bits-of-leaf", INTS, coded(INTS, flat(16))),
@@ -162,7 +162,7 @@ CASES: list[Bad] = [
     bad("variable-short", TEXTS, chunks(9, variable(), words(OFFSETS[:9], 4))),
     bad("variable-empty", TEXTS, chunks(9, variable(), b"")),
     bad("variable-width", TEXTS, chunks(9, variable(16), bytes(40)), CorruptFileError),
-    bad("variable-width-of-leaf", TEXTS, chunks(9, variable(64), words([80] * 10, 8)), take=()),
+    bad("variable-width-of-leaf", TEXTS, chunks(9, variable(64), words([80] * 10, 8))),
     bad("variable-text", TEXTS, text(*[b"\xff"] * 9)),
     bad("variable-text-cut", TEXTS, text(b"\xc3", b"\xa9", *[b""] * 7)),
     bad("variable-text-surrogate", TEXTS, text(b"\xed\xa0\x80", *[b""] * 8)),

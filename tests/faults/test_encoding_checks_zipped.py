@@ -11,6 +11,7 @@ from forge_pages import ITEM, LIST_LAYERS, constant, flat, int32, words
 from forged import (
     ALL_NULL,
     CODED_LISTS,
+    NESTED,
     NULL_LISTS,
     PACKED_LEVELS,
     SCALAR,
@@ -96,8 +97,8 @@ CASES: list[Bad] = [
     bad("zip-end-late-lists", ZIP_LISTS, ZIP_LISTS.page.with_buffer(0, ZIP_LISTS.page.buffers[0] + b"\x06")),
     bad("zip-visible", ZIP_INTS, zipped(ZIP_INTS, num_visible_items=22), CorruptFileError),
     bad("zip-entries", ZIP_INTS, zipped(ZIP_INTS, num_items=24), CorruptFileError),
-    bad("zip-visible-lists", ZIP_LISTS, zipped(ZIP_LISTS, num_visible_items=1), take=()),
-    bad("zip-entries-lists", ZIP_LISTS, zipped(ZIP_LISTS, num_items=1), take=()),
+    bad("zip-visible-lists", ZIP_LISTS, zipped(ZIP_LISTS, num_visible_items=1), take=tuple(range(len(NESTED)))),
+    bad("zip-entries-lists", ZIP_LISTS, zipped(ZIP_LISTS, num_items=1), take=tuple(range(len(NESTED)))),
     bad("zip-index-descends", ZIP_TEXTS, row_index(2, 1)),
     bad("zip-index-first", ZIP_TEXTS, row_index(0, 1)),
     bad("zip-index-last", ZIP_TEXTS, row_index(-1, start_of(9) - 1)),
