@@ -64,7 +64,7 @@ class ChunkBatch:
         A composite that must decompress before it can measure keeps its intermediate here; it lives as long as the
         batch. One batch is used by one thread.
         """
-        found = self._derived.get(id(codec))
+        found: T | None = self._derived.get(id(codec))
         if found is None:
             found = make()
             if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
@@ -95,7 +95,7 @@ class ValueBatch:
 
     def derive(self, codec: object, make: Callable[[], T]) -> T:
         """Remember an intermediate of `codec` for this batch; see `ChunkBatch.derive`."""
-        found = self._derived.get(id(codec))
+        found: T | None = self._derived.get(id(codec))
         if found is None:
             found = make()
             if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
