@@ -1,7 +1,7 @@
 /* The C side of a codec, for reads of few rows: one call per chunk, no Python object, no GIL.
  *
  * A bound codec offers it by a method `native()` that returns a capsule named LANCE_ARROW_CHUNK_CODEC or
- * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/native.md); a codec without one is served by its
+ * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md); a codec without one is served by its
  * `decode` as always. Functions must not keep pointers, call Python, or touch a byte outside what they are given,
  * whatever the bytes say. They may be called from any thread, and from several at once. */
 #ifndef LANCE_ARROW_NATIVE_H

@@ -123,7 +123,7 @@ class LeafReader {
         count_.bytes_wanted += ranges_.stops[one] - ranges_.starts[one];
       }
       spans_.push_back({start, ranges_.stops[end - 1] - start, arena_bytes});
-      // Keeps in memory the alignment that the writer gave.
+      // Spans begin at multiples of 8.
       arena_bytes += (ranges_.stops[end - 1] - start + 15) & ~int64_t{7};
       range = end;
     }
