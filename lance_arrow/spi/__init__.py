@@ -8,6 +8,7 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 
 from lance_arrow.settings import Limits
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
+from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
     NO_BYTES,
     Bitmap,
@@ -30,10 +31,23 @@ from lance_arrow.spi.codecs import (
     BoundCodec,
     BoundPerValueCodec,
     BufferScheme,
-    CodecEncoder,
     CodecFactory,
-    Encoded,
     ValueLocator,
+)
+from lance_arrow.spi.encode_options import EncodeOptions
+from lance_arrow.spi.encoding import (
+    ChunkRules,
+    CodecEncoder,
+    ColumnEncoder,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedPage,
+    EncodedValues,
+    LayoutEncoder,
+    PageContent,
+    PendingPage,
+    SchemeEncoder,
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
@@ -67,6 +81,7 @@ __all__ = [
     "Bitmap",
     "BlockShape",
     "BlockSlice",
+    "BlockSummary",
     "BoundBufferScheme",
     "BoundChunkCodec",
     "BoundCodec",
@@ -78,13 +93,20 @@ __all__ = [
     "BufferSlices",
     "Bytes",
     "ChunkBatch",
+    "ChunkRules",
     "CodecEncoder",
     "CodecFactory",
+    "ColumnEncoder",
     "ColumnEncodingFactory",
     "DecodeContext",
     "DictionaryItems",
+    "EncodeOptions",
     "EncodeScope",
     "Encoded",
+    "EncodedBlock",
+    "EncodedChunks",
+    "EncodedPage",
+    "EncodedValues",
     "EncodingKey",
     "FetchedSlices",
     "FixedSizeList",
@@ -92,6 +114,7 @@ __all__ = [
     "Frames",
     "HasNativePage",
     "LayerKind",
+    "LayoutEncoder",
     "LayoutFactory",
     "LeafType",
     "Levels",
@@ -101,11 +124,14 @@ __all__ = [
     "NodeKind",
     "NumBytes",
     "PackedStruct",
+    "PageContent",
     "PageFacts",
     "PageIndex",
     "PageReadPlan",
+    "PendingPage",
     "ReadReport",
     "RowRanges",
+    "SchemeEncoder",
     "Scratch",
     "SlotLayer",
     "SlotStructure",

@@ -1,4 +1,4 @@
-"""Protocols of compressive encodings (codecs): factory, bound decoders per context, encoder.
+"""Protocols of compressive encodings (codecs): factory and bound decoders per context; writing is in `encoding.py`.
 
 A codec turns encoded bytes into a block of values. It knows nothing of files, pages, Arrow, threads or other codecs;
 children are bound by `BindScope.child`. `bind` runs once per distinct description; the bound object is immutable,
@@ -7,15 +7,12 @@ shared by threads, and serves many chunks or values per call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
-
-from google.protobuf.message import Message
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.keys import DecodeContext, EncodingKey
-from lance_arrow.spi.scopes import BindScope, EncodeScope
+from lance_arrow.spi.scopes import BindScope
 
 
 class BoundChunkCodec(Protocol):
@@ -148,27 +145,3 @@ class BufferScheme(Protocol):
 
     def bind(self, message: Any, scope: BindScope) -> BoundBufferScheme:
         """Validate ``BufferCompression`` and return the decompressor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """What an encoder hands back: its description and its buffers, in the order its decoder reads them."""
-
-    description: Message
-    buffers: tuple[Bytes, ...]
-    chunk_value_counts: tuple[int, ...] = ()
-
-
-@runtime_checkable
-class CodecEncoder(Protocol):
-    """Optional writing half of a codec; a read-only plugin is a good plugin."""
-
-    @property
-    def key(self) -> EncodingKey:
-        """Which case it writes."""
-
-    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Estimate the encoded size in bytes; None withdraws."""
-
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
-        """Encode all of `block`."""

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+    from lance_arrow.spi.encoding import PageContent
+    from lance_arrow.spi.keys import DecodeContext, EncodingKey
     from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
     from lance_arrow.spi.reports import ReadReport
+    from lance_arrow.spi.scopes import EncodeScope
 
 PROJECT = "lance_arrow"
 
@@ -45,3 +49,13 @@ def lance_provide_column_encodings() -> Iterable[ColumnEncodingFactory]:  # type
 @hookspec
 def lance_read_finished(report: ReadReport) -> None:
     """Look at the receipt of a finished read. Called once per read of a file or scan; results are ignored."""
+
+
+@hookspec(firstresult=True)
+def lance_choose_layout(page: PageContent, scope: EncodeScope) -> EncodingKey | None:
+    """Choose the layout of a page; None is no opinion. Called once per written page."""
+
+
+@hookspec(firstresult=True)
+def lance_choose_codec(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodingKey | None:
+    """Choose the codec of a block; None is no opinion. Called once per encoded block of a written page."""

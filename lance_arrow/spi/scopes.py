@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +12,12 @@ from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scratch import Scratch
 
 if TYPE_CHECKING:
-    from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec, Encoded
+    from lance_arrow.spi.block_summary import BlockSummary
+    from lance_arrow.spi.blocks import BlockSlice
+    from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
+    from lance_arrow.spi.encode_options import EncodeOptions
+    from lance_arrow.spi.encoding import ChunkRules, Encoded, EncodedPage, PageContent, PendingPage, SchemeEncoder
+    from lance_arrow.spi.keys import EncodingKey
     from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
 
 
@@ -100,7 +104,11 @@ class BindScope(Protocol):
 
 
 class EncodeScope(Protocol):
-    """The page writer's side of `CodecEncoder`: children are chosen, not named, so any codec may be one."""
+    """The page writer's side of encoding: children are chosen, not named, so any codec may be one.
+
+    Choosing asks the hook `lance_choose_codec` first, then takes the smallest score of all encoders whose ``writes``
+    allows the context in this file version.
+    """
 
     @property
     def limits(self) -> Limits: ...
@@ -109,15 +117,53 @@ class EncodeScope(Protocol):
     def scratch(self) -> Scratch: ...
 
     @property
-    def options(self) -> Mapping[str, str]:
-        """Column options and the field's ``lance-encoding:*`` metadata, verbatim."""
+    def leaf(self) -> LeafType: ...
+
+    @property
+    def options(self) -> EncodeOptions:
+        """How this column is to be written."""
 
     @property
     def file_version(self) -> str:
         """Which grammar the file obeys: ``2.1``, ``2.2`` or ``2.3``."""
 
-    def encode_child(self, block: Any, context: DecodeContext) -> Encoded:
-        """Choose a codec for `block` (smallest score) and encode it."""
+    @property
+    def chunk_rules(self) -> ChunkRules:
+        """What chunks may be in the MINI_BLOCK context."""
 
-    def encode_with(self, key: Any, block: Any, context: DecodeContext) -> Encoded:
+    def with_rules(self, rules: ChunkRules) -> EncodeScope:
+        """Return a scope whose chunks obey other rules."""
+
+    def for_values(self) -> EncodeScope:
+        """Return the scope for the values of the page: a codec that the caller named is used for them."""
+
+    def for_parts(self) -> EncodeScope:
+        """Return the scope for levels, dictionary items and other parts: options of the values do not apply."""
+
+    def summary(self, block: BlockSlice) -> BlockSummary:
+        """Facts about a block, each computed once for all who ask."""
+
+    def encode_child(
+        self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> Encoded:
+        """Choose a codec for `block`, not one of `without` (nor in its children), and encode it.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed codec can hold it.
+        """
+
+    def estimate_child(
+        self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> float | None:
+        """Return the smallest score of what `encode_child` could choose; None when nothing can hold the block."""
+
+    def encode_with(self, key: EncodingKey, block: BlockSlice, context: DecodeContext) -> Encoded:
         """Encode `block` with the codec of `key`."""
+
+    def scheme(self, name: str) -> SchemeEncoder:
+        """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""
+
+    def layout(self, page: PageContent) -> EncodedPage | PendingPage:
+        """Lay out an inner page (a wrapper's), of whose values the leaf is the only node."""

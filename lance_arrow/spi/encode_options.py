@@ -1,0 +1,154 @@
+"""`EncodeOptions`: how one column is to be written, from presets, field metadata and the caller's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from lance_arrow.errors import InvalidArgumentError
+
+PRESETS = ("fast", "default", "compact")
+METADATA_PREFIX = "lance-encoding:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodeOptions:
+    """Options of one column; None means that the encoders decide.
+
+    Parameters
+    ----------
+    preset
+        ``fast`` (scans and takes first), ``default``, ``compact`` (size first).
+    codec
+        Codec of the values: the case's name (``fsst``, ``rle``) or a private codec's id (``vendor.name/1``).
+    layout
+        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``.
+        Source: field metadata ``lance-encoding:structural-encoding``.
+    compression, compression_level
+        ``lz4``, ``zstd``, ``fsst`` or ``none``. Source: ``lance-encoding:compression[-level]``.
+    rle_threshold
+        0 forbids run lengths; other values allow them when there are fewer runs than this part of the values.
+        Source: ``lance-encoding:rle-threshold``.
+    bss
+        ``off``, ``on`` or ``auto``. Source: ``lance-encoding:bss``.
+    dict_divisor, dict_size_ratio
+        When a dictionary is worth it. Source: ``lance-encoding:dict-divisor``, ``lance-encoding:dict-size-ratio``.
+    dict_values_compression, dict_values_compression_level
+        Compression of dictionary items. Source: ``lance-encoding:dict-values-compression[-level]``.
+    minichunk_bytes
+        Target of variable-width chunks. Source: ``lance-encoding:minichunk-size``.
+    zone_map
+        Whether the column gets a zone map; None leaves it to the writer's own option.
+    extra
+        Options that only a private codec understands, verbatim.
+    """
+
+    preset: str = "default"
+    codec: str | None = None
+    layout: str | None = None
+    compression: str | None = None
+    compression_level: int | None = None
+    rle_threshold: float | None = None
+    bss: str | None = None
+    dict_divisor: int | None = None
+    dict_size_ratio: float | None = None
+    dict_values_compression: str | None = None
+    dict_values_compression_level: int | None = None
+    minichunk_bytes: int | None = None
+    zone_map: bool | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise InvalidArgumentError(f"{name} is {value!r}, expected one of {', '.join(allowed)}", detail=value)
+
+    def with_metadata(self, metadata: Mapping[bytes, bytes] | None) -> EncodeOptions:
+        """Return these options with what a field's ``lance-encoding:*`` metadata says; other keys are left alone.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A value is not what its key takes.
+        """
+        found = {}
+        for raw, value in (metadata or {}).items():
+            name = _NAMES_OF_KEYS.get(raw.decode(errors="replace").removeprefix(METADATA_PREFIX))
+            if name is not None and raw.startswith(METADATA_PREFIX.encode()):
+                found[name] = _converted(raw.decode(), name, value.decode(errors="replace"))
+        return replace(self, **found) if found else self
+
+    def with_words(self, words: Mapping[str, Any], *, column: str) -> EncodeOptions:
+        """Return these options with a caller's for one column; names as the parameters above.
+
+        Names that are not ours go to `extra` when a private codec is named, and are refused otherwise.
+        """
+        known = {name: value for name, value in words.items() if name in _FIELDS}
+        extra = {name: value for name, value in words.items() if name not in _FIELDS}
+        codec = known.get("codec", self.codec)
+        if extra and (codec is None or "/" not in codec):
+            raise InvalidArgumentError(
+                f"column option {min(extra)!r} is not known, expected {', '.join(sorted(_FIELDS))}", column=column
+            )
+        converted = {name: _converted(name, name, value) for name, value in known.items()}
+        return replace(self, **converted, extra={**self.extra, **extra})
+
+
+def _number(convert: Callable[[Any], Any], low: float, high: float) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        number = convert(value)
+        if not low <= number <= high:
+            raise ValueError(value)
+        return number
+
+    return read
+
+
+def _layout(value: Any) -> str:
+    return {"miniblock": "mini_block", "fullzip": "full_zip"}.get(str(value).lower(), str(value).lower())
+
+
+_CHOICES = {
+    "preset": PRESETS,
+    "layout": ("mini_block", "full_zip", "constant", "sparse"),
+    "compression": ("lz4", "zstd", "fsst", "none"),
+    "bss": ("off", "on", "auto"),
+    "dict_values_compression": ("lz4", "zstd", "none"),
+}
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "layout": _layout,
+    "compression": lambda value: str(value).lower(),
+    "bss": lambda value: str(value).lower(),
+    "dict_values_compression": lambda value: str(value).lower(),
+    "compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
+    "dict_values_compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
+    "rle_threshold": _number(float, 0.0, 1.0),
+    "dict_divisor": _number(int, 2, 1 << 62),
+    "dict_size_ratio": _number(float, 0.0, 1.0),
+    "minichunk_bytes": _number(int, 1, 1 << 31),
+}
+_NAMES_OF_KEYS = {
+    "compression": "compression",
+    "compression-level": "compression_level",
+    "structural-encoding": "layout",
+    "rle-threshold": "rle_threshold",
+    "bss": "bss",
+    "dict-divisor": "dict_divisor",
+    "dict-size-ratio": "dict_size_ratio",
+    "dict-values-compression": "dict_values_compression",
+    "dict-values-compression-level": "dict_values_compression_level",
+    "minichunk-size": "minichunk_bytes",
+}
+_FIELDS = frozenset(one.name for one in fields(EncodeOptions)) - {"extra"}
+
+
+def _converted(source: str, name: str, value: Any) -> Any:
+    convert = _CONVERTERS.get(name)
+    if convert is None or value is None:
+        return value
+    try:
+        return convert(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{source} is {value!r}, which it cannot be", detail=value) from error

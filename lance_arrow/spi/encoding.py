@@ -1,0 +1,265 @@
+"""Protocols of the writing halves of codecs, layouts and column wrappers: what they are given and what they hand back.
+
+A page is written in one direction: Arrow rows become a `PageContent` (structure and one block of visible values), a
+layout encoder turns it into buffers with a description and asks the scope to encode its blocks, a codec encoder turns
+a block into bytes. Nobody here knows files: places exist only for values that lie outside their page (`PendingPage`).
+A factory that can also write simply has these methods too; one that cannot is a good plugin all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from google.protobuf.message import Message
+from numpy.typing import NDArray
+
+from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels
+from lance_arrow.spi.keys import DecodeContext, EncodingKey
+from lance_arrow.spi.layouts import ZoneMapPlace
+from lance_arrow.spi.scopes import LeafType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lance_arrow.spi.scopes import EncodeScope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedChunks:
+    """A block as mini-block chunks.
+
+    Parameters
+    ----------
+    description
+        ``CompressiveEncoding`` of all chunks.
+    buffers
+        For each of a chunk's buffers, the bytes of all chunks one after another, without padding.
+    sizes
+        ``(num_buffers, num_chunks) int64`` bytes; rows sum to the sizes of `buffers`.
+    value_counts
+        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2.
+    """
+
+    description: Message
+    buffers: tuple[Bytes, ...]
+    sizes: NDArray[np.int64]
+    value_counts: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(len(one) for one in self.buffers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedBlock:
+    """A block as one opaque buffer; `buffer` is None for encodings that need no bytes (2.3 only)."""
+
+    description: Message
+    buffer: Bytes | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buffer."""
+        return 0 if self.buffer is None else len(self.buffer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedValues:
+    """A block value by value.
+
+    Parameters
+    ----------
+    description
+        ``CompressiveEncoding`` of the values.
+    data
+        All encoded values one after another, null slots included.
+    value_bits
+        Bits (a multiple of 8) of each value, or None where they differ.
+    offsets
+        ``(num_values + 1,) int64`` into `data`, where they differ; None otherwise.
+    length_bits
+        Width of the length before each value, 32 or 64, where they differ; 0 otherwise.
+    """
+
+    description: Message
+    data: Bytes
+    value_bits: int | None = None
+    offsets: NDArray[np.int64] | None = None
+    length_bits: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values."""
+        return len(self.data)
+
+
+Encoded: TypeAlias = EncodedChunks | EncodedBlock | EncodedValues
+
+
+@runtime_checkable
+class CodecEncoder(Protocol):
+    """Optional writing half of a codec factory.
+
+    It may also have ``writes``, a mapping from context to the first file version (``"2.2"``) whose readers accept it
+    there; a context without one is not written. `score` is asked only where `writes` allows.
+    """
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it writes."""
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Estimate the encoded size in bytes, slow decoding added; None withdraws: this block is not for me.
+
+        Must not encode: `scope.summary(block)` has what is usually needed, computed once for all codecs.
+        """
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Encode all of `block`: EncodedChunks for MINI_BLOCK, EncodedBlock for BLOCK, EncodedValues for PER_VALUE.
+
+        Chunks obey `scope.chunk_rules`. An encoder that wraps may return its child's answer when it gains nothing.
+
+        Raises
+        ------
+        UnsupportedError
+            The block cannot be written this way: only when the caller had asked for this codec by name.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRules:
+    """What a mini-block page allows its chunks.
+
+    Parameters
+    ----------
+    max_bytes
+        Largest sum of a chunk's value buffers, padded.
+    max_values
+        Most values in a chunk, a power of two.
+    target_bytes
+        Wanted bytes of a chunk whose values have no fixed width, before compression.
+    """
+
+    max_bytes: int
+    max_values: int
+    target_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageContent:
+    """Rows of one leaf, ready to be laid out.
+
+    Parameters
+    ----------
+    num_rows
+        Top-level rows.
+    levels
+        Structure: kinds of layers as the data needs them (a layer without nulls is ALL_VALID), levels numbered by
+        them, streams None where not needed. Spec 2.
+    values
+        The visible values, one per visible entry; slots of nulls are zero or empty. None for leaves without values.
+        Memory may be shared with the caller's arrays: read-only.
+    leaf
+        What the binder would be told when it reads the page.
+    num_nulls
+        Visible values that are null.
+    items
+        Dictionary items, where the leaf keeps its dictionary: `values` are then indices into it. Item order is kept.
+    """
+
+    num_rows: int
+    levels: Levels
+    values: BlockSlice | None
+    leaf: LeafType
+    num_nulls: int
+    items: BlockSlice | None = None
+
+    @property
+    def num_values(self) -> int:
+        """Visible values, null ones included."""
+        return 0 if self.values is None else self.values.num_values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPage:
+    """A page as it is written: description (the top message, e.g. ``PageLayout``) and buffers in their order."""
+
+    description: Message
+    buffers: tuple[Bytes, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers, padding not counted."""
+        return sum(len(one) for one in self.buffers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingPage:
+    """A page that needs to know where some bytes lie: the writer places `outside`, then calls `complete`.
+
+    Parameters
+    ----------
+    outside
+        Bytes to be placed before the page, in this order, each at an alignment of its own.
+    complete
+        Takes ``(len(outside),) int64`` absolute positions and returns the page.
+    """
+
+    outside: tuple[Bytes, ...]
+    complete: Callable[[NDArray[np.int64]], EncodedPage]
+
+
+@runtime_checkable
+class LayoutEncoder(Protocol):
+    """Optional writing half of a layout factory."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which layout it writes."""
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """Tell how well the layout fits: the cost of reading the page, in bytes; None withdraws."""
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage | PendingPage:
+        """Lay out `page`; its blocks are encoded by `scope`.
+
+        Raises
+        ------
+        UnsupportedError
+            The page cannot be written this way: only when the caller had asked for this layout by name.
+        """
+
+
+@runtime_checkable
+class ColumnEncoder(Protocol):
+    """Optional writing half of a column wrapper."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which wrapper it writes."""
+
+    def describe(self, inner: Message | None, zone_map: ZoneMapPlace | None) -> Message:
+        """Return the column description: around `inner`, or the innermost one when it is None."""
+
+
+@runtime_checkable
+class SchemeEncoder(Protocol):
+    """Optional writing half of a buffer scheme."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which scheme it writes."""
+
+    def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, NDArray[np.int64]]:
+        """Compress each of ``data[starts[i] : starts[i] + sizes[i]]`` to a frame as the format frames it.
+
+        Returns
+        -------
+        frames
+            All frames one after another; an empty input has an empty frame.
+        offsets
+            ``(n + 1,) int64`` where they lie.
+        """

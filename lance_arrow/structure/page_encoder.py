@@ -1,0 +1,284 @@
+"""`PageEncoder`: from the content of a page to its buffers and description, by whatever encoders are installed.
+
+PageContent ──► hook or smallest score ──► LayoutEncoder ──► scope.encode_child(block) ──► CodecEncoder
+                                                 │                                             │
+                                                 └──────────────► EncodedPage ◄────────────────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError, UnsupportedError
+from lance_arrow.settings import Limits
+from lance_arrow.spi import (
+    PRIVATE_CODEC,
+    BlockSlice,
+    BlockSummary,
+    ChunkRules,
+    CodecEncoder,
+    DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedPage,
+    EncodedValues,
+    EncodeOptions,
+    EncodingKey,
+    LayoutEncoder,
+    LeafType,
+    PageContent,
+    PendingPage,
+    SchemeEncoder,
+    Scratch,
+)
+from lance_arrow.spi.table import EncodingTable, Provided
+
+_SCHEMES = "lance.encodings21.CompressionScheme"
+_ANSWERS = {
+    DecodeContext.MINI_BLOCK: EncodedChunks,
+    DecodeContext.BLOCK: EncodedBlock,
+    DecodeContext.PER_VALUE: EncodedValues,
+}
+_DEFAULT_RULES = ChunkRules(max_bytes=8 << 10, max_values=4096, target_bytes=4 << 10)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageEncoder:
+    """Encodes the pages of one file; shared by threads.
+
+    Parameters
+    ----------
+    table
+        What the plugins provide.
+    limits, scratch
+        As for reading.
+    file_version
+        ``2.1``, ``2.2`` or ``2.3``.
+    allow_private_encodings
+        Whether codecs outside the format may be written.
+    """
+
+    table: EncodingTable
+    limits: Limits
+    scratch: Scratch
+    file_version: str
+    allow_private_encodings: bool = False
+
+    def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
+        """Encode one page.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed layout or codec can hold it, or not in this file version.
+        InvalidArgumentError
+            A private codec is wanted without permission.
+        """
+        return self.scope(page.leaf, options).layout(page)
+
+    def scope(self, leaf: LeafType, options: EncodeOptions) -> PageScope:
+        """Return the scope of one leaf: what its layout encoder is given."""
+        return PageScope(self, leaf, options, _Summaries())
+
+    def codecs(self, context: DecodeContext) -> list[Provided]:
+        """Encoders that may write in `context` in this file version."""
+        return [
+            provided
+            for provided in self.table.codecs.values()
+            if isinstance(provided.factory, CodecEncoder) and self.allows(provided.factory, context)
+        ]
+
+    def allows(self, encoder: Any, context: DecodeContext) -> bool:
+        since = getattr(encoder, "writes", {}).get(context)
+        return since is not None and _number(since) <= _number(self.file_version)
+
+    def named(self, name: str) -> Provided:
+        """Return the codec that a caller named: the case of a known encoding, or the id of a private one."""
+        for key, provided in self.table.codecs.items():
+            if key.case == name:
+                if not isinstance(provided.factory, CodecEncoder):
+                    raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} can only be read")
+                return provided
+        raise self.table.missing(EncodingKey(PRIVATE_CODEC if "/" in name else "codec", name))
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+class _Summaries:
+    """Summaries of the blocks of one page, by identity; the blocks are kept so that identities stay theirs."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, BlockSummary] = {}
+
+    def get(self, block: BlockSlice) -> BlockSummary:
+        held = self._held.get(id(block))
+        if held is None:
+            held = self._held[id(block)] = BlockSummary(block)
+        return held
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageScope:
+    """`EncodeScope` of one page; cheap to derive."""
+
+    encoder: PageEncoder
+    leaf: LeafType
+    options: EncodeOptions
+    summaries: _Summaries
+    chunk_rules: ChunkRules = _DEFAULT_RULES
+    excluded: frozenset[EncodingKey] = field(default_factory=frozenset)
+    forced: str | None = None
+
+    @property
+    def limits(self) -> Limits:
+        return self.encoder.limits
+
+    @property
+    def scratch(self) -> Scratch:
+        return self.encoder.scratch
+
+    @property
+    def file_version(self) -> str:
+        return self.encoder.file_version
+
+    def with_rules(self, rules: ChunkRules) -> PageScope:
+        return replace(self, chunk_rules=rules)
+
+    def for_values(self) -> PageScope:
+        return replace(self, forced=self.options.codec)
+
+    def for_parts(self) -> PageScope:
+        preset = EncodeOptions(preset=self.options.preset)
+        return replace(self, forced=None, options=preset, excluded=frozenset())
+
+    def summary(self, block: BlockSlice) -> BlockSummary:
+        return self.summaries.get(block)
+
+    def encode_child(
+        self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> Encoded:
+        scope = replace(self, excluded=self.excluded | without) if without else self
+        chosen = scope._choose(block, context)
+        if chosen is None:
+            raise UnsupportedError(
+                f"no installed codec can write {block.shape} in the {context.value} context of "
+                f"{self.file_version} files"
+            )
+        return scope._encode(chosen, block, context)
+
+    def estimate_child(
+        self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> float | None:
+        scope = replace(self, excluded=self.excluded | without, forced=None)
+        best = scope._best(block, context)
+        return None if best is None else best[0]
+
+    def encode_with(self, key: EncodingKey, block: BlockSlice, context: DecodeContext) -> Encoded:
+        provided = self.encoder.table.codecs.get(key)
+        if provided is None:
+            raise self.encoder.table.missing(key)
+        return self._encode(provided, block, context)
+
+    def scheme(self, name: str) -> SchemeEncoder:
+        found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
+        if not isinstance(found, SchemeEncoder):
+            raise UnsupportedError(f"the buffer scheme {name} can only be read")
+        return found
+
+    def layout(self, page: PageContent) -> EncodedPage | PendingPage:
+        chosen = self._chosen_layout(page)
+        answer = chosen.factory.encode(page, self)
+        if not isinstance(answer, EncodedPage | PendingPage):
+            raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned {type(answer).__name__}")
+        return answer
+
+    def _chosen_layout(self, page: PageContent) -> Provided:
+        layouts = self.encoder.table.layouts
+        named = self._hook().lance_choose_layout(page=page, scope=self)
+        if named is not None:
+            if named not in layouts:
+                raise self.encoder.table.missing(named)
+            return layouts[named]
+        scored = [
+            (score, str(key), provided)
+            for key, provided in layouts.items()
+            if isinstance(provided.factory, LayoutEncoder) and (score := provided.factory.score(page, self)) is not None
+        ]
+        if not scored:
+            wanted = f" the layout {self.options.layout!r}" if self.options.layout else ""
+            raise UnsupportedError(f"no installed layout can write this page as{wanted} {self.file_version}")
+        return min(scored, key=lambda one: one[:2])[2]
+
+    def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:
+        if self.forced is not None:
+            return self._forced(block, context)
+        named = self._hook().lance_choose_codec(block=block, context=context, scope=self)
+        if named is not None and named not in self.excluded:
+            found = self.encoder.table.codecs.get(named)
+            if found is None:
+                raise self.encoder.table.missing(named)
+            return found
+        best = self._best(block, context)
+        return None if best is None else best[1]
+
+    def _forced(self, block: BlockSlice, context: DecodeContext) -> Provided:
+        if self.forced is None:
+            raise InternalError("no codec was named")
+        found = self.encoder.named(self.forced)
+        scope = replace(self, forced=None)
+        if not self.encoder.allows(found.factory, context) or found.factory.score(block, context, scope) is None:
+            raise UnsupportedError(
+                f"the codec {self.forced!r} cannot hold {block.shape} in the {context.value} context of "
+                f"{self.file_version} files"
+            )
+        return found
+
+    def _best(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
+        best: tuple[float, str, Provided] | None = None
+        for provided in self.encoder.codecs(context):
+            key = provided.factory.key
+            # A codec outside the format is never a guess: it is named, or a hook wants it.
+            if key in self.excluded or key.message == PRIVATE_CODEC:
+                continue
+            score = provided.factory.score(block, context, self)
+            if score is not None and (best is None or (score, str(key)) < best[:2]):
+                best = score, str(key), provided
+        return None if best is None else (best[0], best[2])
+
+    def _encode(self, chosen: Provided, block: BlockSlice, context: DecodeContext) -> Encoded:
+        key = chosen.factory.key
+        if key.message == PRIVATE_CODEC and not self.encoder.allow_private_encodings:
+            raise InvalidArgumentError(
+                f"the codec {key.case!r} is no part of the format: other readers refuse the whole file; "
+                "pass allow_private_encodings=True to write it all the same",
+                detail=key,
+            )
+        scope = replace(self, forced=None, excluded=self.excluded | {key})
+        answer: Encoded = chosen.factory.encode(block, context, scope)
+        if not isinstance(answer, _ANSWERS[context]):
+            raise PluginContractError(
+                f"codec encoder {chosen.plugin.name!r} returned {type(answer).__name__} in the {context.value} context"
+            )
+        return answer
+
+    def _hook(self) -> Any:
+        return self.encoder.table.plugins.manager.hook
+
+
+def options_by_path(
+    base: EncodeOptions, column_options: Mapping[str, Mapping[str, Any]], path: str, metadata: Mapping[bytes, bytes]
+) -> EncodeOptions:
+    """Return the options of the leaf at `path`: the writer's, then its field's metadata, then the caller's words.
+
+    A caller's words for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    """
+    found = base.with_metadata(metadata)
+    for name in sorted(column_options, key=len):
+        if path == name or path.startswith(f"{name}."):
+            found = found.with_words(column_options[name], column=name)
+    return found

@@ -1,0 +1,90 @@
+"""Round trips for tests of encoders: blocks through a codec, in every context, without a file."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi import (
+    BlockSlice,
+    ChunkBatch,
+    DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodeOptions,
+    EncodingKey,
+    LeafType,
+    ValueBatch,
+    new_block,
+)
+from lance_arrow.structure.page_encoder import PageEncoder, PageScope
+
+
+@cache
+def _runtime() -> Runtime:
+    return Runtime(Settings())
+
+
+def encode_scope(
+    leaf: LeafType, *, file_version: str = "2.2", options: EncodeOptions | None = None, allow_private: bool = False
+) -> PageScope:
+    """Return what a codec or layout encoder is given for a leaf, with the installed plugins."""
+    runtime = _runtime()
+    encoder = PageEncoder(runtime.table, runtime.settings.limits, runtime.scratch, file_version, allow_private)
+    return encoder.scope(leaf, options if options is not None else EncodeOptions())
+
+
+def encode_by(key: EncodingKey, block: BlockSlice, context: DecodeContext, scope: PageScope) -> Encoded:
+    """Encode `block` with the codec of `key`; it must not withdraw."""
+    score = _runtime().table.codec(key).score(block, context, scope)
+    assert score is not None, f"{key} withdraws from {block.shape} in the {context.value} context"
+    return scope.encode_with(key, block, context)
+
+
+def decode(encoded: Encoded, block: BlockSlice, scope: PageScope) -> BlockSlice:
+    """Decode what was encoded into fresh memory, by the codecs that a reader binds to the description.
+
+    Parameters
+    ----------
+    encoded
+        Chunks, a block or values.
+    block
+        What was encoded: for its shape and number of values.
+    scope
+        The scope it was encoded with.
+    """
+    bind = _runtime().binder.scope(scope.leaf)
+    if isinstance(encoded, EncodedChunks):
+        codec = bind.chunk_codec(encoded.description, DecodeContext.MINI_BLOCK)
+        data, starts = _laid_out(encoded)
+        batch = ChunkBatch(data, starts, encoded.sizes, np.append(0, np.cumsum(encoded.value_counts)))
+    elif isinstance(encoded, EncodedBlock):
+        codec = bind.chunk_codec(encoded.description, DecodeContext.BLOCK)
+        data = encoded.buffer if encoded.buffer is not None else np.empty(0, np.uint8)
+        places = np.zeros((codec.num_buffers, 1), np.int64)
+        batch = ChunkBatch(data, places, places + len(data), np.array([0, block.num_values]))
+    else:
+        codec = bind.value_codec(encoded.description)
+        offsets = encoded.offsets
+        if offsets is None:
+            offsets = np.arange(block.num_values + 1) * ((encoded.value_bits or 0) // 8)
+        batch = ValueBatch(encoded.data, offsets[:-1], np.diff(offsets))
+    out = new_block(codec.shape, block.num_values, codec.measure(batch))
+    codec.decode(batch, out)
+    return out
+
+
+def _laid_out(encoded: EncodedChunks) -> tuple[np.ndarray, np.ndarray]:
+    """Put the buffers one after another; return where each chunk's buffers begin."""
+    starts = np.zeros_like(encoded.sizes)
+    begin = 0
+    for number, buffer in enumerate(encoded.buffers):
+        starts[number] = begin + np.cumsum(encoded.sizes[number]) - encoded.sizes[number]
+        assert int(encoded.sizes[number].sum()) == len(buffer), "sizes do not sum to the buffer"
+        begin += len(buffer)
+    data = np.concatenate(encoded.buffers) if encoded.buffers else np.empty(0, np.uint8)
+    return data, starts
