@@ -7,6 +7,7 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |
+| `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
 | `errors` | the error tree |
 """
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
     from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
+    from lance_arrow.datasets.lance_writer import LanceWriter as LanceWriter
+    from lance_arrow.datasets.lance_writer import write_table as write_table
     from lance_arrow.datasets.opening import open_dataset as dataset  # noqa: F401 - renamed for the user
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema
@@ -33,6 +36,7 @@ _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
     "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
     "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
+    "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
     "Limits": ("lance_arrow.settings", "Limits"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),
@@ -41,6 +45,7 @@ _HOMES = {
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
     "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
+    "write_table": ("lance_arrow.datasets.lance_writer", "write_table"),
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - computed from the one map of homes

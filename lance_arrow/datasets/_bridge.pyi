@@ -2,7 +2,7 @@ from typing import Any, Self
 
 import pyarrow
 import pyarrow.compute
-from pyarrow.dataset import Dataset, FileFormat, FileFragment, Fragment
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment
 from pyarrow.fs import FileSystem
 
 from lance_arrow.datasets.handler import ScanHandler
@@ -77,8 +77,22 @@ class BridgeFormat(FileFormat):
             Anything picklable, for the handler: it arrives as `FilePlace.payload`.
         """
 
-    def make_write_options(self) -> Any:
-        """Raise `UnsupportedError`: writing comes later."""
+    def make_write_options(self) -> LanceWriteOptions:
+        """Return default options for `pyarrow.dataset.write_dataset`."""
+
+    def write_options(self, options: object) -> LanceWriteOptions:
+        """Return options that hold `options`, for the handler's eyes only."""
+
+class LanceWriteOptions(FileWriteOptions):
+    """How `pyarrow.dataset.write_dataset` writes Lance files; made by `LanceFormat.make_write_options`, picklable."""
+
+    @property
+    def format(self) -> BridgeFormat:
+        """The format that made them."""
+
+    @property
+    def options(self) -> Any:
+        """What they were made with; None for the defaults."""
 
 class LanceFileFragment(FileFragment):
     """One file of a Lance dataset; made by `LanceFormat.make_fragment`, picklable."""

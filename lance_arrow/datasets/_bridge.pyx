@@ -16,19 +16,19 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_batch,
+    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_batch,
     pyarrow_wrap_buffer, pyarrow_wrap_schema,
 )
 from pyarrow._compute cimport Expression
-from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, Fragment, _make_file_source
+from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
 from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
 from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.datasets.places import buffer_place, file_place, resolve
-from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
+from lance_arrow.errors import InternalError, InvalidArgumentError
 
 cdef extern from "arrow/dataset/scanner.h" nogil:
     # Wider than pyarrow's own declaration of the same class.
@@ -50,6 +50,10 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
         int (*count_rows)(object, const CFileSource&, object, const CExpression&, int64_t*) except -1
+        object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
+                              const c_string&)
+        int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
+        int (*finish)(object) except -1
 
 cdef extern from "format.hpp" namespace "lance_arrow":
     cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):
@@ -72,6 +76,8 @@ cdef extern from "format.hpp" namespace "lance_arrow":
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
+    object BridgeOptionsOf(const CFileWriteOptions*)
+    shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
@@ -136,12 +142,33 @@ cdef int _count_rows(object handler, const CFileSource& source, object payload, 
     return 1
 
 
+cdef object _make_writer(object handler, object options, const shared_ptr[COutputStream]& destination,
+                         const shared_ptr[CSchema]& schema, const c_string& path):
+    cdef NativeFile stream = NativeFile()
+    stream.set_output_stream(destination)
+    stream.is_writable = True
+    return handler.make_writer(stream, pyarrow_wrap_schema(schema), options, path.decode())
+
+
+cdef int _write(object writer, const shared_ptr[CRecordBatch]& batch) except -1:
+    writer.write(pyarrow_wrap_batch(batch))
+    return 0
+
+
+cdef int _finish(object writer) except -1:
+    writer.finish()
+    return 0
+
+
 cdef Callbacks _callbacks
 _callbacks.inspect = _inspect
 _callbacks.supports = _supports
 _callbacks.plan = _plan
 _callbacks.run = _run
 _callbacks.count_rows = _count_rows
+_callbacks.make_writer = _make_writer
+_callbacks.write = _write
+_callbacks.finish = _finish
 Install(_callbacks)
 
 
@@ -216,7 +243,38 @@ cdef class BridgeFormat(FileFormat):
         return fragment
 
     def make_write_options(self):
-        raise UnsupportedError("Lance files cannot be written through pyarrow.dataset yet")
+        return self.write_options(None)
+
+    def write_options(self, options):
+        cdef LanceWriteOptions made = LanceWriteOptions.__new__(LanceWriteOptions)
+        made.init(MakeBridgeWriteOptions(self.wrapped, options))
+        return made
+
+
+cdef class LanceWriteOptions(FileWriteOptions):
+    """How `pyarrow.dataset.write_dataset` writes Lance files."""
+
+    @property
+    def format(self):
+        return _wrap_format(self.c_options.format())
+
+    @property
+    def options(self):
+        return BridgeOptionsOf(self.c_options)
+
+    def __eq__(self, other):
+        if not isinstance(other, LanceWriteOptions):
+            return NotImplemented
+        return self.format == other.format and self.options == other.options
+
+    def __hash__(self):
+        return hash((self.format, self.options))
+
+    def __repr__(self):
+        return f"LanceWriteOptions({self.options!r})"
+
+    def __reduce__(self):
+        return rebuild_write_options, (self.format, self.options)
 
 
 cdef object _wrap_format(const shared_ptr[CFileFormat]& sp):

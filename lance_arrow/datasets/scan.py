@@ -20,6 +20,7 @@ from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
+from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
@@ -82,6 +83,12 @@ class FileScanHandler:
     def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
         """Return the row count when nothing is filtered."""
         return self._open(place).rows.num_rows if filter.equals(_TRUE) else None
+
+    def make_writer(
+        self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
+    ) -> DatasetSink:
+        """Start a file on a stream that Arrow opened and will close."""
+        return DatasetSink(stream, schema, options, path)
 
     def _open(self, place: FilePlace) -> OpenFile:
         refuse_table_file(place)
