@@ -266,6 +266,8 @@ def _check_nulls(array: pa.Array, field: pa.Field, path: str, parents: pa.Array 
     """Refuse nulls that the schema does not allow; slots of null parents (`parents` false) do not count."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
+    if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:
+        array = array.dictionary_decode()
     null_count = array.null_count
     if null_count and not field.nullable and not pa.types.is_null(array.type):
         missing = pc.is_null(array)
