@@ -13,7 +13,6 @@ from pathlib import Path
 import duckdb
 import fsspec
 import numpy as np
-import pandas
 import polars
 import pyarrow as pa
 import pyarrow.dataset as pads
