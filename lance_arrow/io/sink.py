@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+Writable: TypeAlias = NDArray[Any] | bytes | bytearray | memoryview
+"""Contiguous bytes of any item type."""
 
 BUFFER_BYTES = 1 << 20
+_SMALL_BYTES = 64 << 10
+"""Below this a copy costs less than a write of its own."""
 
 
 @runtime_checkable
@@ -32,7 +36,7 @@ class ByteSink(Protocol):
     def position(self) -> int:
         """Bytes written so far."""
 
-    def write(self, data: Buffer) -> None:
+    def write(self, data: Writable) -> None:
         """Append the bytes of one contiguous object; the caller may change it afterwards.
 
         Raises
@@ -43,7 +47,7 @@ class ByteSink(Protocol):
             Whatever the filesystem raises, unchanged; the sink has been aborted then.
         """
 
-    def write_many(self, parts: Sequence[Buffer]) -> None:
+    def write_many(self, parts: Sequence[Writable]) -> None:
         """Append the bytes of several objects; see `write`."""
 
     def close(self) -> None:
@@ -100,22 +104,22 @@ class BufferedSink(abc.ABC):
         """Bytes written so far."""
         return self._position
 
-    def write(self, data: Buffer) -> None:
+    def write(self, data: Writable) -> None:
         """Append the bytes of one object; see `ByteSink.write`."""
         self.write_many((data,))
 
-    def write_many(self, parts: Sequence[Buffer]) -> None:
+    def write_many(self, parts: Sequence[Writable]) -> None:
         """Append the bytes of several objects, large ones without a copy; see `ByteSink.write`."""
         if self._state is not _State.OPEN:
             raise InvalidArgumentError(f"the sink is {self._state.value}", path=self._name)
-        views = [self._view(part) for part in parts]
-        num_bytes = sum(map(len, views))
-        if len(self._pending) + num_bytes < BUFFER_BYTES:
-            for view in views:
+        for view in map(self._view, parts):
+            if len(view) >= _SMALL_BYTES:
+                self._flush(view)
+            else:
                 self._pending += view
-        else:
-            self._flush(views)
-        self._position += num_bytes
+                if len(self._pending) >= BUFFER_BYTES:
+                    self._flush()
+            self._position += len(view)
 
     def close(self) -> None:
         """Make the file appear; see `ByteSink.close`."""
@@ -123,7 +127,7 @@ class BufferedSink(abc.ABC):
             return
         if self._state is _State.ABORTED:
             raise InvalidArgumentError("the sink was aborted, its file will not appear", path=self._name)
-        self._flush(())
+        self._flush()
         try:
             self._publish()
         except BaseException as error:
@@ -136,7 +140,7 @@ class BufferedSink(abc.ABC):
         if self._state is _State.OPEN:
             # First of all: whatever happens below, nothing may be published any more.
             self._state = _State.ABORTED
-            self._pending.clear()
+            self._pending = bytearray()
             self._discard()
 
     def __enter__(self) -> Self:
@@ -162,8 +166,10 @@ class BufferedSink(abc.ABC):
     def _discard(self) -> None:
         """Remove everything sent, and release what is held; `_send` or `_publish` may have failed half-way."""
 
-    def _flush(self, views: Iterable[memoryview]) -> None:
-        parts = [view for view in (memoryview(self._pending), *views) if len(view)]
+    def _flush(self, last: memoryview | None = None) -> None:
+        parts = [memoryview(self._pending)] if self._pending else []
+        if last is not None:
+            parts.append(last)
         if not parts:
             return
         try:
@@ -180,8 +186,8 @@ class BufferedSink(abc.ABC):
         except OSError as second:
             error.add_note(f"what had been written of {self._name!r} could not be removed: {second!r}")
 
-    def _view(self, data: Buffer) -> memoryview:
-        view = memoryview(data)
+    def _view(self, data: Writable) -> memoryview:
+        view = memoryview(data)  # type: ignore[arg-type]
         if not view.c_contiguous:
             raise InvalidArgumentError("bytes to be written must be contiguous", path=self._name)
         # An empty view cannot be cast.
