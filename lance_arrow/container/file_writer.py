@@ -35,7 +35,7 @@ class _Place:
 
 
 class FileWriter:
-    """Writes the container of one file.
+    """Writes the container of one file; for one thread at a time.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ class FileWriter:
         priority
             First top-level row. Source: Page.priority.
         """
-        self._check_open()
+        meta = self._column(column)
         places = self._append(buffers)
         if self._block_sums is not None:
             for place, buffer in zip(places, buffers, strict=True):
                 self._block_sums.page_buffer(column, place.position, buffer)
-        self._columns[column].pages.add(
+        meta.pages.add(
             buffer_offsets=[place.position for place in places],
             buffer_sizes=[place.size_bytes for place in places],
             length=length,
@@ -133,8 +133,7 @@ class FileWriter:
         buffers
             Buffers of the column. Source: ColumnMetadata.buffer_offsets.
         """
-        self._check_open()
-        meta = self._columns[column]
+        meta = self._column(column)
         if meta.HasField("encoding"):
             raise InternalError("the column was described before", column=self._paths[column], path=self._sink.name)
         places = self._append(buffers)
@@ -205,6 +204,12 @@ class FileWriter:
             position += _padded(size_bytes)
         self._sink.write_many(parts)
         return places
+
+    def _column(self, column: int) -> file_v2_pb2.ColumnMetadata:
+        self._check_open()
+        if not 0 <= column < self.num_columns:
+            raise InternalError(f"there is no column {column}, the file has {self.num_columns}", path=self._sink.name)
+        return self._columns[column]
 
     def _check_open(self) -> None:
         if self._is_finished:

@@ -45,14 +45,14 @@ class LocalSink(BufferedSink):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
-        text = os.fspath(path)
         self._descriptor = -1
+        text = os.fspath(path)
         super().__init__(text if name is None else name)
         self._path = os.path.realpath(text)
         permissions = self._permissions_before()
         folder, own_name = os.path.split(self._path)
         self._hidden_path = os.path.join(folder, hidden_name(own_name))
-        # After a fork two processes have this object; only one of them may clean up.
+        # After a fork two processes have this object; the file is the parent's.
         self._process = os.getpid()
         try:
             self._descriptor = os.open(self._hidden_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -92,8 +92,9 @@ class LocalSink(BufferedSink):
 
     def _discard(self) -> None:
         self._close_descriptor()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._hidden_path)
+        if os.getpid() == self._process:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._hidden_path)
 
     def _close_descriptor(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -101,5 +102,5 @@ class LocalSink(BufferedSink):
             os.close(descriptor)
 
     def __del__(self) -> None:
-        if self._descriptor >= 0 and os.getpid() == self._process:
+        if self._descriptor >= 0:
             self.abort()

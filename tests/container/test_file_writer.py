@@ -258,6 +258,9 @@ def test_what_must_be_told_is_asked_for():
     writer.set_column(0, PLAIN)
     with pytest.raises(InternalError, match="before"):
         writer.set_column(0, PLAIN)
+    for absent in (-1, 1):
+        with pytest.raises(InternalError, match="no column"):
+            writer.add_page(absent, *number_page(np.arange(3), "2.2"), length=3, priority=0)
     writer.add_page(0, *number_page(np.arange(3), "2.2"), length=3, priority=0)
     with pytest.raises(InternalError, match="3 rows, expected 4"):
         writer.finish(4)

@@ -433,13 +433,17 @@ def test_a_forgotten_sink_leaves_nothing(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_a_child_process_does_not_clean_up_for_its_parent(tmp_path):
+@pytest.mark.parametrize("way", ["forgets", "aborts"])
+def test_a_child_process_does_not_clean_up_for_its_parent(tmp_path, way):
     sink = open_sink(tmp_path / "a")
     child = os.fork()
     if child == 0:
+        if way == "aborts":
+            sink.abort()
         del sink
         os._exit(0)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
     sink.write(b"whole")
     sink.close()
     assert (tmp_path / "a").read_bytes() == b"whole"
