@@ -178,18 +178,13 @@ class FileWriter:
 
     def _append_sums(self, sums: WrittenBytes, end: _FileEnd) -> None:
         """Write the observer's buffer in front of what it covers."""
-        place = _Place(self._sink.position, 0)
-        while True:
-            sums.mark(end.descriptor, len(self._global_buffers) + 1, place.size_bytes)
-            tail = end.tail(place.position + _padded(place.size_bytes), [*self._global_buffers, place])
-            num_bytes = sums.num_bytes(tail)
-            if num_bytes <= place.size_bytes:
-                break
-            place = _Place(place.position, num_bytes)
-        data = sums.encode(tail)
-        sums.seal(end.descriptor, data)
-        if len(data) != place.size_bytes or len(serialized(end.descriptor)) != len(tail.descriptor.data):
-            raise InternalError(f"the checksums, or what is told of them, did not keep to {place.size_bytes} bytes")
+        position = self._sink.position
+        sums.mark(end.descriptor, len(self._global_buffers) + 1)
+        num_bytes = sums.num_bytes(end.tail(position, [*self._global_buffers, _Place(position, 0)]))
+        buffers = [*self._global_buffers, _Place(position, num_bytes)]
+        data = sums.encode(end.tail(position + _padded(num_bytes), buffers))
+        if len(data) != num_bytes:
+            raise InternalError(f"the checksums have {len(data)} bytes, {num_bytes} were announced")
         self._global_buffers += self._append([np.frombuffer(data, np.uint8)])
 
     def _append(self, buffers: Sequence[Bytes]) -> list[_Place]:

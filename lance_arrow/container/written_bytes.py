@@ -1,10 +1,10 @@
 """What a file writer tells an observer of the bytes it writes, and how that adds a buffer that covers the file's end.
 
 The buffer lies before the bytes it speaks of, so it is asked for its size first: places of everything behind it follow
-from that, then it is filled. The descriptor may in turn speak of the buffer, last of all even of its content.
+from that, then it is filled.
 
     | pages, column buffers, global buffers | the observer's buffer | descriptor, columns, tables, footer |
-                                              num_bytes(), encode()   mark(), seal()
+                                              num_bytes(), encode()   mark(), FileTail
 """
 
 from __future__ import annotations
@@ -77,20 +77,11 @@ class WrittenBytes(Protocol):
     def placed(self, position: int, data: Bytes) -> None:
         """Hear of bytes that lie outside of pages, as those of blobs do."""
 
-    def mark(self, descriptor: file_schema_pb2.FileDescriptor, buffer_index: int, num_bytes: int) -> None:
-        """Note in the descriptor that the global buffer `buffer_index` is the observer's, and has so many bytes.
-
-        Comes once more when `num_bytes` then turns out to be larger: what is noted takes bytes itself.
-        """
+    def mark(self, descriptor: file_schema_pb2.FileDescriptor, buffer_index: int) -> None:
+        """Note in the descriptor that the global buffer `buffer_index`, the last one, is the observer's."""
 
     def num_bytes(self, tail: FileTail) -> int:
-        """Return the size of the buffer.
-
-        Sizes in `tail` are those of the file, positions are not yet. A larger descriptor must not make it smaller.
-        """
+        """Return the size of the buffer. Sizes in `tail` are those of the file, positions are not yet."""
 
     def encode(self, tail: FileTail) -> bytes:
-        """Return the buffer, as large as was said; `tail` is what will be written behind it, but for `seal`."""
-
-    def seal(self, descriptor: file_schema_pb2.FileDescriptor, data: bytes) -> None:
-        """Note something of the buffer's content in the descriptor, whose size must stay the same; may do nothing."""
+        """Return the buffer, as large as was said; `tail` is what will be written behind it."""
