@@ -7,6 +7,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | Module | What it does |
 |---|---|
 | `bits` | unpacks bit-packed integers; copies, selects, fills and counts single bits |
+| `bounds` | finds smallest and greatest values of runs, for zone maps |
 | `gather` | copies, selects and expands fixed- and variable-width values |
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
@@ -32,6 +33,7 @@ from lance_arrow.kernels.bits import (
     unpack_inline,
     unpack_out_of_line,
 )
+from lance_arrow.kernels.bounds import bound_fixed, bound_variable
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
@@ -71,6 +73,8 @@ from lance_arrow.kernels.streams import gather_streams, locate_fields, split_row
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
+    "bound_fixed",
+    "bound_variable",
     "check_levels",
     "check_open_rows",
     "check_utf8",
