@@ -11,6 +11,7 @@ what the bytes mean.
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `metered` | counting requests and bytes |
+| `verified_source` | comparing blocks with their checksums as they are read |
 
 Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
 `arrow_source`, `location` and `open_source` only, as the owner of filesystems.
@@ -25,6 +26,7 @@ from lance_arrow.io.metered import MeteredSource, ReadStats
 from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.verified_source import VerifiedSource
 
 __all__ = [
     "AnyFileSystem",
@@ -40,6 +42,7 @@ __all__ = [
     "Positions",
     "RangeSource",
     "ReadStats",
+    "VerifiedSource",
     "coalesce",
     "fetch",
     "fetch_into",
