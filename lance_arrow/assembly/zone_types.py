@@ -39,7 +39,7 @@ def has_order(type_: pa.DataType) -> bool:
         types.is_integer(type_)
         or types.is_floating(type_)
         or types.is_boolean(type_)
-        or types.is_temporal(type_) and not types.is_interval(type_)
+        or (types.is_temporal(type_) and not types.is_interval(type_))
         or types.is_decimal128(type_)
         or types.is_decimal256(type_)
         or is_variable(type_)

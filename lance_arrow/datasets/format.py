@@ -30,6 +30,9 @@ class LanceFormat(bridge.BridgeFormat):
         How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
     allow_external_blobs
         Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
+        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
 
     Raises
     ------
@@ -46,8 +49,11 @@ class LanceFormat(bridge.BridgeFormat):
         dictionaries: str = "keep",
         blobs: str = "bytes",
         allow_external_blobs: bool = False,
+        verify: str = "touched",
     ) -> None:
-        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        options = ReadOptions(
+            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        )
         super().__init__(FileScanHandler(version, tag, as_of, options))
 
     @property
@@ -117,6 +123,11 @@ class LanceFormat(bridge.BridgeFormat):
             page_bytes=page_bytes,
         )
         return self.write_options(DatasetWriteOptions(options, on_file))
+
+    @property
+    def verify(self) -> str:
+        """What is compared with checksums."""
+        return self.handler.options.verify
 
     def __repr__(self) -> str:
         options: dict[str, object] = {"version": self.version, "tag": self.tag, "as_of": self.as_of}

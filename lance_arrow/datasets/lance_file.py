@@ -21,7 +21,7 @@ from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
+from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.structure.row_selection import take_order
 
@@ -46,6 +46,9 @@ class LanceFile:
         How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
     allow_external_blobs
         Whether addresses of blobs that the file names are followed; refused by default, since a file may name any.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
+        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
 
     Raises
     ------
@@ -67,15 +70,18 @@ class LanceFile:
         runtime: Runtime | None = None,
         blobs: str = "bytes",
         allow_external_blobs: bool = False,
+        verify: str = "touched",
     ) -> None:
         self._runtime = runtime if runtime is not None else default_runtime()
-        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        options = ReadOptions(
+            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
-            self._source = MeteredSource(opened)
-            self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
+            self._source = VerifiedSource(opened)
+            self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = RowReader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
             self._batches = FileBatches(self._source, self._rows, self._blobs)

@@ -17,6 +17,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
 | `interleave` | splits zipped rows |
+| `checksums` | CRC32C of blocks, and which blocks were compared with theirs |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
 | `native` | the engine that reads few rows of many leaves by them |
@@ -34,6 +35,7 @@ from lance_arrow.kernels.bits import (
     unpack_out_of_line,
 )
 from lance_arrow.kernels.bounds import bound_fixed, bound_variable
+from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
@@ -73,6 +75,7 @@ from lance_arrow.kernels.streams import gather_streams, locate_fields, split_row
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
+    "BlockChecks",
     "bound_fixed",
     "bound_variable",
     "check_levels",
@@ -85,6 +88,9 @@ __all__ = [
     "count_bits",
     "count_entries",
     "count_rows_and_values",
+    "crc32c",
+    "crc32c_blocks",
+    "crc32c_of",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",

@@ -1,0 +1,121 @@
+"""`FileChecks`: the checksums of one open file, and the comparison of what describes it; pages are compared by `io`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lance_arrow.container.checksums import ChecksumTable, find_table
+from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.io import ByteRange, Bytes, RangeSource, fetch
+from lance_arrow.kernels import BlockChecks, crc32c
+
+VERIFY_MODES = ("touched", "full", "off")
+_PIECE_BYTES = 8 << 20
+_WAVE_PIECES = 4
+
+
+def check_verify(verify: object) -> None:
+    """Refuse what is no mode of verification.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is none of `VERIFY_MODES`.
+    """
+    if verify not in VERIFY_MODES:
+        raise InvalidArgumentError(
+            f"verify is {verify!r}, expected {' or '.join(map(repr, VERIFY_MODES))}", detail=verify
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileChecks:
+    """Checksums of one open file.
+
+    Parameters
+    ----------
+    table
+        What they are.
+    blocks
+        Which blocks were checked.
+    """
+
+    table: ChecksumTable
+    blocks: BlockChecks = field(repr=False)
+
+    @classmethod
+    def find(cls, metadata: MetadataBytes) -> FileChecks | None:
+        """Find the file's checksums and check its footer; None where it has none.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError, TruncatedReadError, ResourceLimitError
+            As `find_table`; also when the footer contradicts its checksum.
+        """
+        table = find_table(metadata)
+        if table is None:
+            return None
+        size = metadata.file_size
+        _compare(metadata.tail[-FOOTER_BYTES:], table.metadata.footer, "the footer", (size - FOOTER_BYTES, size))
+        return cls(table, table.checks())
+
+    def tables(self, metadata: MetadataBytes, footer: FileFooter) -> None:
+        """Check the tables of columns and of global buffers.
+
+        Raises
+        ------
+        CorruptFileError
+            One contradicts its checksum, or there are other columns than the table of checksums knows.
+        """
+        sums = self.table.metadata
+        for what, place, crc in (
+            ("the table of columns", footer.column_table, sums.column_table),
+            ("the table of global buffers", footer.buffer_table, sums.buffer_table),
+        ):
+            _compare(metadata.read([place])[0], crc, what, place)
+        if footer.num_columns != len(sums.columns):
+            raise CorruptFileError(f"{len(sums.columns)} columns have checksums, the file has {footer.num_columns}")
+
+    def descriptor(self, data: Bytes, place: ByteRange) -> None:
+        """Check the file descriptor; raises `CorruptFileError`."""
+        _compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
+
+    def column(self, column: int, data: Bytes) -> None:
+        """Check the metadata of a column; raises `CorruptFileError`, its place is the caller's to fill in."""
+        _compare(data, int(self.table.metadata.columns[column]), "the metadata of a column", None)
+
+    def buffer(self, data: Bytes, place: ByteRange) -> None:
+        """Check a buffer that was read whole; raises `CorruptFileError`."""
+        starts, stops = np.array([place.start]), np.array([place.stop])
+        if self.blocks.check(data, np.zeros(1, np.int64), starts, stops) >= 0:
+            raise CorruptFileError(
+                "a buffer of the file contradicts its checksum", byte_range=(place.start, place.stop)
+            )
+
+    def read_everything(self, source: RangeSource) -> None:
+        """Read all blocks from a source that checks them."""
+        for starts, stops in self.waves():
+            fetch(source, starts, stops)
+
+    def waves(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Cut the covered buffers into ranges of a few MiB, a few such to be read at once: borders are those of blocks."""
+        table = self.table
+        piece_bytes = max(1, _PIECE_BYTES // table.block_bytes) * table.block_bytes
+        counts = -(-table.sizes // piece_bytes)
+        number = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = table.starts[number] + within * piece_bytes
+        stops = np.minimum(starts + piece_bytes, (table.starts + table.sizes)[number])
+        ends = np.cumsum(stops - starts)
+        cuts = np.flatnonzero(np.diff(ends // (_WAVE_PIECES * piece_bytes), prepend=0)) if len(ends) else []
+        borders = np.unique(np.concatenate(([0], cuts, [len(starts)]))).astype(np.int64)
+        return [(starts[a:b], stops[a:b]) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+
+
+def _compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> None:
+    if crc32c(data) != crc:
+        raise CorruptFileError(f"{what} contradicts its checksum", byte_range=place)
