@@ -39,7 +39,8 @@ class EncodedChunks:
     sizes
         ``(num_buffers, num_chunks) int64`` bytes; rows sum to the sizes of `buffers`.
     value_counts
-        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2.
+        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2. A block without values
+        is one chunk without values. (Of `BlocksEncoder`: whatever the caller wanted.)
     """
 
     description: Message
@@ -126,6 +127,26 @@ class CodecEncoder(Protocol):
         ------
         UnsupportedError
             The block cannot be written this way: only when the caller had asked for this codec by name.
+        """
+
+
+@runtime_checkable
+class BlocksEncoder(Protocol):
+    """Optional part of a codec encoder: many blocks of one description in one call, such as the levels of chunks.
+
+    A codec that has a BLOCK context but not these methods is asked block by block, if a hook wants it.
+    """
+
+    def score_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> float | None:
+        """Estimate the bytes of all blocks; None withdraws."""
+
+    def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> EncodedChunks:
+        """Encode values ``value_starts[i] .. value_starts[i + 1]`` as block i, for each i.
+
+        Returns
+        -------
+        EncodedChunks
+            One buffer, or none where no block needs bytes; a size and a count per block, empty blocks included.
         """
 
 

@@ -12,11 +12,22 @@ from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scratch import Scratch
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lance_arrow.spi.block_summary import BlockSummary
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
     from lance_arrow.spi.encode_options import EncodeOptions
-    from lance_arrow.spi.encoding import ChunkRules, Encoded, EncodedPage, PageContent, PendingPage, SchemeEncoder
+    from lance_arrow.spi.encoding import (
+        ChunkRules,
+        Encoded,
+        EncodedChunks,
+        EncodedPage,
+        PageContent,
+        PendingPage,
+        SchemeEncoder,
+    )
     from lance_arrow.spi.keys import EncodingKey
     from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
 
@@ -131,6 +142,10 @@ class EncodeScope(Protocol):
     def chunk_rules(self) -> ChunkRules:
         """What chunks may be in the MINI_BLOCK context."""
 
+    @property
+    def excluded(self) -> frozenset[EncodingKey]:
+        """Codecs that are not to be chosen, among them those that this scope's codec lies within."""
+
     def with_rules(self, rules: ChunkRules) -> EncodeScope:
         """Return a scope whose chunks obey other rules."""
 
@@ -161,6 +176,18 @@ class EncodeScope(Protocol):
 
     def encode_with(self, key: EncodingKey, block: BlockSlice, context: DecodeContext) -> Encoded:
         """Encode `block` with the codec of `key`."""
+
+    def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
+        """Choose a codec and encode each ``value_starts[i] .. value_starts[i + 1]`` of `block` in the BLOCK context.
+
+        All blocks share one description: levels of mini-block chunks. The answer has one buffer, or none where the
+        blocks need no bytes (2.3 only), and a size and a count for each block.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed codec can hold them, or the one that a hook chose describes them differently.
+        """
 
     def scheme(self, name: str) -> SchemeEncoder:
         """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""
