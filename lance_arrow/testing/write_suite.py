@@ -149,7 +149,7 @@ class CodecWriteSuite:
         for sample in self.written_samples(writing_shape):
             block, num_values = filled(sample), sample.num_values
             for borders in ([], [1, num_values // 3, num_values // 3], range(500, num_values, 500)):
-                value_starts = np.array([0, *(min(border, num_values) for border in borders), num_values], np.int64)
+                value_starts = np.array(sorted([0, *(min(one, num_values) for one in borders), num_values]), np.int64)
                 if factory.score_blocks(block, value_starts, scope) is None:
                     continue
                 encoded = factory.encode_blocks(block, value_starts, scope)
