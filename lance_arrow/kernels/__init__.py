@@ -16,6 +16,9 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
 | `interleave` | splits zipped rows |
+| `chunk_writing` | puts mini-block chunks together |
+| `zipping` | puts levels and values together, entry by entry |
+| `distinct` | numbers distinct values in order of first appearance |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
 | `native` | the engine that reads few rows of many leaves by them |
@@ -33,6 +36,8 @@ from lance_arrow.kernels.bits import (
     unpack_out_of_line,
 )
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
+from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
+from lance_arrow.kernels.distinct import index_fixed, index_variable
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,
@@ -69,6 +74,7 @@ from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
+from lance_arrow.kernels.zipping import zip_entries
 
 __all__ = [
     "check_levels",
@@ -81,6 +87,7 @@ __all__ = [
     "count_bits",
     "count_entries",
     "count_rows_and_values",
+    "cut_levels",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
@@ -89,6 +96,8 @@ __all__ = [
     "expand_symbols",
     "fill_bits",
     "gather_streams",
+    "index_fixed",
+    "index_variable",
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
@@ -118,4 +127,6 @@ __all__ = [
     "unzip_rows",
     "unzip_variable",
     "validity_from_levels",
+    "write_chunks",
+    "zip_entries",
 ]

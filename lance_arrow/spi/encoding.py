@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels
+from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, PackedStruct, VariableWidth
 from lance_arrow.spi.keys import DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import ZoneMapPlace
 from lance_arrow.spi.scopes import LeafType
@@ -189,6 +189,9 @@ class PageContent:
         Visible values that are null.
     items
         Dictionary items, where the leaf keeps its dictionary: `values` are then indices into it. Item order is kept.
+    dimensions
+        Inner-most node first, like the layers: items of a fixed-size list of structs, 0 for other nodes. Needed only
+        where a node is such a list; without it no sparse structure can be written.
     """
 
     num_rows: int
@@ -197,11 +200,19 @@ class PageContent:
     leaf: LeafType
     num_nulls: int
     items: BlockSlice | None = None
+    dimensions: tuple[int, ...] = ()
 
     @property
     def num_values(self) -> int:
         """Visible values, null ones included."""
         return 0 if self.values is None else self.values.num_values
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether the values are bytes that pages only point to: the leaf holds descriptors instead."""
+        if self.values is None:
+            return False
+        return isinstance(self.values.shape, VariableWidth) and isinstance(self.leaf.shape, PackedStruct)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -152,8 +152,11 @@ class EncodeScope(Protocol):
     def for_values(self) -> EncodeScope:
         """Return the scope for the values of the page: a codec that the caller named is used for them."""
 
-    def for_parts(self) -> EncodeScope:
-        """Return the scope for levels, dictionary items and other parts: options of the values do not apply."""
+    def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> EncodeScope:
+        """Return the scope for levels, dictionary items and other parts: options of the values do not apply.
+
+        `compression` is what the caller wants of the parts, in the words of `EncodeOptions`.
+        """
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         """Facts about a block, each computed once for all who ask."""

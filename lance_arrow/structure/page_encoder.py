@@ -157,9 +157,11 @@ class PageScope:
     def for_values(self) -> PageScope:
         return replace(self, forced=self.options.codec)
 
-    def for_parts(self) -> PageScope:
-        preset = EncodeOptions(preset=self.options.preset)
-        return replace(self, forced=None, options=preset, excluded=frozenset())
+    def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
+        options = EncodeOptions(
+            preset=self.options.preset, compression=compression, compression_level=compression_level
+        )
+        return replace(self, forced=None, options=options, excluded=frozenset())
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         return self.summaries.get(block)
@@ -180,6 +182,9 @@ class PageScope:
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> float | None:
         scope = replace(self, excluded=self.excluded | without, forced=None)
+        if self.forced is not None:
+            found = self.encoder.named(self.forced).factory
+            return found.score(block, context, scope) if self.encoder.allows(found, context) else None
         best = scope._best(block, context)
         return None if best is None else best[0]
 
