@@ -51,7 +51,8 @@ def zip_entries(
         raise refusal(b"definition levels and entries differ in number", -1, 0)
     if offsets is not None and offsets.shape[0] != num_values + 1:
         raise refusal(b"offsets are one more than values", -1, 0)
-    levels.rep = levels.def_ = NULL
+    levels.rep = NULL
+    levels.def_ = NULL
     if rep is not None:
         levels.rep = &rep[0]
     if def_ is not None:
@@ -61,7 +62,9 @@ def zip_entries(
     values.offsets = NULL
     if offsets is not None:
         values.offsets = &offsets[0]
-    stream.bytes, stream.num_bytes, stream.row_starts, stream.num_row_starts = &out[0], out.shape[0], NULL, 0
+    stream.bytes, stream.num_bytes = &out[0], out.shape[0]
+    stream.row_starts = NULL
+    stream.num_row_starts = 0
     if out_row_starts is not None:
         stream.row_starts, stream.num_row_starts = &out_row_starts[0], out_row_starts.shape[0]
     with nogil:

@@ -116,7 +116,11 @@ def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
         return None
     # Who asks for chunks, or keeps a dictionary, has no other choice.
     is_forced = scope.options.layout == "mini_block" or page.items is not None
-    return rules_for_chunks(page.levels, stored, scope, least=2) if is_forced else rules_for_chunks(page.levels, stored, scope)
+    return (
+        rules_for_chunks(page.levels, stored, scope, least=2)
+        if is_forced
+        else rules_for_chunks(page.levels, stored, scope)
+    )
 
 
 @hookimpl

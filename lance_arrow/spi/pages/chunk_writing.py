@@ -64,7 +64,9 @@ class ChunkedParts:
         return int(self.rep is not None)
 
 
-def rules_for_chunks(levels: Levels, values: BlockSlice, scope: EncodeScope, *, least: int = _FEWEST_VALUES) -> ChunkRules | None:
+def rules_for_chunks(
+    levels: Levels, values: BlockSlice, scope: EncodeScope, *, least: int = _FEWEST_VALUES
+) -> ChunkRules | None:
     """Return what chunks of a page may be, so that chunk words and headers can tell their sizes.
 
     Parameters
@@ -132,13 +134,8 @@ def write_chunked(
         inner = scope.for_parts()
     if values is None or values.num_values == 0:
         raise UnsupportedError("a page without values has no chunks")
-    encoded = inner.with_rules(rules).encode_child(values, DecodeContext.MINI_BLOCK)
-    if not isinstance(encoded, EncodedChunks):
-        raise PluginContractError(f"chunks were wanted, a codec encoder returned {type(encoded).__name__}")
-    if int(encoded.value_counts.sum()) != values.num_values or int(encoded.value_counts.max()) > rules.max_values:
-        raise PluginContractError(f"a codec encoder put {values.num_values} values into chunks that do not hold them")
-    cut = cut_levels(levels, encoded.value_counts, scope)
     large = scope.file_version >= "2.2"
+    encoded, cut = _cut_to_size(levels, values, rules, inner, large)
     buffers = list(_assembled(encoded, cut, large))
     of_items = None if items is None else encode_items(items, scope)
     if of_items is not None:
@@ -160,21 +157,41 @@ def _bytes_of(block: EncodedBlock) -> Bytes:
     return np.empty(0, np.uint8) if block.buffer is None else block.buffer
 
 
+def _cut_to_size(
+    levels: Levels, values: BlockSlice, rules: ChunkRules, scope: EncodeScope, large: bool
+) -> tuple[EncodedChunks, CutLevels]:
+    """Encode values and levels of chunks that words and headers can tell the sizes of.
+
+    Rules promise that where levels are packed to their bits; should no installed codec do so, smaller chunks may fit.
+    """
+    while True:
+        encoded = scope.with_rules(rules).encode_child(values, DecodeContext.MINI_BLOCK)
+        if not isinstance(encoded, EncodedChunks):
+            raise PluginContractError(f"chunks were wanted, a codec encoder returned {type(encoded).__name__}")
+        counts = encoded.value_counts
+        if int(counts.sum()) != values.num_values or int(counts.max()) > rules.max_values:
+            raise PluginContractError(
+                f"a codec encoder cut {values.num_values} values into chunks that break the rules"
+            )
+        cut = cut_levels(levels, counts, scope)
+        if cut.fits and (large or int(_chunk_bytes(encoded, cut, large).max()) <= _MAX_SMALL_CHUNK):
+            return encoded, cut
+        if rules.max_values <= 2:
+            raise UnsupportedError("two values and the levels around them are more than a chunk can hold")
+        rules = replace(rules, max_values=rules.max_values // 2)
+
+
 def _assembled(encoded: EncodedChunks, cut: CutLevels, large: bool) -> tuple[Bytes, Bytes]:
     """Chunk table and chunks."""
-    value_sizes = np.ascontiguousarray(encoded.sizes)
-    chunk_bytes = _chunk_bytes(cut, value_sizes, large)
-    largest = int(chunk_bytes.max())
-    if not large and largest > _MAX_SMALL_CHUNK:
-        raise UnsupportedError(f"a chunk of {largest} bytes, files of 2.1 can tell no more than {_MAX_SMALL_CHUNK}")
-    words = np.empty(len(chunk_bytes) * (4 if large else 2), np.uint8)
-    data = np.empty(int(chunk_bytes.sum()), np.uint8)
+    num_chunks = len(encoded.value_counts)
+    words = np.empty(num_chunks * (4 if large else 2), np.uint8)
+    data = np.empty(int(_chunk_bytes(encoded, cut, large).sum()), np.uint8)
     kernels.write_chunks(
         cut.num_levels,
         tuple(np.ascontiguousarray(one.buffer) for one in cut.streams),
         tuple(one.sizes for one in cut.streams),
         tuple(np.ascontiguousarray(one) for one in encoded.buffers),
-        value_sizes,
+        np.ascontiguousarray(encoded.sizes).reshape(len(encoded.buffers), num_chunks),
         encoded.value_counts,
         large,
         words,
@@ -183,9 +200,10 @@ def _assembled(encoded: EncodedChunks, cut: CutLevels, large: bool) -> tuple[Byt
     return words, data
 
 
-def _chunk_bytes(cut: CutLevels, value_sizes: NDArray[np.int64], large: bool) -> NDArray[np.int64]:
-    header = 2 + 2 * len(cut.streams) + (4 if large else 2) * len(value_sizes)
-    total = ((value_sizes + 7) & ~7).sum(axis=0) + (header + 7 & ~7)
-    for stream in cut.streams:
-        total += (stream.sizes + 7) & ~7
-    return total
+def _chunk_bytes(encoded: EncodedChunks, cut: CutLevels, large: bool) -> NDArray[np.int64]:
+    """Bytes of each chunk, ``(num_chunks,)``."""
+    header = 2 + 2 * len(cut.streams) + (4 if large else 2) * len(encoded.buffers)
+    sizes = np.full(len(encoded.value_counts), (header + 7) & ~7, np.int64)
+    for part in (*encoded.sizes, *(stream.sizes for stream in cut.streams)):
+        sizes += (part + 7) & ~7
+    return sizes

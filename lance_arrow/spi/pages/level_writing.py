@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import InternalError, UnsupportedError
+from lance_arrow.errors import InternalError
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, LayerKind, Levels
 from lance_arrow.spi.encoding import EncodedChunks
 from lance_arrow.spi.scopes import EncodeScope
@@ -139,6 +139,12 @@ class CutLevels:
     def streams(self) -> tuple[LevelStream, ...]:
         return tuple(one for one in (self.rep, self.def_) if one is not None)
 
+    @property
+    def fits(self) -> bool:
+        """Whether the header of a chunk can tell all of it in 16 bits."""
+        parts = (self.num_levels, *(one.sizes for one in self.streams))
+        return all(int(part.max(initial=0)) <= MAX_STREAM_BYTES for part in parts)
+
 
 def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeScope) -> CutLevels:
     """Cut the levels of a page where its chunks of ``(num_chunks,)`` values end, and encode them."""
@@ -148,22 +154,13 @@ def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeSco
     if levels.rep is not None:
         starts = np.empty_like(value_starts)
         index = np.empty(2 * len(value_counts), np.int64)
-        kernels.cut_levels(
-            levels.rep, levels.def_, levels.max_rep, levels.max_visible_def, value_starts, starts, index
-        )
+        kernels.cut_levels(levels.rep, levels.def_, levels.max_rep, levels.max_visible_def, value_starts, starts, index)
     elif levels.num_entries != value_starts[-1]:
         raise InternalError(f"{levels.num_entries} entries without lists, but {value_starts[-1]} values")
     if levels.rep is None and levels.def_ is None:
         return CutLevels(np.zeros(len(value_counts), np.int64), None, None, None)
-    streams = [None if one is None else _encoded(one, starts, scope) for one in (levels.rep, levels.def_)]
+    streams = [None if one is None else LevelStream.of(one, starts, scope) for one in (levels.rep, levels.def_)]
     return CutLevels(np.diff(starts), *streams, None if index is None else index.view(np.uint64))
-
-
-def _encoded(levels: NDArray[np.uint16], starts: NDArray[np.int64], scope: EncodeScope) -> LevelStream:
-    stream = LevelStream.of(levels, starts, scope)
-    if int(stream.sizes.max(initial=0)) > MAX_STREAM_BYTES:
-        raise UnsupportedError(f"levels of a chunk take {int(stream.sizes.max())} bytes, more than its header can tell")
-    return stream
 
 
 def encode_stream(levels: NDArray[np.uint16] | None, scope: EncodeScope) -> tuple[Message | None, NDArray[np.uint8]]:

@@ -100,9 +100,9 @@ def _levels_inside(layers: tuple[LayerKind, ...], lists_inside: int) -> int:
 
 
 def _nulls(levels: NDArray[np.uint16], layer: LayerKind, below: int, *, is_leaf: bool) -> NDArray[np.bool_]:
-    if is_leaf:
-        # What lies inside something null holds no value either.
-        return levels > 0
+    if is_leaf and not (levels == 0).any():
+        # A page without values, even where the leaf itself is never null, but what it lies in always is.
+        return np.ones(len(levels), bool)
     if layer not in _WITH_NULL_LEVEL:
         return np.zeros(len(levels), bool)
     return levels == below + 1 if layer.is_list else levels > below
