@@ -18,6 +18,9 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `slots` | turns positions of nulls and lists into offsets and validity |
 | `interleave` | splits zipped rows |
 | `checksums` | CRC32C of blocks, and which blocks were compared with theirs |
+| `chunk_writing` | puts mini-block chunks together |
+| `zipping` | puts levels and values together, entry by entry |
+| `distinct` | numbers distinct values in order of first appearance |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
 | `native` | the engine that reads few rows of many leaves by them |
@@ -37,6 +40,8 @@ from lance_arrow.kernels.bits import (
 from lance_arrow.kernels.bounds import bound_fixed, bound_variable
 from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
+from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
+from lance_arrow.kernels.distinct import index_fixed, index_variable
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,
@@ -73,6 +78,7 @@ from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
+from lance_arrow.kernels.zipping import zip_entries
 
 __all__ = [
     "BlockChecks",
@@ -91,6 +97,7 @@ __all__ = [
     "crc32c",
     "crc32c_blocks",
     "crc32c_of",
+    "cut_levels",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
@@ -99,6 +106,8 @@ __all__ = [
     "expand_symbols",
     "fill_bits",
     "gather_streams",
+    "index_fixed",
+    "index_variable",
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
@@ -128,4 +137,6 @@ __all__ = [
     "unzip_rows",
     "unzip_variable",
     "validity_from_levels",
+    "write_chunks",
+    "zip_entries",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, Variab
 GROUP_VALUES = 1024
 """Values that bit packing takes together. Source: spec 5.3."""
 _PACKABLE_BITS = (8, 16, 32, 64)
+T = TypeVar("T")
 
 
 class BlockSummary:
@@ -25,6 +28,14 @@ class BlockSummary:
 
     def __init__(self, block: BlockSlice) -> None:
         self.block = block
+        self._derived: dict[str, Any] = {}
+
+    def derive(self, name: str, make: Callable[[], T]) -> T:
+        """Remember under `name` a fact of the caller's own, so that `score` and `encode` find it once."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        found: T = self._derived[name]
+        return found
 
     @cached_property
     def raw_bytes(self) -> int:
