@@ -18,7 +18,9 @@ import pyarrow as pa
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.page_split import LeafPages
 from lance_arrow.assembly.shred import shred
-from lance_arrow.assembly.zone_builder import ZoneBuilder, encode_zones
+from lance_arrow.assembly.zone_builder import ZoneBuilder
+from lance_arrow.assembly.zone_maps import encode_zones
+from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.errors import located
 from lance_arrow.runtime import Runtime
@@ -38,6 +40,7 @@ class _LeafWriter:
     pages: LeafPages
     zones: ZoneBuilder | None
     next_row: int = 0
+    num_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +102,8 @@ class RowWriter:
                     base_options, column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
                 )
                 wants_zones = rows_per_zone > 0 if options.zone_map is None else options.zone_map
-                zones = ZoneBuilder.of(leaf, rows_per_zone or 8192) if wants_zones else None
+                has_zones = wants_zones and bounds_type(leaf) is not None
+                zones = ZoneBuilder(leaf, rows_per_zone or DEFAULT_ROWS_PER_ZONE) if has_zones else None
                 self._leaves.append(_LeafWriter(leaf, top, options, LeafPages(leaf, page_bytes), zones))
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
@@ -144,6 +148,7 @@ class RowWriter:
         if isinstance(encoded, PendingPage):
             places = [self._file.place(one) for one in encoded.outside]
             encoded = encoded.complete(np.array(places, np.int64))
+        page.of.num_bytes += encoded.nbytes
         leaf = page.of.leaf
         length = page.num_rows * leaf.lengths_per_row
         self._file.add_page(leaf.column, encoded.description, encoded.buffers, length=length, priority=page.first_row)
@@ -151,12 +156,12 @@ class RowWriter:
     def _describe(self, leaf: _LeafWriter) -> None:
         table = self._runtime.table
         description = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "values")).describe(None, None)
-        zones = leaf.zones.finish() if leaf.zones is not None else None
         buffers: tuple[Any, ...] = ()
-        if zones is not None:
+        if leaf.zones is not None and self.num_rows:
+            # Asked for after all pages: what the column takes decides how fine its map is.
+            buffers = (np.frombuffer(encode_zones(leaf.zones.finish(leaf.num_bytes)), np.uint8),)
             wrapper = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "zone_index"))
             description = wrapper.describe(description, ZoneMapPlace(leaf.zones.rows_per_zone, 0))
-            buffers = (encode_zones(zones),)
         self._file.set_column(leaf.leaf.column, description, buffers)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import column_tree
 from lance_arrow.assembly.row_writer import RowWriter
-from lance_arrow.container.checksums import FileSums
+from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import column_mapping, fields_from_arrow
 from lance_arrow.datasets.batch_inputs import schema_and_rows
@@ -101,7 +101,7 @@ class LanceWriter:
                 options.version,
                 fields,
                 self._stored.schema.metadata,
-                block_sums=FileSums() if checksums else None,
+                block_sums=ChecksumWriter() if checksums else None,
             )
             self._rows = RowWriter(
                 self._file,
