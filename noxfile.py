@@ -110,6 +110,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_write(session: nox.Session) -> None:
+    """Time writes and compare sizes beside the reference package and Parquet; prints medians, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/writing.py", *session.posargs)
+
+
+@nox.session
 def differential(session: nox.Session) -> None:
     """Compare 2,000 random nested tables per version with the reference package; `-- --long` compares 20,000."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
