@@ -11,6 +11,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
 | `streams` | puts byte streams together; splits packed rows into fields |
+| `rows` | puts fields together to packed rows; spreads bits over whole bytes |
 | `symbols` | expands FSST codes; chooses symbols and encodes with them |
 | `variable_chunks` | cuts variable-width values into chunks |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
@@ -66,6 +67,7 @@ from lance_arrow.kernels.offsets import (
     measure_variable_chunks,
     measure_variable_values,
 )
+from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
@@ -92,6 +94,8 @@ __all__ = [
     "expand_symbols",
     "fill_bits",
     "gather_streams",
+    "join_fields",
+    "join_rows",
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
@@ -109,6 +113,7 @@ __all__ = [
     "read_row_index",
     "select_rows",
     "split_rows",
+    "spread_bits",
     "take_bit_runs",
     "take_fixed",
     "take_runs_fixed",
