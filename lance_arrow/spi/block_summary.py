@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, Variab
 GROUP_VALUES = 1024
 """Values that bit packing takes together. Source: spec 5.3."""
 _PACKABLE_BITS = (8, 16, 32, 64)
+_Fact = TypeVar("_Fact")
 
 
 class BlockSummary:
@@ -25,6 +28,7 @@ class BlockSummary:
 
     def __init__(self, block: BlockSlice) -> None:
         self.block = block
+        self._found: dict[Hashable, Any] = {}
 
     @cached_property
     def raw_bytes(self) -> int:
@@ -80,3 +84,10 @@ class BlockSummary:
         if integers is None:
             return None
         return int(np.count_nonzero(integers[1:] != integers[:-1])) + (len(integers) > 0)
+
+    def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
+        """Return what a codec found out about the block by itself, the first time or now; `key` begins with its case."""
+        if key not in self._found:
+            self._found[key] = find_out()
+        found: _Fact = self._found[key]
+        return found
