@@ -10,7 +10,10 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `gather` | copies, selects and expands fixed- and variable-width values |
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
-| `streams` | puts byte streams together; splits packed rows into fields |
+| `packing` | packs integers to the bits they need |
+| `run_encoding` | finds runs |
+| `summaries` | measures what encodings are chosen by |
+| `streams` | puts byte streams together and takes them apart; splits packed rows into fields |
 | `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
@@ -65,12 +68,16 @@ from lance_arrow.kernels.offsets import (
     measure_variable_chunks,
     measure_variable_values,
 )
+from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
-from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
+from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
+from lance_arrow.kernels.summaries import all_equal, measure_groups
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 
 __all__ = [
+    "all_equal",
     "check_levels",
     "check_open_rows",
     "check_utf8",
@@ -81,9 +88,12 @@ __all__ = [
     "count_bits",
     "count_entries",
     "count_rows_and_values",
+    "count_run_entries",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
+    "encode_run_blocks",
+    "encode_runs",
     "expand_run_blocks",
     "expand_runs",
     "expand_symbols",
@@ -92,6 +102,7 @@ __all__ = [
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
+    "measure_groups",
     "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
@@ -100,9 +111,12 @@ __all__ = [
     "measure_variable_chunks",
     "measure_variable_values",
     "null_flags",
+    "pack_inline",
+    "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
     "read_row_index",
+    "scatter_streams",
     "select_rows",
     "split_rows",
     "take_bit_runs",
