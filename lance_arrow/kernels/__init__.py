@@ -14,6 +14,11 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `rows` | puts fields together to packed rows; spreads bits over whole bytes |
 | `symbols` | expands FSST codes; chooses symbols and encodes with them |
 | `variable_chunks` | cuts variable-width values into chunks |
+| `packing` | packs integers to the bits they need |
+| `run_encoding` | finds runs |
+| `summaries` | measures what encodings are chosen by |
+| `streams` | puts byte streams together and takes them apart; splits packed rows into fields |
+| `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
@@ -73,15 +78,19 @@ from lance_arrow.kernels.offsets import (
     measure_variable_values,
 )
 from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
+from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
-from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
+from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
+from lance_arrow.kernels.summaries import all_equal, measure_groups
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 from lance_arrow.kernels.zipping import zip_entries
 from lance_arrow.kernels.symbols import compress_symbols, expand_symbols, measure_symbols, train_symbols
 from lance_arrow.kernels.variable_chunks import plan_variable_chunks, write_variable_chunks
 
 __all__ = [
+    "all_equal",
     "check_levels",
     "check_open_rows",
     "check_utf8",
@@ -94,9 +103,12 @@ __all__ = [
     "count_entries",
     "count_rows_and_values",
     "cut_levels",
+    "count_run_entries",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
+    "encode_run_blocks",
+    "encode_runs",
     "expand_run_blocks",
     "expand_runs",
     "expand_symbols",
@@ -109,6 +121,7 @@ __all__ = [
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
+    "measure_groups",
     "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
@@ -117,10 +130,13 @@ __all__ = [
     "measure_variable_chunks",
     "measure_variable_values",
     "null_flags",
+    "pack_inline",
+    "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
+    "scatter_streams",
     "select_rows",
     "split_rows",
     "spread_bits",
