@@ -195,7 +195,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         field,
         column.path,
         column=column.column,
-        leaf=LeafType(shape, nodes, items),
+        leaf=LeafType(shape, nodes, items, _is_text(storage)),
         offset_bits=offset_bits,
         dimensions=dimensions,
         lengths_per_row=column.lengths_per_row,
@@ -235,6 +235,15 @@ def _offset_bits(storage: pa.DataType) -> int:
 
 def _dimension(storage: pa.DataType) -> int:
     return storage.list_size if isinstance(storage, pa.FixedSizeListType) else 0
+
+
+def _is_text(storage: pa.DataType) -> bool:
+    storage = storage_type(storage)
+    if isinstance(storage, pa.DictionaryType):
+        return _is_text(storage.value_type)
+    if isinstance(storage, pa.StructType):
+        return any(_is_text(field.type) for field in storage)
+    return bool(pa.types.is_string(storage) or pa.types.is_large_string(storage))
 
 
 def _shape(storage: pa.DataType) -> BlockShape | None:

@@ -12,6 +12,13 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
 | `streams` | puts byte streams together; splits packed rows into fields |
+| `rows` | puts fields together to packed rows; spreads bits over whole bytes |
+| `symbols` | expands FSST codes; chooses symbols and encodes with them |
+| `variable_chunks` | cuts variable-width values into chunks |
+| `packing` | packs integers to the bits they need |
+| `run_encoding` | finds runs |
+| `summaries` | measures what encodings are chosen by |
+| `streams` | puts byte streams together and takes them apart; splits packed rows into fields |
 | `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
@@ -74,20 +81,28 @@ from lance_arrow.kernels.offsets import (
     measure_variable_chunks,
     measure_variable_values,
 )
+from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
+from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
-from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
+from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
+from lance_arrow.kernels.summaries import all_equal, measure_groups
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
 from lance_arrow.kernels.zipping import zip_entries
+from lance_arrow.kernels.symbols import compress_symbols, expand_symbols, measure_symbols, train_symbols
+from lance_arrow.kernels.variable_chunks import plan_variable_chunks, write_variable_chunks
 
 __all__ = [
     "BlockChecks",
     "bound_fixed",
     "bound_variable",
+    "all_equal",
     "check_levels",
     "check_open_rows",
     "check_utf8",
     "clear_null_indices",
+    "compress_symbols",
     "copy_bits",
     "copy_fixed",
     "copy_values",
@@ -98,9 +113,12 @@ __all__ = [
     "crc32c_blocks",
     "crc32c_of",
     "cut_levels",
+    "count_run_entries",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
+    "encode_run_blocks",
+    "encode_runs",
     "expand_run_blocks",
     "expand_runs",
     "expand_symbols",
@@ -108,9 +126,12 @@ __all__ = [
     "gather_streams",
     "index_fixed",
     "index_variable",
+    "join_fields",
+    "join_rows",
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
+    "measure_groups",
     "measure_layers",
     "measure_symbols",
     "measure_take_runs_variable",
@@ -119,16 +140,22 @@ __all__ = [
     "measure_variable_chunks",
     "measure_variable_values",
     "null_flags",
+    "pack_inline",
+    "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
+    "plan_variable_chunks",
     "read_row_index",
+    "scatter_streams",
     "select_rows",
     "split_rows",
+    "spread_bits",
     "take_bit_runs",
     "take_fixed",
     "take_runs_fixed",
     "take_runs_variable",
     "take_variable",
+    "train_symbols",
     "unpack_inline",
     "unpack_out_of_line",
     "unravel",
@@ -139,4 +166,5 @@ __all__ = [
     "validity_from_levels",
     "write_chunks",
     "zip_entries",
+    "write_variable_chunks",
 ]

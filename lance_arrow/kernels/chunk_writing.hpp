@@ -3,6 +3,7 @@
 // The mirror of chunk_tables.hpp: the same words, headers and paddings (spec 3).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "outcome.hpp"
@@ -24,6 +25,7 @@ struct LevelCut {
 inline Outcome cut_levels(const LevelCut& levels, const int64_t* value_starts, int64_t num_chunks,
                           int64_t* level_starts, int64_t* index) {
   if (num_chunks < 1) return misuse("there are no chunks");
+  if (levels.max_visible < 0 || levels.max_visible > 0xFFFF) return misuse("levels have 16 bits");
   int64_t entry = 0;
   level_starts[0] = 0;
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
@@ -31,20 +33,22 @@ inline Outcome cut_levels(const LevelCut& levels, const int64_t* value_starts, i
     int64_t wanted = value_starts[chunk + 1] - value_starts[chunk];
     if (wanted < 0) return misuse("value_starts descend", chunk);
     const int64_t first = entry;
-    int64_t rows = 0;
-    int64_t row_end = first;
-    while (entry < levels.num_entries && (last || wanted > 0)) {
-      if (levels.def == nullptr || levels.def[entry] <= levels.max_visible) {
-        if (wanted == 0) return misuse("there are more visible entries than values", chunk);
-        --wanted;
-      }
-      ++entry;
-      if (entry == levels.num_entries || levels.rep[entry] == levels.max_rep) {
-        ++rows;
-        row_end = entry;
-      }
+    if (levels.def == nullptr) {
+      entry += last ? levels.num_entries - entry : std::min(wanted, levels.num_entries - entry);
+      wanted -= entry - first;
+    } else {
+      const uint16_t most = static_cast<uint16_t>(levels.max_visible);
+      while (entry < levels.num_entries && (last || wanted > 0)) wanted -= levels.def[entry++] <= most;
     }
-    if (wanted != 0) return misuse("there are fewer visible entries than values", chunk);
+    if (wanted < 0) return misuse("there are more visible entries than values", chunk);
+    if (wanted > 0) return misuse("there are fewer visible entries than values", chunk);
+    // A row ends where the next one begins, or with the page.
+    const bool ends_page = entry == levels.num_entries;
+    int64_t rows = ends_page && entry > first;
+    for (int64_t next = first + 1; next < entry + !ends_page; ++next) rows += levels.rep[next] == levels.max_rep;
+    int64_t row_end = entry;
+    if (!ends_page)
+      while (row_end > first && levels.rep[row_end] != levels.max_rep) --row_end;
     level_starts[chunk + 1] = entry;
     index[2 * chunk] = rows;
     index[2 * chunk + 1] = entry - row_end;

@@ -17,8 +17,9 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+constexpr uint64_t kFirst = 0x9E3779B97F4A7C15u, kSecond = 0xD6E8FEB86659FD93u;
+
 inline uint64_t hash_bytes(const uint8_t* bytes, int64_t size) {
-  constexpr uint64_t kFirst = 0x9E3779B97F4A7C15u, kSecond = 0xD6E8FEB86659FD93u;
   uint64_t hash = static_cast<uint64_t>(size) * kFirst;
   int64_t at = 0;
   for (; at + 8 <= size; at += 8) hash = mix(hash ^ load<uint64_t>(bytes + at, 0), kSecond);
@@ -34,8 +35,29 @@ struct FixedValues {
   const uint8_t* data;
   int64_t bytes_per_value;
 
-  int64_t size(int64_t) const { return bytes_per_value; }
   const uint8_t* at(int64_t value) const { return data + value * bytes_per_value; }
+  uint64_t hash(int64_t value) const { return hash_bytes(at(value), bytes_per_value); }
+  bool equal(int64_t a, int64_t b) const {
+    return std::memcmp(at(a), at(b), static_cast<size_t>(bytes_per_value)) == 0;
+  }
+};
+
+// Values of `words` times 64 bits.
+template <int words>
+struct WordValues {
+  const uint8_t* data;
+
+  uint64_t hash(int64_t value) const {
+    uint64_t hash = 0;
+    for (int word = 0; word < words; ++word) hash = mix(hash ^ load<uint64_t>(data, value * words + word) ^ kFirst, kSecond);
+    return hash;
+  }
+  bool equal(int64_t a, int64_t b) const {
+    bool same = true;
+    for (int word = 0; word < words; ++word)
+      same &= load<uint64_t>(data, a * words + word) == load<uint64_t>(data, b * words + word);
+    return same;
+  }
 };
 
 template <class Offset>
@@ -46,7 +68,11 @@ struct VariableValues {
 
   int64_t start(int64_t value) const { return static_cast<int64_t>(load<Offset>(offsets, value)) - base; }
   int64_t size(int64_t value) const { return start(value + 1) - start(value); }
-  const uint8_t* at(int64_t value) const { return data + start(value); }
+  uint64_t hash(int64_t value) const { return hash_bytes(data + start(value), size(value)); }
+  bool equal(int64_t a, int64_t b) const {
+    const int64_t bytes = size(a);
+    return bytes == size(b) && std::memcmp(data + start(a), data + start(b), static_cast<size_t>(bytes)) == 0;
+  }
 };
 
 struct DistinctSlot {
@@ -67,17 +93,14 @@ class Distinct {
   Distinct(const Values& values, const DistinctOut& out) : values_(values), out_(out), slots_(1 << 10) {}
 
   int64_t find(int64_t value) {
-    const int64_t size = values_.size(value);
-    const uint64_t hash = hash_bytes(values_.at(value), size);
+    const uint64_t hash = values_.hash(value);
     const auto tag = static_cast<uint32_t>(hash >> 32);
     uint64_t place = hash & (slots_.size() - 1);
     for (;; place = (place + 1) & (slots_.size() - 1)) {
       const DistinctSlot slot = slots_[place];
       if (slot.item == 0) break;
       if (slot.tag != tag) continue;
-      const int64_t first = out_.firsts[slot.item - 1];
-      if (values_.size(first) == size && std::memcmp(values_.at(first), values_.at(value), static_cast<size_t>(size)) == 0)
-        return slot.item - 1;
+      if (values_.equal(out_.firsts[slot.item - 1], value)) return slot.item - 1;
     }
     if (num_items == out_.max_items) return -1;
     out_.firsts[num_items++] = value;
@@ -92,8 +115,7 @@ class Distinct {
   void grow() {
     std::vector<DistinctSlot> larger(4 * slots_.size());
     for (int64_t item = 0; item < num_items; ++item) {
-      const int64_t first = out_.firsts[item];
-      const uint64_t hash = hash_bytes(values_.at(first), values_.size(first));
+      const uint64_t hash = values_.hash(out_.firsts[item]);
       uint64_t place = hash & (larger.size() - 1);
       while (larger[place].item != 0) place = (place + 1) & (larger.size() - 1);
       larger[place] = {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(item + 1)};
@@ -119,8 +141,7 @@ int64_t index_values(const Values& values, const uint16_t* nulls, const Distinct
     }
     // Runs of equal values need no table.
     const int64_t before = value - 1;
-    if (value > 0 && (nulls == nullptr || nulls[before] == 0) && values.size(before) == values.size(value) &&
-        std::memcmp(values.at(before), values.at(value), static_cast<size_t>(values.size(value))) == 0) {
+    if (value > 0 && (nulls == nullptr || nulls[before] == 0) && values.equal(before, value)) {
       out.indices[value] = out.indices[before];
     } else {
       const int64_t item = table.find(value);
@@ -139,7 +160,9 @@ inline Outcome index_fixed(const uint8_t* data, int64_t data_bytes, int64_t byte
   if (bytes_per_value < 1 || bytes_per_value * out.num_values != data_bytes)
     return misuse("values and indices differ in number");
   if (out.max_items >= int64_t{1} << 32) return misuse("more items than indices can name");
-  *num_items = index_values(FixedValues{data, bytes_per_value}, nulls, out);
+  if (bytes_per_value == 8) *num_items = index_values(WordValues<1>{data}, nulls, out);
+  else if (bytes_per_value == 16) *num_items = index_values(WordValues<2>{data}, nulls, out);
+  else *num_items = index_values(FixedValues{data, bytes_per_value}, nulls, out);
   return success();
 }
 

@@ -157,11 +157,13 @@ class ChunkRules:
     Parameters
     ----------
     max_bytes
-        Largest sum of a chunk's value buffers, padded.
+        Largest sum of a chunk's value buffers, padded. A limit, not a wish: bit-packed chunks of 64-bit values take
+        up to 8200 bytes.
     max_values
         Most values in a chunk, a power of two.
     target_bytes
-        Wanted bytes of a chunk whose values have no fixed width, before compression.
+        Wanted bytes of a chunk whose values have no fixed width, before compression. Plain values of fixed width take
+        8 KiB, or this where it is more.
     """
 
     max_bytes: int

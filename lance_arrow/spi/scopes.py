@@ -53,11 +53,14 @@ class LeafType:
         Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
     items
         For a leaf that keeps its dictionary: the shape of the items; None otherwise.
+    is_text
+        Whether values (or items, or a field of a packed struct) are text, not just bytes.
     """
 
     shape: BlockShape | None
     nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
     items: BlockShape | None = None
+    is_text: bool = False
 
 
 class BindScope(Protocol):

@@ -47,7 +47,7 @@ _ANSWERS = {
     DecodeContext.BLOCK: EncodedBlock,
     DecodeContext.PER_VALUE: EncodedValues,
 }
-_DEFAULT_RULES = ChunkRules(max_bytes=8 << 10, max_values=4096, target_bytes=4 << 10)
+_DEFAULT_RULES = ChunkRules(max_bytes=16 << 10, max_values=4096, target_bytes=4 << 10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

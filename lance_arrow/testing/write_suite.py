@@ -7,6 +7,7 @@ reader binds to the description. A codec may withdraw from a sample that it woul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -90,10 +91,18 @@ class CodecWriteSuite:
         ]
 
     def scope(
-        self, context: DecodeContext, shape: BlockShape, version: str, rules: ChunkRules | None = None
+        self,
+        context: DecodeContext,
+        shape: BlockShape,
+        version: str,
+        *,
+        rules: ChunkRules | None = None,
+        is_named: bool = False,
     ) -> PageScope:
-        """Return the scope a sample is encoded with."""
+        """Return the scope a sample is encoded with; `is_named` when the caller asks for the codec by its name."""
         options = self.write_options(context)
+        if is_named:
+            options = replace(options, codec=self.key.case)
         scope = encode_scope(self.leaf(shape), file_version=version, options=options, allow_private=self.is_private)
         return scope if rules is None else scope.with_rules(rules)
 
@@ -103,13 +112,14 @@ class CodecWriteSuite:
         assert score is None or score >= 0, "a score is a number of bytes"
         return None if score is None else scope.encode_with(self.key, block, context)
 
+    @pytest.mark.parametrize("is_named", [False, True], ids=["chosen", "named"])
     def test_every_sample_is_written_and_read(
-        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str
+        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str, is_named: bool
     ) -> None:
+        cell = writing_context, writing_shape, writing_version
         written = 0
         for sample in self.written_samples(writing_shape):
-            block = filled(sample)
-            scope = self.scope(writing_context, writing_shape, writing_version)
+            block, scope = filled(sample), self.scope(*cell, is_named=is_named)
             encoded = self.write(block, writing_context, scope)
             if encoded is None:
                 continue
@@ -118,9 +128,7 @@ class CodecWriteSuite:
             assert_legal(encoded, block, scope)
             assert_block_equals(decode(encoded, block, scope), sample)
             assert_block_equals(block, sample)
-            again = self.write(
-                filled(sample), writing_context, self.scope(writing_context, writing_shape, writing_version)
-            )
+            again = self.write(filled(sample), writing_context, self.scope(*cell, is_named=is_named))
             assert again is not None
             assert same_bytes(encoded, again), "equal values with equal options gave other bytes"
         assert written, "the codec withdrew from every sample"
@@ -133,7 +141,7 @@ class CodecWriteSuite:
         for rules in (ChunkRules(1 << 15, 1024, 4096), ChunkRules(1 << 15, 64, 4096), ChunkRules(300, 4096, 128)):
             for sample in self.written_samples(writing_shape):
                 block = filled(sample)
-                scope = self.scope(writing_context, writing_shape, writing_version, rules)
+                scope = self.scope(writing_context, writing_shape, writing_version, rules=rules, is_named=True)
                 encoded = self.write(block, writing_context, scope)
                 if encoded is not None:
                     assert_legal(encoded, block, scope)
@@ -145,7 +153,7 @@ class CodecWriteSuite:
         factory = _runtime().table.codec(self.key)
         if writing_context is not DecodeContext.BLOCK or not isinstance(factory, BlocksEncoder):
             return
-        scope = self.scope(writing_context, writing_shape, writing_version)
+        scope = self.scope(writing_context, writing_shape, writing_version, is_named=True)
         for sample in self.written_samples(writing_shape):
             block, num_values = filled(sample), sample.num_values
             for borders in ([], [1, num_values // 3, num_values // 3], range(500, num_values, 500)):

@@ -42,7 +42,7 @@ from lance_arrow.spi import (
 
 Positions = NDArray[np.int64]
 _CHUNK_BYTES = 8185
-"""Most bytes in a chunk, as the reference cuts them. Source: spec 10."""
+"""Most bytes in a chunk, as the reference cuts them, unless the rules want more. Source: spec 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Flat:
 def _chunk_values(bits: int, num_values: int, scope: EncodeScope) -> int | None:
     """Values of a full chunk, a power of two; None where there is none."""
     rules = scope.chunk_rules
-    num_bytes = min(_CHUNK_BYTES, rules.max_bytes & ~7)
+    num_bytes = min(max(_CHUNK_BYTES, rules.target_bytes), rules.max_bytes & ~7)
     chunk_values = largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
     # The bitmap of a chunk begins with a byte of its own.
     smallest = 8 if bits == 1 else 2

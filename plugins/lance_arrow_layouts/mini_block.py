@@ -64,7 +64,7 @@ class MiniBlock:
         return bind_chunked(form, scope)
 
     def score(self, page: PageContent, scope: EncodeScope) -> float | None:
-        """The bytes of the values, more where they are too large for chunks; withdraws where chunks cannot hold them."""
+        """The bytes of the values, more where they are large; withdraws where chunks cannot hold them."""
         if scope.file_version >= "2.3" or scope.options.layout not in (None, "mini_block"):
             return None
         if page.values is None or page.num_values == 0 or page.is_blob:

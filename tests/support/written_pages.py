@@ -1,4 +1,4 @@
-"""Pages for tests of writing: random rows as level entries, what a layout encoder is given of them, what it hands back."""
+"""Pages for tests of writing: random rows as level entries, what layout encoders are given, what they hand back."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ def cut_levels(
         raise InternalError("definition levels and entries differ in number")
     if num_chunks < 1:
         raise InternalError("there are no chunks")
+    if not 0 <= max_visible <= 0xFFFF:
+        raise InternalError("levels have 16 bits")
     visible = np.flatnonzero(np.ones(len(rep), bool) if def_ is None else def_ <= max_visible)
     ends = np.append(np.flatnonzero(rep[1:] == max_rep) + 1, len(rep)) if len(rep) else np.empty(0, np.int64)
     start, taken = 0, 0

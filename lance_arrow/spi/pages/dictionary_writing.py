@@ -40,7 +40,7 @@ def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | 
     """Return the dictionary of a page where one is worth it; made once per page."""
     if page.values is None or page.items is not None or page.is_blob or not _may_have(page.values, scope):
         return None
-    return scope.summary(page.values).derive(_NAME, lambda: _make(page, scope))
+    return scope.summary(page.values).remember(_NAME, lambda: _make(page, scope))
 
 
 def _may_have(values: BlockSlice, scope: EncodeScope) -> bool:
@@ -111,7 +111,7 @@ def _from_zero(values: BlockSlice) -> BlockSlice:
 
 
 def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
-    """Encode the items of a dictionary as one block: plain in 2.1, compressed by LZ4 from 2.2 on if nothing else is asked.
+    """Encode the items of a dictionary as one block: plain in 2.1, then compressed by LZ4 if nothing else is asked.
 
     Raises
     ------
