@@ -15,6 +15,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
+| `shred` | turns Arrow's validity and offsets into levels; drops what nulls hide |
 | `interleave` | splits zipped rows |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
@@ -66,6 +67,14 @@ from lance_arrow.kernels.offsets import (
     measure_variable_values,
 )
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.shred import (
+    clear_null_values,
+    fill_null_bits,
+    renumber_levels,
+    shred_bytes,
+    shred_levels,
+    shred_offsets,
+)
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, split_rows
 from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
@@ -75,6 +84,7 @@ __all__ = [
     "check_open_rows",
     "check_utf8",
     "clear_null_indices",
+    "clear_null_values",
     "copy_bits",
     "copy_fixed",
     "copy_values",
@@ -88,6 +98,7 @@ __all__ = [
     "expand_runs",
     "expand_symbols",
     "fill_bits",
+    "fill_null_bits",
     "gather_streams",
     "locate_fields",
     "locate_variable_blocks",
@@ -103,7 +114,11 @@ __all__ = [
     "parse_chunk_headers",
     "parse_chunk_words",
     "read_row_index",
+    "renumber_levels",
     "select_rows",
+    "shred_bytes",
+    "shred_levels",
+    "shred_offsets",
     "split_rows",
     "take_bit_runs",
     "take_fixed",
