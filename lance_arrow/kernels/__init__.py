@@ -23,6 +23,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
+| `shred` | turns Arrow's validity and offsets into levels; drops what nulls hide |
 | `interleave` | splits zipped rows |
 | `checksums` | CRC32C of blocks, and which blocks were compared with theirs |
 | `chunk_writing` | puts mini-block chunks together |
@@ -85,6 +86,14 @@ from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
 from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.shred import (
+    clear_null_values,
+    fill_null_bits,
+    renumber_levels,
+    shred_bytes,
+    shred_levels,
+    shred_offsets,
+)
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
 from lance_arrow.kernels.summaries import all_equal, measure_groups
@@ -103,6 +112,7 @@ __all__ = [
     "check_utf8",
     "clear_null_indices",
     "compress_symbols",
+    "clear_null_values",
     "copy_bits",
     "copy_fixed",
     "copy_values",
@@ -123,6 +133,7 @@ __all__ = [
     "expand_runs",
     "expand_symbols",
     "fill_bits",
+    "fill_null_bits",
     "gather_streams",
     "index_fixed",
     "index_variable",
@@ -147,7 +158,11 @@ __all__ = [
     "plan_variable_chunks",
     "read_row_index",
     "scatter_streams",
+    "renumber_levels",
     "select_rows",
+    "shred_bytes",
+    "shred_levels",
+    "shred_offsets",
     "split_rows",
     "spread_bits",
     "take_bit_runs",
