@@ -33,8 +33,8 @@ from lance_arrow.kernels.bits import (
     unpack_inline,
     unpack_out_of_line,
 )
-from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
+from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,
