@@ -21,6 +21,8 @@ from lance_arrow.cli.progress import progress
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
 from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.converting import convert as convert_file
+from lance_arrow.datasets.verifying import VerifyReport
+from lance_arrow.datasets.verifying import verify as verify_file
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -66,6 +68,12 @@ def head(
 ) -> HeadReport:
     """Show the first rows."""
     return view_head(file, num_rows=num_rows, columns=_split(columns))
+
+
+@app.command(epilog=_EPILOG)
+def verify(file: File) -> VerifyReport:
+    """Compare a whole file with its checksums and decode every page; exit 1 when something is wrong."""
+    return verify_file(file)
 
 
 @app.command(epilog=_EPILOG)
@@ -157,6 +165,8 @@ def _report(arguments: Sequence[str]) -> tuple[Any, int]:
     # The last stop of every failure: filesystems and plugins are foreign code and raise what they like.
     except Exception as error:  # noqa: BLE001
         return error_report(error), FAILED
+    if isinstance(result, VerifyReport):
+        return result, DONE if result.ok else FAILED
     return (None, result) if isinstance(result, int) else (result, DONE)
 
 

@@ -25,6 +25,7 @@ from rich.text import Text
 from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
 from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
 from lance_arrow.datasets.converting import ConvertReport
+from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.errors import LanceError
 from lance_arrow.spi import COMPRESSIVE, EncodingKey
 from lance_arrow.structure.description import EncodingReport
@@ -185,6 +186,27 @@ def _(report: FileReport, console: Console) -> None:
     )
     for column in report.columns:
         _write_column(column, console)
+
+
+@_write.register
+def _(report: VerifyReport, console: Console) -> None:
+    checked = report.checked
+    _line(console, f"{report.path}: {'in order' if report.ok else _count(len(report.errors), 'fault')}")
+    if report.has_checksums:
+        _line(
+            console,
+            f"compared with checksums: {_count(checked.blocks, 'block')} of {_size(checked.checked_bytes)} in all",
+        )
+    else:
+        _line(console, "compared with checksums: nothing, the file has none")
+    _line(
+        console,
+        f"decoded: {_count(checked.columns, 'column')}, {_count(checked.pages, 'page')}, {_count(checked.rows, 'row')}",
+    )
+    for finding in report.errors:
+        _line(console, f"fault: {finding}")
+    for finding in report.unchecked:
+        _line(console, f"not decoded: {finding}")
 
 
 def _write_column(column: ColumnReport, console: Console) -> None:

@@ -45,8 +45,8 @@ class _Tail(Protocol):
 class ChecksumWriter:
     """Hears of every buffer of a file, in the order of the file, and makes its table of checksums.
 
-    The table must become the last global buffer, and the footer must follow the table of global buffers at once: there a
-    reader looks for it.
+    The table must become the last global buffer, and the footer must follow the table of global buffers at once: a
+    reader looks for it there.
 
     Parameters
     ----------

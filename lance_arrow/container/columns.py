@@ -119,7 +119,7 @@ class ColumnTable:
         TruncatedReadError, ResourceLimitError
             As reading goes.
         """
-        places = [(int(self._starts[column]), int(self._stops[column])) for column in columns]
+        places = [self.place(column) for column in columns]
         blocks = self._metadata.read(places)
         metas = []
         for column, name, place, block in zip(columns, names, places, blocks, strict=True):
@@ -128,6 +128,14 @@ class ColumnTable:
                     self._checks.column(column, block)
                 metas.append(self._parse(column, place, block))
         return metas
+
+    def stored(self, column: int) -> Bytes:
+        """Return the metadata of a column as it is stored, unchecked."""
+        return self._metadata.read([self.place(column)])[0]
+
+    def place(self, column: int) -> tuple[int, int]:
+        """Return the half-open bytes of the file that the metadata of a column has."""
+        return int(self._starts[column]), int(self._stops[column])
 
     def _parse(self, column: int, place: tuple[int, int], block: Bytes) -> ColumnMeta:
         message = parse(

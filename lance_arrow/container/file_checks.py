@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,12 +11,12 @@ from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
-from lance_arrow.io import ByteRange, Bytes, RangeSource, fetch
+from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
 
 VERIFY_MODES = ("touched", "full", "off")
 _PIECE_BYTES = 8 << 20
-_WAVE_PIECES = 4
+_WAVE_BYTES = 32 << 20
 
 
 def check_verify(verify: object) -> None:
@@ -60,7 +61,7 @@ class FileChecks:
         if table is None:
             return None
         size = metadata.file_size
-        _compare(metadata.tail[-FOOTER_BYTES:], table.metadata.footer, "the footer", (size - FOOTER_BYTES, size))
+        compare(metadata.tail[-FOOTER_BYTES:], table.metadata.footer, "the footer", (size - FOOTER_BYTES, size))
         return cls(table, table.checks())
 
     def tables(self, metadata: MetadataBytes, footer: FileFooter) -> None:
@@ -76,17 +77,17 @@ class FileChecks:
             ("the table of columns", footer.column_table, sums.column_table),
             ("the table of global buffers", footer.buffer_table, sums.buffer_table),
         ):
-            _compare(metadata.read([place])[0], crc, what, place)
+            compare(metadata.read([place])[0], crc, what, place)
         if footer.num_columns != len(sums.columns):
             raise CorruptFileError(f"{len(sums.columns)} columns have checksums, the file has {footer.num_columns}")
 
     def descriptor(self, data: Bytes, place: ByteRange) -> None:
         """Check the file descriptor; raises `CorruptFileError`."""
-        _compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
+        compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
 
     def column(self, column: int, data: Bytes) -> None:
         """Check the metadata of a column; raises `CorruptFileError`, its place is the caller's to fill in."""
-        _compare(data, int(self.table.metadata.columns[column]), "the metadata of a column", None)
+        compare(data, int(self.table.metadata.columns[column]), "the metadata of a column", None)
 
     def buffer(self, data: Bytes, place: ByteRange) -> None:
         """Check a buffer that was read whole; raises `CorruptFileError`."""
@@ -101,8 +102,8 @@ class FileChecks:
         for starts, stops in self.waves():
             fetch(source, starts, stops)
 
-    def waves(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Cut the covered buffers into ranges of a few MiB, a few such to be read at once: borders are those of blocks."""
+    def waves(self) -> Iterator[tuple[Positions, Positions]]:
+        """Yield all covered bytes as ranges of whole blocks, some MiB of them to be read at once."""
         table = self.table
         piece_bytes = max(1, _PIECE_BYTES // table.block_bytes) * table.block_bytes
         counts = -(-table.sizes // piece_bytes)
@@ -111,11 +112,21 @@ class FileChecks:
         starts = table.starts[number] + within * piece_bytes
         stops = np.minimum(starts + piece_bytes, (table.starts + table.sizes)[number])
         ends = np.cumsum(stops - starts)
-        cuts = np.flatnonzero(np.diff(ends // (_WAVE_PIECES * piece_bytes), prepend=0)) if len(ends) else []
-        borders = np.unique(np.concatenate(([0], cuts, [len(starts)]))).astype(np.int64)
-        return [(starts[a:b], stops[a:b]) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        first = 0
+        while first < len(starts):
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + _WAVE_BYTES, side="right")))
+            yield starts[first:last], stops[first:last]
+            first = last
 
 
-def _compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> None:
+def compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> None:
+    """Compare bytes with their checksum.
+
+    Raises
+    ------
+    CorruptFileError
+        It is another one.
+    """
     if crc32c(data) != crc:
         raise CorruptFileError(f"{what} contradicts its checksum", byte_range=place)

@@ -16,6 +16,7 @@ from types import MappingProxyType, TracebackType
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
@@ -107,6 +108,8 @@ class LanceFileReader:
         The file's checksums; None where it has none, or nothing is to be compared with them.
     footer
         Version, counts and tables.
+    promises_checksums
+        Whether the file was written with checksums.
     num_rows
         Rows of the file.
     fields
@@ -169,7 +172,8 @@ class LanceFileReader:
             max_bytes=self._limits.max_metadata_bytes,
         )
         with located(byte_range=byte_range, stage="reading the file descriptor"):
-            if self.checks is None and self._verify != "off" and descriptor.HasField("checksums"):
+            self.promises_checksums = descriptor.HasField("checksums")
+            if self.promises_checksums and self.checks is None and self._verify != "off":
                 raise CorruptFileError(
                     "the file was written with a table of checksums, which is lost; verify='off' reads without it"
                 )
@@ -196,18 +200,23 @@ class LanceFileReader:
     def _contradiction(self, start: int, stop: int) -> CorruptFileError:
         """Say of a block which column and page it belongs to, as far as that is known."""
         assert self.checks is not None
-        column = self.checks.table.owner(start)
-        meta = None if column is None else self._columns.get(column)
-        page = None if meta is None else meta.page_at(start)
-        name = None if column is None or column not in self._expected else self._column_name(column)
+        column, page = self.owner_of(self.checks.table, start)
         error = CorruptFileError if page is None else CorruptPageError
         return error(
             "bytes of the file contradict their checksum",
-            column=name,
+            column=column,
             page=page,
             byte_range=(start, stop),
             path=self.name,
         )
+
+    def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
+        """Return path and page that a covered byte belongs to; the page only if the column's metadata was read."""
+        column = table.owner(position)
+        if column is None or column not in self._expected:
+            return None, None
+        meta = self._columns.get(column)
+        return self._column_name(column), None if meta is None else meta.page_at(position)
 
     @property
     def version(self) -> FileVersion:

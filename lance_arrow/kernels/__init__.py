@@ -50,6 +50,8 @@ from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, cr
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
 from lance_arrow.kernels.distinct import index_fixed, index_variable
+from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
+from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,

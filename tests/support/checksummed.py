@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +15,25 @@ from lance_arrow.io import BufferSource
 from lance_arrow.proto import file_schema_pb2
 
 ENTRY = struct.Struct("<QQ")
+PADDING = b"\x48"
 
 
 @dataclass(frozen=True)
 class Block:
+    """Bytes, and where they begin."""
+
     position: int
     data: bytes
+
+    @property
+    def stop(self) -> int:
+        return self.position + len(self.data)
 
 
 @dataclass(frozen=True)
 class Tail:
+    """What lies behind the data region."""
+
     descriptor: Block
     columns: tuple[Block, ...]
     column_table: Block
@@ -31,58 +41,60 @@ class Tail:
     footer: Block
     table: Block | None = None
 
+    def blocks(self) -> list[Block]:
+        parts = [self.descriptor, *self.columns, self.column_table, self.buffer_table, self.footer]
+        return parts if self.table is None else [self.table, *parts]
 
-def with_checksums(whole: bytes, block_bytes: int = BLOCK_BYTES) -> tuple[bytes, Tail]:
-    """Return the file with a table of checksums, and where everything behind its data region lies."""
-    data = np.frombuffer(whole, np.uint8)
-    file = LanceFileReader(BufferSource(whole))
-    footer = file.footer
-    columns = file.columns(range(footer.num_columns))
-    writer = ChecksumWriter(block_bytes)
-    buffers = [
-        (o, s, "page", c.column)
-        for c in columns
-        for p in c.pages
-        for o, s in zip(p.buffer_offsets.tolist(), p.buffer_sizes.tolist(), strict=True)
-    ]
-    buffers += [
-        (o, s, "column", c.column)
-        for c in columns
-        for o, s in zip(c.buffer_offsets.tolist(), c.buffer_sizes.tolist(), strict=True)
-    ]
+
+def with_checksums(whole: bytes, block_bytes: int = BLOCK_BYTES, *, mark: bool = True) -> tuple[bytes, Tail]:
+    """Return the file with a table of checksums (told of in its descriptor), and its end by parts."""
+    file = LanceFileReader(BufferSource(whole), verify="off")
+    columns = file.columns(range(file.footer.num_columns))
     places = [file.global_buffers.place(index) for index in range(len(file.global_buffers))]
-    buffers += [(place.start, place.size, "global", index + 1) for index, place in enumerate(places[1:])]
-    for start, size, kind, number in sorted(buffers):
-        getattr(writer, f"{kind}_buffer")(number, start, data[start : start + size])
+    writer = ChecksumWriter(block_bytes)
+    _tell(writer, np.frombuffer(whole, np.uint8), columns, places)
     descriptor = file_schema_pb2.FileDescriptor.FromString(whole[places[0].start : places[0].stop])
-    writer.mark(descriptor, len(places))
+    if mark:
+        writer.mark(descriptor, len(places))
     packed = descriptor.SerializeToString(deterministic=True)
-    metas = [whole[c.byte_range[0] : c.byte_range[1]] for c in columns]
-    region = places[0].start + -places[0].start % 64
-    size = writer.num_bytes(_tail(whole, packed, metas, places, region, 0))
-    tail = _tail(whole, packed, metas, places, region, size)
-    table = writer.encode(tail)
-    assert len(table) == size
-    parts = [Block(region, table), tail.descriptor, *tail.columns, tail.column_table, tail.buffer_table, tail.footer]
-    result = bytearray(whole[:region])
-    for part in parts:
-        result += b"\x48" * (part.position - len(result)) + part.data
-    return bytes(result), Tail(
-        *(getattr(tail, name) for name in ("descriptor", "columns", "column_table", "buffer_table", "footer")), parts[0]
-    )
+    metas = [whole[column.byte_range[0] : column.byte_range[1]] for column in columns]
+    start = _aligned(places[0].start)
+    others = [(place.start, place.size) for place in places[1:]]
+    size = writer.num_bytes(_tail(whole, packed, metas, others, Block(start, b"")))
+    tail = _tail(whole, packed, metas, others, Block(start, bytes(size)))
+    tail = Tail(**{**tail.__dict__, "table": Block(start, writer.encode(tail))})
+    result = bytearray(whole[:start])
+    for part in tail.blocks():
+        result += PADDING * (part.position - len(result)) + part.data
+    return bytes(result), tail
 
 
-def _tail(whole, descriptor, metas, places, region, table_bytes):
-    start = region + table_bytes + -(region + table_bytes) % 64
-    position = start + len(descriptor)
-    first = position
-    columns = []
+def _tell(writer: ChecksumWriter, data: np.ndarray, columns: Sequence, places: Sequence) -> None:
+    told = []
+    for column in columns:
+        for page in column.pages:
+            pairs = zip(page.buffer_offsets.tolist(), page.buffer_sizes.tolist(), strict=True)
+            told += [(*pair, writer.page_buffer, column.column) for pair in pairs]
+        pairs = zip(column.buffer_offsets.tolist(), column.buffer_sizes.tolist(), strict=True)
+        told += [(*pair, writer.column_buffer, column.column) for pair in pairs]
+    told += [(place.start, place.size, writer.global_buffer, index) for index, place in enumerate(places) if index]
+    for start, size, tell, number in sorted(told, key=lambda one: one[:2]):
+        tell(number, start, data[start : start + size])
+
+
+def _tail(whole: bytes, descriptor: bytes, metas: Sequence[bytes], others: Sequence, table: Block) -> Tail:
+    first = Block(_aligned(table.stop), descriptor)
+    columns, position = [], first.stop
     for meta in metas:
         columns.append(Block(position, meta))
         position += len(meta)
-    column_table = Block(position, b"".join(ENTRY.pack(c.position, len(c.data)) for c in columns))
-    entries = [(start, len(descriptor)), *((p.start, p.size) for p in places[1:]), (region, table_bytes)]
-    buffer_table = Block(position + len(column_table.data), b"".join(ENTRY.pack(*entry) for entry in entries))
-    end = buffer_table.position + len(buffer_table.data)
-    footer = struct.pack("<QQQII", first, column_table.position, buffer_table.position, len(entries), len(metas))
-    return Tail(Block(start, descriptor), tuple(columns), column_table, buffer_table, Block(end, footer + whole[-8:]))
+    column_table = Block(position, b"".join(ENTRY.pack(one.position, len(one.data)) for one in columns))
+    entries = [(first.position, len(descriptor)), *others, (table.position, len(table.data))]
+    buffer_table = Block(column_table.stop, b"".join(ENTRY.pack(*entry) for entry in entries))
+    places = first.stop, column_table.position, buffer_table.position
+    footer = struct.pack("<QQQII", *places, len(entries), len(metas)) + whole[-8:]
+    return Tail(first, tuple(columns), column_table, buffer_table, Block(buffer_table.stop, footer))
+
+
+def _aligned(position: int) -> int:
+    return position + -position % 64
