@@ -131,7 +131,14 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
     try:
         stored = _read_batch(pa.py_buffer(raw), bounds)
         stored.validate(full=True)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError, EOFError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        pa.ArrowTypeError,
+        OSError,
+        EOFError,
+        UnicodeDecodeError,
+    ) as error:
         raise CorruptFileError(f"the zone map is no Arrow stream that can be read: {error}") from error
     if any(stored.column(name).null_count for name in stored.schema.names if name not in ("min", "max")):
         raise CorruptFileError("the zone map has nulls among its counts")

@@ -128,3 +128,27 @@ def filesystem_of(dataset: Dataset) -> FileSystem | None:
 
 def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
+
+def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[Any, ...]:
+    """Bind an expression, which inserts its casts, and return it as nested tuples.
+
+    Parameters
+    ----------
+    expression
+        Bound already or not.
+    schema
+        What its fields are fields of.
+
+    Returns
+    -------
+    tuple
+        ``("literal", scalar or array, type)``, ``("field", names from the column downwards, type)`` or ``("call",
+        function, arguments, options, type)``. Chains of ``and_kleene`` or ``or_kleene`` are one call of many arguments.
+        Options are ``(value set, null matching)`` of set lookups, ``(pattern bytes, ignore_case)`` of matches,
+        ``nan_is_null`` of null tests, and None of all others. What lies a hundred calls deep is a call of no name.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """

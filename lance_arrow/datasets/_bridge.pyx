@@ -16,8 +16,8 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_batch,
-    pyarrow_wrap_buffer, pyarrow_wrap_schema,
+    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema,
+    pyarrow_wrap_batch, pyarrow_wrap_buffer, pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
 from pyarrow._compute cimport Expression
 from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
@@ -78,6 +78,28 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     vector[c_string] ColumnPaths(const ScanOptions&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "expressions.hpp" namespace "lance_arrow":
+    cdef cppclass CLookup "arrow::compute::SetLookupOptions":
+        CDatum value_set
+
+    cdef cppclass CMatch "arrow::compute::MatchSubstringOptions":
+        c_string pattern
+        c_bool ignore_case
+
+    cdef cppclass CNulls "arrow::compute::NullOptions":
+        c_bool nan_is_null
+
+    int KindOf(const CExpression&)
+    const CDatum& LiteralOf(const CExpression&)
+    vector[int] IndicesOf(const CExpression&)
+    const c_string& FunctionOf(const CExpression&)
+    const vector[CExpression]& ArgumentsOf(const CExpression&)
+    shared_ptr[CDataType] TypeOf(const CExpression&)
+    const CLookup* LookupOf(const CExpression&)
+    const CMatch* MatchOf(const CExpression&)
+    const CNulls* NullsOf(const CExpression&)
+    int NullMatching(const CLookup&)
 
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
@@ -355,3 +377,70 @@ def show_as(cls, Dataset dataset not None):
     shown.init(dataset.wrapped)
     shown._scan_options = dict(dataset._scan_options)
     return shown
+
+
+cdef int _DEEPEST = 100
+
+
+cdef object _options(const CExpression& node):
+    cdef const CLookup* lookup = LookupOf(node)
+    cdef const CMatch* match = MatchOf(node)
+    cdef const CNulls* nulls = NullsOf(node)
+    if lookup != NULL:
+        return wrap_datum(lookup.value_set), NullMatching(lookup[0])
+    if match != NULL:
+        return match.pattern, match.ignore_case
+    if nulls != NULL:
+        return nulls.nan_is_null
+    return None
+
+
+cdef void _chain(const CExpression& node, const c_string& function, vector[const CExpression*]& links):
+    """Gather the arguments of nested calls of one associative function, however deep, in order."""
+    cdef vector[const CExpression*] waiting
+    cdef const CExpression* top
+    cdef size_t count
+    waiting.push_back(&node)
+    while not waiting.empty():
+        top = waiting.back()
+        waiting.pop_back()
+        if KindOf(top[0]) == 2 and FunctionOf(top[0]) == function:
+            count = ArgumentsOf(top[0]).size()
+            while count > 0:
+                count -= 1
+                waiting.push_back(&ArgumentsOf(top[0])[count])
+        else:
+            links.push_back(top)
+
+
+cdef object _tree(const CExpression& node, Schema schema, int depth):
+    cdef vector[const CExpression*] links
+    cdef size_t i
+    cdef int kind = KindOf(node)
+    type_ = pyarrow_wrap_data_type(TypeOf(node))
+    if kind == 0:
+        return "literal", wrap_datum(LiteralOf(node)), type_
+    if kind == 1:
+        indices = IndicesOf(node)
+        if not indices:
+            return "call", "", (), None, type_
+        names, inner = [schema.field(indices[0]).name], schema.field(indices[0]).type
+        for index in indices[1:]:
+            names.append(inner.field(index).name)
+            inner = inner.field(index).type
+        return "field", tuple(names), type_
+    name = FunctionOf(node).decode()
+    if depth >= _DEEPEST:
+        return "call", "", (), None, type_
+    if name in ("and_kleene", "or_kleene"):
+        _chain(node, FunctionOf(node), links)
+    else:
+        for i in range(ArgumentsOf(node).size()):
+            links.push_back(&ArgumentsOf(node)[i])
+    arguments = tuple([_tree(links[i][0], schema, depth + 1) for i in range(links.size())])
+    return "call", name, arguments, _options(node), type_
+
+
+def expression_tree(Expression expression not None, Schema schema not None):
+    cdef CExpression bound = GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0]))
+    return _tree(bound, schema, 0)

@@ -50,8 +50,6 @@ from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, cr
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
 from lance_arrow.kernels.distinct import index_fixed, index_variable
-from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
-from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.gather import (
     clear_null_indices,
     copy_fixed,
@@ -84,8 +82,8 @@ from lance_arrow.kernels.offsets import (
     measure_variable_chunks,
     measure_variable_values,
 )
-from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.shred import (
@@ -99,33 +97,32 @@ from lance_arrow.kernels.shred import (
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
 from lance_arrow.kernels.summaries import all_equal, measure_groups
-from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
-from lance_arrow.kernels.zipping import zip_entries
 from lance_arrow.kernels.symbols import compress_symbols, expand_symbols, measure_symbols, train_symbols
 from lance_arrow.kernels.variable_chunks import plan_variable_chunks, write_variable_chunks
+from lance_arrow.kernels.zipping import zip_entries
 
 __all__ = [
     "BlockChecks",
+    "all_equal",
     "bound_fixed",
     "bound_variable",
-    "all_equal",
     "check_levels",
     "check_open_rows",
     "check_utf8",
     "clear_null_indices",
-    "compress_symbols",
     "clear_null_values",
+    "compress_symbols",
     "copy_bits",
     "copy_fixed",
     "copy_values",
     "count_bits",
     "count_entries",
     "count_rows_and_values",
+    "count_run_entries",
     "crc32c",
     "crc32c_blocks",
     "crc32c_of",
     "cut_levels",
-    "count_run_entries",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
@@ -159,8 +156,8 @@ __all__ = [
     "parse_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
-    "scatter_streams",
     "renumber_levels",
+    "scatter_streams",
     "select_rows",
     "shred_bytes",
     "shred_levels",
@@ -182,6 +179,6 @@ __all__ = [
     "unzip_variable",
     "validity_from_levels",
     "write_chunks",
-    "zip_entries",
     "write_variable_chunks",
+    "zip_entries",
 ]
