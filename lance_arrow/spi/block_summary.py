@@ -86,7 +86,7 @@ class BlockSummary:
         return int(np.count_nonzero(integers[1:] != integers[:-1])) + (len(integers) > 0)
 
     def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
-        """Return what a codec found out about the block by itself, the first time or now; `key` begins with its case."""
+        """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""
         if key not in self._found:
             self._found[key] = find_out()
         found: _Fact = self._found[key]
