@@ -5,6 +5,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -186,8 +187,15 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
     """Codecs that would take the block: the best one, the best but that one, and so on."""
     found: list[EncodingKey] = []
     without = frozenset({General.key})
-    while scope.estimate_child(sample, context, without=without) is not None:
-        description = scope.encode_child(sample, context, without=without).description
+    while True:
+        cost = scope.estimate_child(sample, context, without=without)
+        if cost is None or math.isinf(cost):
+            break
+        try:
+            description = scope.encode_child(sample, context, without=without).description
+        except UnsupportedError:
+            # What it keeps its parts in is left out by now.
+            break
         key = EncodingKey(COMPRESSIVE, description.WhichOneof("compression"))
         if key in without:
             # A codec that answers with what another one makes of it.
