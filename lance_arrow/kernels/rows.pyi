@@ -1,4 +1,4 @@
-"""Fields put together to packed rows, and bits spread over whole bytes. Every mistake is the caller's: InternalError."""
+"""Fields put together to packed rows, and bits spread over whole bytes. Any mistake is the caller's: InternalError."""
 
 from collections.abc import Sequence
 

@@ -39,7 +39,8 @@ def join_rows(fields, const int64_t[::1] field_bytes not None, int64_t num_rows,
             # The caller's sequence keeps the array alive.
             values = fields[field]
             given[field].data, given[field].data_bytes = &values[0], values.shape[0]
-            given[field].num_bytes, given[field].offsets = field_bytes[field], NULL
+            given[field].num_bytes = field_bytes[field]
+            given[field].offsets = NULL
         with nogil:
             outcome = _join_rows(given, num_fields, num_rows, &out[0], out.shape[0])
     finally:
@@ -66,7 +67,8 @@ def join_fields(
         for field in range(num_fields):
             values = fields[field]
             given[field].data, given[field].data_bytes = &values[0], values.shape[0]
-            given[field].num_bytes, given[field].offsets = field_bytes[field], NULL
+            given[field].num_bytes = field_bytes[field]
+            given[field].offsets = NULL
             if field_bytes[field] <= 0:
                 ends = offsets[field]
                 if ends.shape[0] != num_rows + 1:

@@ -38,7 +38,8 @@ class SymbolMatcher {
   SymbolMatcher() { clear(); }
 
   void clear() {
-    for (auto& slot : slots_) slot = {0, ~uint64_t{0}, {kNoCode, kNever}, {}};
+    // No word without any of its bytes is 1.
+    for (auto& slot : slots_) slot = {1, 0, {kNoCode, 1}, {}};
     for (auto& one : pairs_) one = {kNoCode, 1};
     for (auto& one : singles_) one = {kNoCode, 1};
   }
@@ -83,8 +84,6 @@ class SymbolMatcher {
   }
 
  private:
-  static constexpr uint16_t kNever = 9;
-
   struct Slot {
     uint64_t bytes;
     uint64_t mask;
@@ -92,7 +91,7 @@ class SymbolMatcher {
     uint32_t unused[3];
 
     bool stands_in(uint64_t word, int64_t rest) const {
-      return (((word ^ bytes) & mask) == 0) & (match.size <= rest);
+      return ((word & mask) == bytes) & (match.size <= rest);
     }
   };
 

@@ -142,7 +142,7 @@ class BlockSummary:
         return GroupSummary(value_starts, found[0], found[1])
 
     def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
-        """Return what a codec found out about the block by itself, the first time or now; `key` begins with its case."""
+        """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""
         if key not in self._found:
             self._found[key] = find_out()
         found: _Fact = self._found[key]

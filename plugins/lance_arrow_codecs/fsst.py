@@ -42,6 +42,7 @@ from lance_arrow.spi import (
 _NO_PLACES = np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
+_GENERAL = EncodingKey(COMPRESSIVE, "general")
 _TABLE_BYTES = 2312
 _LEAST_BYTES = 32 << 10
 _LEAST_LENGTH = 5
@@ -89,6 +90,8 @@ class Fsst:
                 return None
             if len(block.values) < _LEAST_BYTES or summary.max_value_bytes < _LEAST_LENGTH:
                 return None
+        if context is DecodeContext.MINI_BLOCK and not _fits(block, scope):
+            return None
         coded = _table_and_ratio(block, scope)[1] * len(block.values) + _TABLE_BYTES
         work = 0.5 if is_wanted else _WORK[options.preset]
         return coded * work + block.num_values * (block.shape.offset_bits // 8)
@@ -97,8 +100,7 @@ class Fsst:
         """Replace frequent bytes by codes, and leave the codes to `variable`."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
             raise UnsupportedError(f"symbols replace bytes of values without a fixed width, not {block.shape}")
-        table = _table_and_ratio(block, scope)[0]
-        codes = _encode(table, block)
+        table, codes = _table_and_ratio(block, scope)[0], _codes_of(block, scope)
         child = scope.encode_with(_VARIABLE, codes, context)
         description = CompressiveEncoding(
             fsst=FsstMessage(symbol_table=table.tobytes(), values=child.description)  # type: ignore[arg-type]
@@ -111,6 +113,20 @@ class Fsst:
 def _table_and_ratio(block: BlockSlice, scope: EncodeScope) -> tuple[Bytes, float]:
     """Symbols for the block, and the part of a sample's bytes that its codes take."""
     return scope.summary(block).remember("fsst", lambda: _train(block))
+
+
+def _codes_of(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
+    return scope.summary(block).remember("fsst codes", lambda: _encode(_table_and_ratio(block, scope)[0], block))
+
+
+def _fits(block: BlockSlice, scope: EncodeScope) -> bool:
+    """Whether two values fit a chunk, for which large ones must be encoded to know."""
+    assert isinstance(block.shape, VariableWidth)
+    worst = 4 * scope.summary(block).max_value_bytes + block.shape.offset_bits // 2
+    if worst <= scope.chunk_rules.max_bytes:
+        return True
+    codes = _codes_of(block, scope)
+    return scope.estimate_child(codes, DecodeContext.MINI_BLOCK, without=frozenset({Fsst.key, _GENERAL})) is not None
 
 
 def _train(block: BlockSlice) -> tuple[Bytes, float]:

@@ -82,9 +82,15 @@ class General:
         return BoundGeneralValues(frames, scope.value_codec(message.values))
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Compress samples of what each child makes of the block; withdraw where nobody asks for it or it gains little."""
+        """Compress samples of what children make of the block; withdraw where nobody asks or it gains little."""
         wanted = _wanted(block, context, scope)
-        return None if wanted is None else _choice(block, context, wanted, scope)[1]
+        if wanted is None:
+            return None
+        found = _choice(block, context, wanted, scope)[1]
+        if found is None and scope.options.codec == self.key.case:
+            # Named, it may turn out to compress nothing.
+            return scope.estimate_child(block, context, without=frozenset({self.key}))
+        return found
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
         """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
@@ -118,6 +124,9 @@ def _with_room(scope: EncodeScope) -> EncodeScope:
 def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Wanted | None:
     """Tell how to compress the block, or None: nobody wants it, or there is too little."""
     options, summary = scope.options, scope.summary(block)
+    # Values of one width are found by counting; compressed one by one, they would need an index.
+    if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
+        return None
     if options.codec == "general":
         return _asked(context, options)
     is_asked = options.compression in ("lz4", "zstd")
@@ -125,9 +134,6 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
         return None
     num_bytes = summary.raw_bytes
     if context is DecodeContext.PER_VALUE:
-        # Values of one width are found by counting; compressed, they would need an index.
-        if not isinstance(block.shape, VariableWidth):
-            return None
         is_asked = is_asked and num_bytes >= _LEAST_ZIPPED_BYTES
         if options.preset == "compact":
             is_asked |= num_bytes >= _COMPACT_VALUE_BYTES * block.num_values
@@ -153,7 +159,7 @@ def _asked(context: DecodeContext, options: EncodeOptions) -> _Wanted:
 def _choice(
     block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
 ) -> tuple[EncodingKey | None, float | None]:
-    """The child that compresses best (None: whichever is best without) and the bytes it would take; None for no gain."""
+    """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
     of = ("general", context, wanted, scope.chunk_rules)
     return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, _with_room(scope)))
 

@@ -44,7 +44,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PackedStructs:
-    """Binds ``packed_struct``: the reference writes flat rows in chunks since 2.1, zipped ones since 2.3; this, chunks."""
+    """Binds ``packed_struct``: flat rows in chunks occur since 2.1, zipped ones since 2.3; writes the former."""
 
     key = EncodingKey(COMPRESSIVE, "packed_struct")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})

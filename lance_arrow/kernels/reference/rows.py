@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def _check_field(values: Bytes, width: int, ends: Positions | None, field: int, 
     found = ends.tolist()
     if found[0] < 0:
         raise InternalError("offsets of a field leave its data", detail=field)
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         if after < before:
             raise InternalError("offsets of a field descend", detail=field)
         if width == -4 and after - before >= 1 << 32:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
@@ -227,9 +228,9 @@ def compress_symbols(
         raise InternalError("offset_bits is neither 32 nor 64")
     ends = plain_offsets(offsets, offset_bits, len(data))
     writer = VariableWriter(out_offsets, out_offset_bits, out_data)
-    writer.require(len(ends) - 1, 2 * ends[-1], -1)
+    writer.require(len(ends) - 1, 2 * ends[-1], None)
     total = 0
-    for begin, end in zip(ends, ends[1:], strict=False):
+    for begin, end in pairwise(ends):
         codes = _encode_value(matcher, data[begin:end].tobytes())
         writer.append(np.frombuffer(codes, np.uint8))
         total += len(codes)
