@@ -5,6 +5,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -186,7 +187,8 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
     """Codecs that would take the block: the best one, the best but that one, and so on."""
     found: list[EncodingKey] = []
     without = frozenset({General.key})
-    while scope.estimate_child(sample, context, without=without) is not None:
+    # A codec that is never the best by itself asks not to be tried.
+    while (score := scope.estimate_child(sample, context, without=without)) is not None and score < math.inf:
         description = scope.encode_child(sample, context, without=without).description
         key = EncodingKey(COMPRESSIVE, description.WhichOneof("compression"))
         if key in without:
