@@ -77,17 +77,16 @@ from lance_arrow.kernels.offsets import (
     measure_variable_chunks,
     measure_variable_values,
 )
-from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
 from lance_arrow.kernels.summaries import all_equal, measure_groups
-from lance_arrow.kernels.symbols import expand_symbols, measure_symbols
-from lance_arrow.kernels.zipping import zip_entries
 from lance_arrow.kernels.symbols import compress_symbols, expand_symbols, measure_symbols, train_symbols
 from lance_arrow.kernels.variable_chunks import plan_variable_chunks, write_variable_chunks
+from lance_arrow.kernels.zipping import zip_entries
 
 __all__ = [
     "all_equal",
@@ -102,8 +101,8 @@ __all__ = [
     "count_bits",
     "count_entries",
     "count_rows_and_values",
-    "cut_levels",
     "count_run_entries",
+    "cut_levels",
     "decode_variable_blocks",
     "decode_variable_chunks",
     "decode_variable_values",
@@ -155,6 +154,6 @@ __all__ = [
     "unzip_variable",
     "validity_from_levels",
     "write_chunks",
-    "zip_entries",
     "write_variable_chunks",
+    "zip_entries",
 ]

@@ -142,6 +142,7 @@ def test_encoding_agrees_with_twin(data):
     out_offsets = np.zeros(len(offsets) // (bits // 8), f"<i{out_bits // 8}")
     out_offsets[0] = data.draw(st.sampled_from([0, 9, 2**31 - 50]))
     room = 2 * len(stored) - data.draw(st.sampled_from([0, 0, 0, 1]))
+
     # What lies behind the last code is unspecified, so it is cut off before the comparison.
     def cut(function):
         def call(given_table, given_offsets, given_data, given_out):
