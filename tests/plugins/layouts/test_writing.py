@@ -143,7 +143,8 @@ def test_pages_of_one_value_hold_it_once(version, path, shape, value):
     rows = random_rows(path, 300, chance, few_values(value))
     case = written(rows, path, content_of(rows, path, shape), version)
     assert_reads(case, chance)
-    if path.layers == (VALID,) and isinstance(shape, FixedWidth):
+    # The reference reads no scalars above 32 bytes in 2.3, and strings become dictionaries there.
+    if path.layers == (VALID,) and isinstance(shape, FixedWidth) and (version == "2.2" or shape.bits <= 256):
         assert sum(map(len, case.buffers)) < 100
 
 
