@@ -120,7 +120,8 @@ class Constant:
         message = ConstantLayout(layers=page.levels.layers)
         scalar = common_scalar(page)
         if scalar is None:
-            return EncodedPage(PageLayout(constant_layout=message), _write_nulls(page.levels, message, scope))
+            written = _write_nulls(page.levels, message, scope)
+            return EncodedPage(PageLayout(constant_layout=message), written)
         buffers: tuple[Bytes, ...] = ()
         if page.levels.rep is not None or page.levels.def_ is not None:
             buffers = (_raw(page.levels.rep), _raw(page.levels.def_))

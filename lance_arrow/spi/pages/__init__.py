@@ -12,6 +12,7 @@ from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dicti
 from lance_arrow.spi.pages.level_writing import encode_stream, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
 from lance_arrow.spi.pages.value_policy import prefers_chunks
@@ -42,6 +43,7 @@ __all__ = [
     "rules_for_chunks",
     "scalar_buffer",
     "value_bits",
+    "values_at",
     "write_chunked",
     "write_zipped",
     "zippable",

@@ -11,13 +11,12 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import PluginContractError
-from lance_arrow.spi.block_runs import copy_runs, measure_runs
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.encoding import EncodedBlock, PageContent
 from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey
 from lance_arrow.spi.pages.open_chunks import visible_levels
+from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.scopes import EncodeScope
-from lance_arrow.spi.scratch import new_block
 
 _FEWEST_VALUES = 100
 _MOST_ITEMS = 100_000
@@ -70,7 +69,7 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     if found is None:
         return None
     indices, firsts = found
-    items = _taken(values, firsts)
+    items = values_at(values, firsts)
     index_bytes = values.num_values * max(1, (len(firsts) - 1).bit_length()) / 8
     if index_bytes + scope.summary(items).raw_bytes >= most_bytes:
         return None
@@ -92,22 +91,6 @@ def _numbered(
         assert isinstance(values.shape, FixedWidth)
         num_items = kernels.index_fixed(data, values.shape.bytes_per_value, nulls, indices, firsts)
     return None if not num_items else (indices, firsts[:num_items])
-
-
-def _taken(values: BlockSlice, places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> BlockSlice:
-    items = new_block(values.shape, len(places), measure_runs(values, places, places + 1))
-    copy_runs(_from_zero(values), places, places + 1, items)
-    return items
-
-
-def _from_zero(values: BlockSlice) -> BlockSlice:
-    """The same values with offsets into their own bytes."""
-    if not isinstance(values.shape, VariableWidth):
-        return values
-    offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}")
-    if offsets[0] == 0:
-        return values
-    return BlockSlice(values.shape, values.num_values, values.values, offsets=(offsets - offsets[0]).view(np.uint8))
 
 
 def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:

@@ -159,8 +159,9 @@ def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeSco
         raise InternalError(f"{levels.num_entries} entries without lists, but {value_starts[-1]} values")
     if levels.rep is None and levels.def_ is None:
         return CutLevels(np.zeros(len(value_counts), np.int64), None, None, None)
-    streams = [None if one is None else LevelStream.of(one, starts, scope) for one in (levels.rep, levels.def_)]
-    return CutLevels(np.diff(starts), *streams, None if index is None else index.view(np.uint64))
+    rep = None if levels.rep is None else LevelStream.of(levels.rep, starts, scope)
+    def_ = None if levels.def_ is None else LevelStream.of(levels.def_, starts, scope)
+    return CutLevels(np.diff(starts), rep, def_, None if index is None else index.view(np.uint64))
 
 
 def encode_stream(levels: NDArray[np.uint16] | None, scope: EncodeScope) -> tuple[Message | None, NDArray[np.uint8]]:

@@ -26,9 +26,6 @@ from lance_arrow.spi import (
     Levels,
     NodeKind,
     PageContent,
-    copy_runs,
-    measure_runs,
-    new_block,
 )
 from lance_arrow.spi.pages import (
     ChunkedParts,
@@ -38,6 +35,7 @@ from lance_arrow.spi.pages import (
     num_valid,
     prefers_chunks,
     rules_for_chunks,
+    values_at,
     write_chunked,
     write_zipped,
     zippable,
@@ -46,6 +44,8 @@ from lance_arrow_layouts.planar.sparse_layers import SparseLayer, sparse_layers
 
 _POSITION = FixedWidth(64)
 _PLAIN = (LayerKind.ALL_VALID_ITEM,)
+_MAX_SCALAR_BITS = 256
+"""The reference reads no larger ones."""
 _NO_POSITIONS = pb.CompressiveEncoding(constant=pb.Constant())
 
 
@@ -107,7 +107,7 @@ def _scalar(page: PageContent) -> bytes | None:
     """What a page of one scalar holds; strings never are, they become dictionaries."""
     if page.values is None or page.items is not None or not isinstance(page.values.shape, FixedWidth):
         return None
-    return common_scalar(page)
+    return common_scalar(page) if page.values.shape.bits <= _MAX_SCALAR_BITS else None
 
 
 def _page(structure: Any, values: Any, buffers: tuple[Bytes, ...]) -> EncodedPage:
@@ -158,17 +158,9 @@ def _sparse_values(page: PageContent, scope: EncodeScope) -> EncodedPage:
             parts = write_chunked(page, plain, rules, scope, dictionary)
             return _write_sparse(page, _chunked(parts, page.num_values, is_dense=False), parts.buffers, scope)
     layers = sparse_layers(page.levels, page.leaf.nodes, page.dimensions)
-    stored = _kept(page.values, np.flatnonzero(~layers[-1].is_null))
+    stored = values_at(zippable(page.values), np.flatnonzero(~layers[-1].is_null))
     zipped = write_zipped(stored, Levels(_PLAIN, stored.num_values), scope)
     return _write_sparse(page, _zipped(zipped, is_dense=False), zipped.buffers, scope)
-
-
-def _kept(values: BlockSlice, places: NDArray[np.int64]) -> BlockSlice:
-    if len(places) == values.num_values:
-        return values
-    kept = new_block(values.shape, len(places), measure_runs(values, places, places + 1))
-    copy_runs(values, places, places + 1, kept)
-    return kept
 
 
 def _write_sparse(page: PageContent, values: Any, buffers: tuple[Bytes, ...], scope: EncodeScope) -> EncodedPage:
