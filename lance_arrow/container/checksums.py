@@ -36,7 +36,7 @@ _HEADER = struct.Struct("<8sIHHIIQIIIII12x")
 _CHECKED_FROM = 12
 _VERSION = 1
 _BYTES_PER_BUFFER = 24
-_READ_UNSEEN_BYTES = 4 << 20
+_READ_UNSEEN_BYTES = 1 << 20
 """Of larger buffers, which may be anybody's, the beginning is read first."""
 _LAST_ENTRY = struct.Struct("<QQ")
 _NUM_BUFFERS = struct.Struct("<I")
@@ -221,7 +221,10 @@ def find_table(metadata: MetadataBytes) -> ChecksumTable | None:
     start, size = _LAST_ENTRY.unpack(entry)
     if size < HEADER_BYTES or start > file_size or size > file_size - start:
         return None
-    if size > _READ_UNSEEN_BYTES and metadata.read([(start, start + len(MAGIC))])[0].tobytes() != MAGIC:
+    if (
+        size > min(_READ_UNSEEN_BYTES, metadata.limits.max_metadata_bytes)
+        and metadata.read([(start, start + len(MAGIC))])[0].tobytes() != MAGIC
+    ):
         return None
     (data,) = metadata.read([(start, start + size)])
     return ChecksumTable.parse(data, start, file_size) if data[: len(MAGIC)].tobytes() == MAGIC else None

@@ -155,8 +155,8 @@ class _Verification:
             self._note(error)
         if file is not None:
             self._read_metadata(file)
-        for error in audit.run(file):
-            self._note(error)
+        for fault in audit.run(file):
+            self._note(fault)
         if file is not None:
             self._decode(file)
         return VerifyReport(
