@@ -1,4 +1,4 @@
-"""The arrays on the way from a top-level column to one of its leaves, and how much of the leaf a range of rows holds."""
+"""The arrays on the way from a top-level column to one of its leaves, and how much of it a range of rows holds."""
 
 from __future__ import annotations
 
