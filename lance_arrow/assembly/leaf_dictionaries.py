@@ -75,7 +75,7 @@ def _with_one_dictionary(arrays: list[pa.Array], type_: pa.DictionaryType) -> li
         return list(pa.chunked_array(arrays).unify_dictionaries().chunks)
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
-            f"chunks with different dictionaries hold more items together than {type_.index_type} indices can tell apart"
+            f"the dictionaries of all chunks hold more items together than {type_.index_type} indices can tell apart"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The arrays on the way from a top-level column to one of its leaves, and how much of the leaf a range of rows holds."""
+"""The arrays on the way from a top-level column to one of its leaves, and how much of it a range of rows holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import LeafNode
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import NO_BYTES, Bytes
 
 
@@ -116,6 +116,8 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
     ------
     InvalidArgumentError
         The array has not the nesting of the leaf.
+    UnsupportedError
+        JSON text.
     """
     nodes = []
     rest = leaf.path.partition(".")[2]
@@ -123,6 +125,12 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
         array = storage_array(array)
         node, array, rest = _step(leaf, array, rest)
         nodes.append(node)
+    if isinstance(array.type, pa.JsonType):
+        raise UnsupportedError(
+            "JSON text cannot be written: files hold it as binary JSON, which nothing here makes of text; "
+            "cast the column to its storage, a string type",
+            column=leaf.path,
+        )
     return (*nodes, PathNode(storage_array(array)))
 
 

@@ -29,6 +29,7 @@ class _Extent:
     def __init__(self, leaf: LeafNode, array: pa.Array) -> None:
         *self._above, last = path_to_leaf(leaf, array)
         self._num_rows = len(array)
+        self.leaf_array = last.array
         self._weigh = _weigher(last.array)
 
     def weigh(self, start: int, stop: int) -> tuple[int, int]:
@@ -106,6 +107,29 @@ def rows_within(leaf: LeafNode, array: pa.Array, max_bytes: int, max_levels: int
     return max(min(1, len(array)), _Extent(leaf, array).rows_within(0, max_bytes, max_levels))
 
 
+class _HeldDictionaries:
+    """Whether the dictionaries of the chunks of a page surely fit its index type when they are unified."""
+
+    def __init__(self, leaf: LeafNode) -> None:
+        self._most_items = 1 << (
+            leaf.storage.index_type.bit_width - pa.types.is_signed_integer(leaf.storage.index_type)
+        )
+        self._last: pa.Array | None = None
+        self._num_items = 0
+
+    def take(self, array: pa.Array, *, anew: bool) -> bool:
+        """Count the items of another chunk; say whether it may share the page with those before."""
+        if not isinstance(array, pa.DictionaryArray):
+            raise InvalidArgumentError(f"an array of type {array.type}, expected a dictionary")
+        items = array.dictionary
+        if anew:
+            self._last, self._num_items = items, len(items)
+            return True
+        if not items.equals(self._last):
+            self._last, self._num_items = items, self._num_items + len(items)
+        return self._num_items <= self._most_items
+
+
 class LeafPages:
     """Collects chunks of a top-level column into the pages of one leaf.
 
@@ -132,6 +156,7 @@ class LeafPages:
         self._leaf, self._page_bytes, self._max_levels = leaf, page_bytes, max_levels
         self._held: list[pa.Array] = []
         self._held_bytes = self._held_levels = 0
+        self._dictionaries = _HeldDictionaries(leaf) if leaf.leaf.items is not None else None
 
     @property
     def held_bytes(self) -> int:
@@ -150,6 +175,9 @@ class LeafPages:
             return []
         extent = _Extent(self._leaf, array)
         pages: list[list[pa.Array]] = []
+        if self._dictionaries is not None and not self._dictionaries.take(extent.leaf_array, anew=not self._held):
+            pages.append(self.rest())
+            self._dictionaries.take(extent.leaf_array, anew=True)
         start = 0
         while start < len(array):
             room_bytes, room_levels = self._page_bytes - self._held_bytes, self._max_levels - self._held_levels

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -193,7 +194,7 @@ def _most_levels(path: Sequence[PathNode]) -> int:
     """The most entries that the rows of a chunk can have."""
     start, stop = 0, path[0].num_slots
     num_levels = stop
-    for node, below in zip(path[:-1], path[1:], strict=True):
+    for node, below in pairwise(path):
         first, last = node.items(start, stop)
         if not 0 <= first <= last <= below.num_slots:
             raise InvalidArgumentError(

@@ -259,7 +259,7 @@ Outcome shred_lists(ShredNode& node, int64_t index, int64_t num_items, const Slo
 }
 
 // Each entry is repeated for all items of its fixed-size list, also of a null one (spec 2, "FSL of struct").
-inline Outcome shred_tuples(const ShredNode& node, int64_t index, const SlotRuns& runs, const Entries& from,
+inline Outcome shred_tuples(const ShredNode& node, const SlotRuns& runs, const Entries& from,
                             EntryWriter& to, SlotRuns& items) {
   for (size_t run = 0; run < runs.starts.size(); ++run)
     items.add(node.first_item + runs.starts[run] * node.dimension, node.first_item + runs.stops[run] * node.dimension);
@@ -267,7 +267,7 @@ inline Outcome shred_tuples(const ShredNode& node, int64_t index, const SlotRuns
     const uint16_t rep = from.rep == nullptr ? 0 : from.rep[entry];
     const uint16_t def = from.def[entry];
     if (def > node.live_def)
-      return {"null or empty lists around fixed-size lists of structs have no levels", index, kUnsupported};
+      return {"null or empty lists around fixed-size lists of structs have no levels", -1, kUnsupported};
     if (!to.put_run(rep, rep, def, node.dimension)) return misuse("there is no room for all entries");
   }
   return success();
@@ -348,7 +348,7 @@ inline Outcome shred_levels(ShredNode* nodes, int64_t num_nodes, int64_t num_row
     SlotRuns items;
     Outcome outcome;
     if (node.dimension != 0) {
-      outcome = shred_tuples(node, n, runs, entries, to, items);
+      outcome = shred_tuples(node, runs, entries, to, items);
     } else if (node.offset_bits == 64) {
       outcome = shred_lists<int64_t>(node, n, num_items, runs, entries, to, items);
     } else {
