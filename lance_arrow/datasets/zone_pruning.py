@@ -28,7 +28,7 @@ def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicat
         return None
     try:
         return ZonePredicate(native.expression_tree(expression, schema))
-    except UNCOMPARABLE:
+    except (*UNCOMPARABLE, pa.ArrowKeyError):
         # Whoever applies the filter says what is wrong with it.
         return None
 
