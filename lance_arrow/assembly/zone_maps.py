@@ -195,7 +195,10 @@ def _compact(column: pa.Array) -> pa.Array:
 
 def _read_batch(data: pa.Buffer, bounds: pa.DataType) -> pa.RecordBatch:
     messages = pa.ipc.MessageReader.open_stream(data)
-    first, second = messages.read_next_message(), messages.read_next_message()
+    try:
+        first, second = messages.read_next_message(), messages.read_next_message()
+    except StopIteration as error:
+        raise CorruptFileError("the zone map ends before its record batch") from error
     if first.type != "schema" or second.type != "record batch":
         raise CorruptFileError("the zone map is not one record batch")
     schema = pa.ipc.read_schema(first)

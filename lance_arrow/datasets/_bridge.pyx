@@ -417,17 +417,18 @@ cdef object _tree(const CExpression& node, Schema schema, int depth):
     cdef vector[const CExpression*] links
     cdef size_t i
     cdef int kind = KindOf(node)
+    cdef vector[int] indices
     type_ = pyarrow_wrap_data_type(TypeOf(node))
     if kind == 0:
         return "literal", wrap_datum(LiteralOf(node)), type_
     if kind == 1:
         indices = IndicesOf(node)
-        if not indices:
+        if indices.empty():
             return "call", "", (), None, type_
         names, inner = [schema.field(indices[0]).name], schema.field(indices[0]).type
-        for index in indices[1:]:
-            names.append(inner.field(index).name)
-            inner = inner.field(index).type
+        for i in range(1, indices.size()):
+            names.append(inner.field(indices[i]).name)
+            inner = inner.field(indices[i]).type
         return "field", tuple(names), type_
     name = FunctionOf(node).decode()
     if depth >= _DEEPEST:

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches, Watch
 from lance_arrow.datasets.predicates import Predicate
-from lance_arrow.datasets.projection import Projection
+from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
@@ -272,6 +273,36 @@ class LanceFile:
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
+
+    def zones(self, column: str) -> pa.RecordBatch | None:
+        """Return the zone map of a column: bounds and counts of runs of rows, by which filtered reads skip rows.
+
+        Parameters
+        ----------
+        column
+            Dotted path of a leaf.
+
+        Returns
+        -------
+        RecordBatch or None
+            One row per zone: ``min``, ``max``, ``min_exact``, ``max_exact``, ``null_count``, ``nan_count``,
+            ``row_count``, ``value_count``; None when the file has no map for the column.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, or it has columns below it.
+        CorruptFileError
+            The map is damaged.
+        """
+        (path,) = column_paths([column], self._rows.roots)
+        (node,) = project(self._rows.roots, [path])
+        leaves = list(node.leaves())
+        if len(leaves) != 1:
+            paths = ", ".join(leaf.path for leaf in leaves)
+            raise InvalidArgumentError(f"column {column!r} has no zones itself, those below it may: {paths}")
+        (found,) = self._batches.zones.get(leaves)
+        return None if found is None else found.zones
 
     def close(self) -> None:
         """Release the file; reads after it fail, those of its blobs too."""

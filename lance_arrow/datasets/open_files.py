@@ -10,6 +10,7 @@ from threading import Lock
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.io import MeteredSource, VerifiedSource, locate, open_source
@@ -25,6 +26,7 @@ class OpenFile:
     source: MeteredSource
     rows: RowReader
     blobs: BlobReader
+    zones: ZoneReader
 
 
 class OpenFiles:
@@ -63,7 +65,7 @@ class OpenFiles:
         verified = VerifiedSource(source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=self._options.verify)
         rows = RowReader(file, runtime, self._options)
-        opened = OpenFile(verified, rows, BlobReader(rows, location))
+        opened = OpenFile(verified, rows, BlobReader(rows, location), ZoneReader(rows))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -121,11 +121,15 @@ class _Judge:
         """Values of an expression; None when nothing is known."""
         if node[0] == "literal":
             is_scalar = isinstance(node[1], pa.Scalar) and has_order(node[1].type)
-            return ValueRange.of_literal(node[1], self.num_zones) if is_scalar else None
+            return _comparable(ValueRange.of_literal(node[1], self.num_zones)) if is_scalar else None
         if node[0] == "field":
             zone_map = self.zone_maps.get(node[1])
             # Items of lists are not rows.
-            return None if zone_map is None or zone_map.is_repeated else _comparable(ValueRange.of_zones(zone_map))
+            if zone_map is None or zone_map.is_repeated:
+                return None
+            values = _comparable(ValueRange.of_zones(zone_map))
+            # A dataset may show the file's values as another type; dictionaries are bounded by their values.
+            return _cast(values, node[2]) if has_order(node[2]) and not pa.types.is_float16(node[2]) else values
         if node[1] != "cast" or len(node[2]) != 1:
             return None
         inner = self.values(node[2][0])
