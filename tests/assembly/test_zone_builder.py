@@ -22,6 +22,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, ResourceLimitError
 from lance_arrow.settings import Limits
+import itertools
 
 UTC = datetime.UTC
 D = decimal.Decimal
@@ -82,7 +83,7 @@ def built(leaf: LeafNode, chunks: list[pa.Array], rows_per_zone: int, column_byt
 
 def sliced(array: pa.Array, borders: list[int]) -> list[pa.Array]:
     places = [0, *sorted(borders), len(array)]
-    return [array.slice(start, stop - start) for start, stop in zip(places, places[1:], strict=False)]
+    return [array.slice(start, stop - start) for start, stop in itertools.pairwise(places)]
 
 
 def key(value: Any) -> Any:
