@@ -88,16 +88,16 @@ def encode_zones(zones: pa.RecordBatch) -> bytes:
     columns = {name: zones.column(name) for name in zones.schema.names}
     kept = {name: column for name, column in columns.items() if not _says_nothing(name, columns)}
     stored = {name: _narrow(column) if name in COUNTS else _compact(column) for name, column in kept.items()}
-    schema = pa.schema([pa.field(name, column.type, nullable=name in ("min", "max")) for name, column in stored.items()])
+    schema = pa.schema(
+        [pa.field(name, column.type, nullable=name in ("min", "max")) for name, column in stored.items()]
+    )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=_OPTIONS) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(list(stored.values()), schema=schema))
     return bytes(sink.getvalue().to_pybytes())
 
 
-def decode_zones(
-    data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: int, num_rows: int
-) -> ZoneMap | None:
+def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: int, num_rows: int) -> ZoneMap | None:
     """Parse and check a zone map.
 
     Parameters
@@ -131,7 +131,14 @@ def decode_zones(
     try:
         stored = _read_batch(pa.py_buffer(raw), bounds)
         stored.validate(full=True)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError, EOFError, UnicodeDecodeError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        pa.ArrowTypeError,
+        OSError,
+        EOFError,
+        UnicodeDecodeError,
+    ) as error:
         raise CorruptFileError(f"the zone map is no Arrow stream that can be read: {error}") from error
     if any(stored.column(name).null_count for name in stored.schema.names if name not in ("min", "max")):
         raise CorruptFileError("the zone map has nulls among its counts")
@@ -264,9 +271,7 @@ def _check_counts(found: ZoneMap, num_rows: int) -> None:
 def _check_bounds(found: ZoneMap, bounds: pa.DataType) -> None:
     zones = found.zones
     has_values = found.counts("value_count") > found.counts("null_count") + found.counts("nan_count")
-    has_min, has_max = (
-        zones.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("min", "max")
-    )
+    has_min, has_max = (zones.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("min", "max"))
     may_be_unbounded = is_variable(bounds)
     if (has_min != has_values).any() or (has_max & ~has_values).any():
         raise CorruptFileError("the zone map has bounds of nothing, or none of something")

@@ -126,7 +126,9 @@ def test_long_runs_of_floats_are_bounded_and_counted(width):
 def test_zero_bounds_hold_both_zeros():
     for zero in (0.0, -0.0):
         mins, maxs, counts = np.ones(8, np.uint8), np.ones(8, np.uint8), np.zeros(3, np.int64)
-        bounds.bound_fixed(np.array([zero]).view(np.uint8), 0, FLOATING, 8, None, 0, positions([0, 1]), mins, maxs, counts)
+        bounds.bound_fixed(
+            np.array([zero]).view(np.uint8), 0, FLOATING, 8, None, 0, positions([0, 1]), mins, maxs, counts
+        )
         assert np.signbit(mins.view(np.float64)[0])
         assert not np.signbit(maxs.view(np.float64)[0])
 
