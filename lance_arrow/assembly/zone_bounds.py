@@ -1,4 +1,4 @@
-"""Bounds of runs of the values of one Arrow array: kernels for every type that has an order, long values cut outward."""
+"""Bounds of runs of values of one Arrow array: a kernel for every type that has an order, long values cut outward."""
 
 from __future__ import annotations
 

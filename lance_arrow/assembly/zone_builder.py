@@ -174,7 +174,7 @@ def _paths(type_: pa.DataType, depth: int) -> Iterator[tuple[tuple[str, ...], tu
 
 
 def _values(array: pa.Array, steps: tuple[int, ...], starts: NDArray[np.int64]) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Follow steps to the leaf: its visible items, and which of them are those of rows ``starts[i] .. starts[i + 1]``."""
+    """Follow steps to the leaf: its visible items, and where those of rows ``starts[i]`` onwards begin."""
     for step in steps:
         array = _without_extension(array)
         if isinstance(array, pa.StructArray):

@@ -34,8 +34,8 @@ def has_order(type_: pa.DataType) -> bool:
     """Whether values of a type are bounded."""
     types = pa.types
     if types.is_fixed_size_binary(type_):
-        return 0 < type_.byte_width <= MAX_FIXED_BYTES
-    return (
+        return bool(0 < type_.byte_width <= MAX_FIXED_BYTES)
+    return bool(
         types.is_integer(type_)
         or types.is_floating(type_)
         or types.is_boolean(type_)
@@ -48,12 +48,12 @@ def has_order(type_: pa.DataType) -> bool:
 
 def is_variable(type_: pa.DataType) -> bool:
     """Whether values are strings or binary of any length."""
-    return is_text(type_) or pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
+    return is_text(type_) or bool(pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
 
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether values are UTF-8."""
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
 def is_repeated(leaf: LeafNode) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, TypeAlias
 
@@ -128,6 +128,9 @@ class _Judge:
             if zone_map is None or zone_map.is_repeated:
                 return None
             values = _comparable(ValueRange.of_zones(zone_map))
+            if pa.types.is_dictionary(node[2]):
+                # Arrow holds an index of a null item to be a valid value, until it is cast.
+                values = replace(values, value=values.value | values.null)
             # A dataset may show the file's values as another type; dictionaries are bounded by their values.
             return _cast(values, node[2]) if has_order(node[2]) and not pa.types.is_float16(node[2]) else values
         if node[1] != "cast" or len(node[2]) != 1:

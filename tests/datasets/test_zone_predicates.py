@@ -173,51 +173,60 @@ def test_verdicts_hold(name, data):
 NUMBERS = pa.table({"x": pa.array([1, 2, 3, 4, None, None, 7, 8, 10, 10, 10, 10], pa.int32())})
 TEXTS = pa.table({"x": ["a", "ab", "abc", "ac", "b", "b", "b", "b", LONG, LONG + "c", LONG, LONG]})
 FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, 0.0, 0.0]})
-X = pc.field("x")
+x = pc.field("x")
 NO, MAYBE, ALL = Verdict
 
 
 @pytest.mark.parametrize(
     ("table", "expression", "expected"),
     [
-        (NUMBERS, X > 8, [NO, NO, ALL]),
-        (NUMBERS, X >= 7, [NO, MAYBE, ALL]),
-        (NUMBERS, X == 10, [NO, NO, ALL]),
-        (NUMBERS, X != 10, [ALL, MAYBE, NO]),
-        (NUMBERS, X > 4.5, [NO, MAYBE, ALL]),
-        (NUMBERS, ~(X > 5), [ALL, NO, NO]),
-        (NUMBERS, X.is_null(), [NO, MAYBE, NO]),
-        (NUMBERS, X.is_valid(), [ALL, MAYBE, ALL]),
-        (NUMBERS, X.isin([2, 10]), [MAYBE, NO, ALL]),
-        (NUMBERS, X.isin([5, 6]), [NO, NO, NO]),
-        (NUMBERS, pc.if_else(X.is_valid(), X.isin([10]), pc.scalar(pa.scalar(None, pa.bool_()))), [NO, NO, ALL]),
-        (NUMBERS, (X >= 1) & (X <= 4), [ALL, NO, NO]),
-        (NUMBERS, (X < 2) | (X > 9), [MAYBE, NO, ALL]),
-        (NUMBERS, X + 1 > 100, [MAYBE, MAYBE, MAYBE]),
-        (NUMBERS, (X + 1 > 100) & (X > 8), [NO, NO, MAYBE]),
+        (NUMBERS, x > 8, [NO, NO, ALL]),
+        (NUMBERS, x >= 7, [NO, MAYBE, ALL]),
+        (NUMBERS, x == 10, [NO, NO, ALL]),
+        (NUMBERS, x != 10, [ALL, MAYBE, NO]),
+        (NUMBERS, x > 4.5, [NO, MAYBE, ALL]),
+        (NUMBERS, ~(x > 5), [ALL, NO, NO]),
+        (NUMBERS, x.is_null(), [NO, MAYBE, NO]),
+        (NUMBERS, x.is_valid(), [ALL, MAYBE, ALL]),
+        (NUMBERS, x.isin([2, 10]), [MAYBE, NO, ALL]),
+        (NUMBERS, x.isin([5, 6]), [NO, NO, NO]),
+        (NUMBERS, pc.if_else(x.is_valid(), x.isin([10]), pc.scalar(pa.scalar(None, pa.bool_()))), [NO, NO, ALL]),
+        (NUMBERS, (x >= 1) & (x <= 4), [ALL, NO, NO]),
+        (NUMBERS, (x < 2) | (x > 9), [MAYBE, NO, ALL]),
+        (NUMBERS, x + 1 > 100, [MAYBE, MAYBE, MAYBE]),
+        (NUMBERS, (x + 1 > 100) & (x > 8), [NO, NO, MAYBE]),
         (NUMBERS, pc.scalar(False), [NO, NO, NO]),
         (NUMBERS, pc.scalar(True), [ALL, ALL, ALL]),
-        (NUMBERS, X == pa.scalar(None, pa.int32()), [NO, NO, NO]),
-        (TEXTS, pc.starts_with(X, "a"), [ALL, NO, NO]),
-        (TEXTS, pc.starts_with(X, "ab"), [MAYBE, NO, NO]),
-        (TEXTS, pc.match_like(X, "bb%"), [NO, NO, MAYBE]),
-        (TEXTS, X > LONG[:64], [NO, NO, MAYBE]),
-        (TEXTS, X < "b", [ALL, NO, NO]),
-        (TEXTS, X.isin(["c", "aa"]), [MAYBE, NO, NO]),
-        (FLOATS, X > 3, [NO, NO, NO]),
-        (FLOATS, ~(X > 3), [ALL, ALL, ALL]),
-        (FLOATS, X < 5, [MAYBE, ALL, ALL]),
-        (FLOATS, X != 7, [ALL, ALL, ALL]),
-        (FLOATS, X == 0, [NO, NO, ALL]),
-        (FLOATS, X.isin([0.0]), [NO, NO, MAYBE]),
-        (FLOATS, pc.is_nan(X), [MAYBE, NO, NO]),
-        (FLOATS, X.is_null(nan_is_null=True), [MAYBE, NO, NO]),
+        (NUMBERS, x == pa.scalar(None, pa.int32()), [NO, NO, NO]),
+        (TEXTS, pc.starts_with(x, "a"), [ALL, NO, NO]),
+        (TEXTS, pc.starts_with(x, "ab"), [MAYBE, NO, NO]),
+        (TEXTS, pc.match_like(x, "bb%"), [NO, NO, MAYBE]),
+        (TEXTS, x > LONG[:64], [NO, NO, MAYBE]),
+        (TEXTS, x < "b", [ALL, NO, NO]),
+        (TEXTS, x.isin(["c", "aa"]), [MAYBE, NO, NO]),
+        (FLOATS, x > 3, [NO, NO, NO]),
+        (FLOATS, ~(x > 3), [ALL, ALL, ALL]),
+        (FLOATS, x < 5, [MAYBE, ALL, ALL]),
+        (FLOATS, x != 7, [ALL, ALL, ALL]),
+        (FLOATS, x == 0, [NO, NO, ALL]),
+        (FLOATS, x.isin([0.0]), [NO, NO, MAYBE]),
+        (FLOATS, pc.is_nan(x), [MAYBE, NO, NO]),
+        (FLOATS, x.is_null(nan_is_null=True), [MAYBE, NO, NO]),
     ],
     ids=str,
 )
 def test_zones_are_decided(table, expression, expected):
     predicate = zone_predicate(expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
+
+
+def test_indices_of_null_items_are_valid_to_arrow():
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 1, None, 1], pa.int8()), pa.array(["a", None]))
+    table = pa.table({"x": column})
+    for expression in (x.is_valid(), x.is_null(), x == "a", x.isin(["a"])):
+        (verdict,) = zone_predicate(expression, table.schema).verdicts(zone_maps(table, 4), 1)
+        kept = len(table.filter(expression))
+        assert verdict == Verdict.MAYBE or kept == (4 if verdict == Verdict.ALL else 0)
 
 
 def test_items_of_lists_are_not_rows():
@@ -237,12 +246,12 @@ def zone_maps_of_items(table: pa.Table) -> dict[tuple[str, ...], ZoneMap]:
 def test_long_chains_are_judged():
     expression = pc.scalar(False)
     for value in range(100, 400):
-        expression = expression | (X == value)
+        expression = expression | (x == value)
     assert zone_predicate(expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3).tolist() == [NO, NO, NO]
 
 
 def test_deep_trees_are_judged_or_maybe():
-    expression = X > 100
+    expression = x > 100
     for _ in range(300):
         expression = ~expression
     verdicts = zone_predicate(expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3)
@@ -251,13 +260,13 @@ def test_deep_trees_are_judged_or_maybe():
 
 def test_fields_are_named_once():
     schema = pa.schema([("x", pa.int32()), ("st", pa.struct([("y", pa.int32())]))])
-    predicate = zone_predicate((X > 1) & (X < 5) & (pc.field("st", "y") == 1), schema)
+    predicate = zone_predicate((x > 1) & (x < 5) & (pc.field("st", "y") == 1), schema)
     assert sorted(predicate.fields()) == [("st", "y"), ("x",)]
 
 
 def test_many_zones_are_judged_quickly():
     zones = 1000
     table = pa.table({"x": np.arange(4 * zones)})
-    verdicts = zone_predicate((X >= 400) & (X < 800), table.schema).verdicts(zone_maps(table, 4), zones)
+    verdicts = zone_predicate((x >= 400) & (x < 800), table.schema).verdicts(zone_maps(table, 4), zones)
     assert np.flatnonzero(verdicts == Verdict.ALL).tolist() == list(range(100, 200))
     assert (verdicts == Verdict.NO).sum() == zones - 100
