@@ -1,8 +1,8 @@
 """Write times and sizes of the benchmark's tables and of the flights, beside the reference package and Parquet.
 
 Run by `nox -s bench_write`. One line per table and preset: median of our write time, of the reference's, the median of
-the ratios of neighbouring runs (CPU time too); bytes of ours, of the reference's default file, of Parquet with zstd, and
-both ratios of bytes. Nothing here is a test: times are compared, never asserted.
+the ratios of neighbouring runs (CPU time too); bytes of ours, ratios to those of the reference's default file and of
+Parquet with zstd. Nothing here is a test: times are compared, never asserted.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ class Written:
     parquet_bytes: int
 
     def __str__(self) -> str:
+        times = f"{self.ours_ms:8.1f} ms  reference {self.reference_ms:8.1f} ms"
+        reference, parquet = self.ours_bytes / self.reference_bytes, self.ours_bytes / self.parquet_bytes
         return (
-            f"{self.table:11} {self.version} {self.preset:8} {self.ours_ms:8.1f} ms  reference {self.reference_ms:8.1f} ms  "
-            f"ratio {self.ratio:5.2f} (cpu {self.cpu_ratio:5.2f})  {self.ours_bytes:12,} B  "
-            f"/ reference {self.ours_bytes / self.reference_bytes:5.3f}  / parquet {self.ours_bytes / self.parquet_bytes:5.3f}"
+            f"{self.table:11} {self.version} {self.preset:8} {times}  ratio {self.ratio:5.2f} (cpu {self.cpu_ratio:5.2f})  "
+            f"{self.ours_bytes:12,} B  / reference {reference:5.3f}  / parquet {parquet:5.3f}"
         )
 
 
