@@ -84,9 +84,11 @@ def take_leaves(
     plans: Sequence[TakePlan],
     pages: Sequence[Pages],
     rows: RowRanges,
-    source: MeteredSource,
+    source: tuple[MeteredSource, Positional],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
+    num_threads: int,
+    largest_offset: int,
 ) -> dict[int, DecodedLeaf | pa.Array]:
     """Read rows of leaves natively.
 
@@ -97,33 +99,40 @@ def take_leaves(
     rows
         Rows of the file, not empty.
     source
-        Where the file is.
+        Where the file is, and how native code reads it.
     runtime
         Threads and limits.
     pool
         Arrow memory pool of the result; the default one when None.
+    num_threads
+        Threads that may share the rows.
+    largest_offset
+        What 32 bits of an offset hold.
 
     Returns
     -------
     dict
         By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
-        refused or the source cannot be read natively.
+        refused.
     """
-    place = source.positional()
-    if place is None:
-        return {}
+    counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(rows, len(plans), runtime.settings.num_threads)
+    parts = _parts(rows, len(plans), num_threads)
     wanted = [
         (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes
+    if len(parts) == 1:
+        done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
+        if done is None:
+            return {}
+        return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True) if one is not None}
     prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
     leaves = [leaf for leaf in prepared if leaf is not None]
-    if not leaves or not _run(leaves, parts, place, source, runtime):
+    if not leaves or not _run(leaves, parts, place, counted, runtime):
         return {}
-    done = native.finish_leaves(leaves, allocate)
+    done = native.finish_leaves(leaves, largest_offset, allocate)
     if isinstance(done, str):
         return {}
     served = [plan for plan, leaf in zip(plans, prepared, strict=True) if leaf is not None]
@@ -160,6 +169,33 @@ def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges
         parts.append(RowRanges(starts, stops))
         start = stop
     return parts
+
+
+def _read(
+    wanted: list[Any],
+    rows: RowRanges,
+    place: Positional,
+    source: MeteredSource,
+    limits: tuple[int, int],
+    allocate: Callable[[int], pa.Buffer],
+) -> list[Any] | None:
+    """Read all leaves in this thread; None when one was refused."""
+    begun = time.perf_counter()
+    done, *counts = native.read_leaves(
+        wanted,
+        rows.starts,
+        rows.stops,
+        rows.num_rows,
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        *limits,
+        allocate,
+    )
+    if isinstance(done, str):
+        native_codecs.raise_pending()
+    source.add(*counts, time.perf_counter() - begun, waves=1)
+    return None if isinstance(done, str) else done
 
 
 def _run(

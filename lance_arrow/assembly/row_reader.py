@@ -27,8 +27,9 @@ from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
+from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     BlockShape,
@@ -165,7 +166,7 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
-        return self._read(nodes, rows, pool, {})
+        return self._read_natively(nodes, rows, pool, is_scan=True)
 
     def _read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: _Indices
@@ -213,13 +214,32 @@ class RowReader:
 
         Parameters, results and errors are those of `read`.
         """
+        return self._read_natively(nodes, rows, pool, is_scan=False)
+
+    def _read_natively(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Let the engine read what it can, and the layouts the rest, or all of it where bytes are refused.
+
+        A scan is one of several windows that threads read, and leaves to the layouts what they read faster; a take has
+        all threads to itself.
+        """
         source = self.file.source
         wanted = self._take_set(nodes)
-        if not wanted.plans or not len(rows) or not isinstance(source, MeteredSource):
-            return self.read(nodes, rows, pool)
+        place = source.positional() if isinstance(source, MeteredSource) else None
+        if not wanted.plans or not len(rows) or place is None:
+            return self._read(nodes, rows, pool, {})
+        assert isinstance(source, MeteredSource)
+        num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name):
-            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows)
-            decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
+            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
+            try:
+                decoded = take_leaves(
+                    wanted.plans, pages, rows, (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                )
+            except ResourceLimitError:
+                # The layouts ask for the same memory, and can name the column.
+                decoded = {}
             num_pages = sum(map(len, pages))
             if not decoded:
                 return self._read(nodes, rows, pool, loaded)
@@ -248,7 +268,7 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[Pages], _Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], _Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
@@ -262,14 +282,14 @@ class RowReader:
                     with located(column=leaf.path):
                         layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-                found = getattr(index, "native", None)
+                found = _native(index, is_scan)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
         if missing:
             tasks = [task for task, _, _ in missing]
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
             for task, pages, place in missing:
-                pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
+                pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         return wanted, {task.cache_key: task.index for task, _, _ in missing if task.index is not None}
 
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
@@ -368,6 +388,11 @@ class RowReader:
     ) -> list[pa.RecordBatch]:
         first, second = _halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
+    found: NativePage | None = getattr(index, "native", None)
+    return None if found is not None and is_scan and not found.is_for_scans else found
 
 
 def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:

@@ -76,13 +76,18 @@ class LeafReader {
                            static_cast<int64_t>(out->def.size())};
       const int64_t values_before = out->num_values;
       bool any = false;
-      while (run < rows.num_runs && rows.starts[run] < stop) {
-        local_.cut(rows.starts, rows.stops, std::min(rows.num_runs, run + kBatchRuns), first, stop, &run);
+      for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+        from = std::max(from, rows.starts[run]);
+        const int64_t border = first + ref.page->batch_stop(from - first);
+        const bool is_long = border < std::min(stop, rows.stops[run]);
+        const int64_t num_runs = is_long ? run + 1 : std::min(rows.num_runs, run + kBatchRuns);
+        const int64_t end = is_long ? border : stop;
+        local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
         if (local_.count == 0) break;
         any = true;
         const Outcome outcome = batch(ref, local_.view(), out);
         if (outcome.message != nullptr) return outcome;
-        if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page
+        if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
       }
       if (any) note_levels(part, values_before, out);
     }
