@@ -77,7 +77,7 @@ class TakePlan:
         if self.plain_type is not None and nodes[0][0] == num_values:
             return pa.Array.from_buffers(self.plain_type, num_values, [nodes[0][1], values], nodes[0][2])
         buffers = LeafBuffers(self.leaf.leaf.shape, num_values, values, offsets, self.item_validity)
-        return DecodedLeaf(buffers, tuple([NodeStructure(*node) for node in nodes]))
+        return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
 
 
 def take_leaves(
@@ -181,7 +181,7 @@ def _read(
 ) -> list[Any] | None:
     """Read all leaves in this thread; None when one was refused."""
     begun = time.perf_counter()
-    done, *counts = native.read_leaves(
+    done, requests, ranges, wanted_bytes, read_bytes = native.read_leaves(
         wanted,
         rows.starts,
         rows.stops,
@@ -194,7 +194,7 @@ def _read(
     )
     if isinstance(done, str):
         native_codecs.raise_pending()
-    source.add(*counts, time.perf_counter() - begun, waves=1)
+    source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
     return None if isinstance(done, str) else done
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.arrays import ArrayBuilder, DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, decode_values
@@ -66,6 +66,7 @@ class _TakeSet:
     """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result."""
 
     nodes: Sequence[ColumnNode]
+    builders: tuple[ArrayBuilder, ...]
     leaves: tuple[LeafNode, ...]
     plans: tuple[TakePlan, ...]
     paths: tuple[str, ...]
@@ -76,17 +77,19 @@ class _TakeSet:
         leaves = tuple(leaf for node in nodes for leaf in node.leaves())
         plans = tuple(plan for plan in map(TakePlan.of, leaves) if plan is not None)
         paths = tuple(leaf.path for leaf in leaves)
-        return cls(nodes, leaves, plans, paths, pa.schema([node.field for node in nodes]))
+        return cls(
+            nodes, tuple(map(ArrayBuilder.of, nodes)), leaves, plans, paths, pa.schema([node.field for node in nodes])
+        )
 
     def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
         """Assemble the columns; some leaves are columns already."""
         arrays = []
-        for node in self.nodes:
-            array = decoded.get(node.column) if isinstance(node, LeafNode) else None
+        for builder in self.builders:
+            array = decoded[builder.column] if not builder.children else None
             if not isinstance(array, pa.Array):
-                array = build_array(node, decoded)
+                array = builder.build(decoded)
             if len(array) != num_rows:
-                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
+                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
