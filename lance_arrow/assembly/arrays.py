@@ -174,7 +174,8 @@ def _list_array(
 ) -> pa.Array:
     """Nest the innermost items into lists, layer by layer from the outside."""
     num_items = num_lists * type_.list_size
-    item_type = storage_type(type_.value_type)
+    value_type = type_.value_type
+    item_type = storage_type(value_type)
     item_validity = values.item_validity[layer]
     unknown = 0 if item_validity is None else -1
     if isinstance(item_type, pa.FixedSizeListType):
@@ -183,7 +184,9 @@ def _list_array(
         items = pa.nulls(num_items)
     else:
         items = pa.Array.from_buffers(item_type, num_items, [item_validity, values.values], unknown)
-    plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)
+    plain = type_
+    if items.type != value_type:
+        plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)
     return pa.Array.from_buffers(plain, num_lists, [validity], null_count, children=[items])
 
 

@@ -83,7 +83,7 @@ class TakePlan:
 def take_leaves(
     plans: Sequence[TakePlan],
     pages: Sequence[Pages],
-    rows: RowRanges,
+    rows: tuple[RowRanges, int],
     source: tuple[MeteredSource, Positional],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
@@ -97,7 +97,7 @@ def take_leaves(
     plans, pages
         Leaves, and the pages of each that hold wanted rows, in order.
     rows
-        Rows of the file, not empty.
+        Rows of the file, not empty, and their number.
     source
         Where the file is, and how native code reads it.
     runtime
@@ -115,9 +115,10 @@ def take_leaves(
         By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
         refused.
     """
+    wanted_rows, num_rows = rows
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(rows, len(plans), num_threads)
+    parts = _parts(wanted_rows, num_rows, len(plans), num_threads)
     wanted = [
         (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
         for plan, leaf_pages in zip(plans, pages, strict=True)
@@ -150,9 +151,8 @@ def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa
     return allocate
 
 
-def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges]:
+def _parts(rows: RowRanges, num_rows: int, num_leaves: int, num_threads: int) -> list[RowRanges]:
     """Cut the rows into about equal parts, one per thread, where there are enough of them."""
-    num_rows = rows.num_rows
     count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
     if count < 2:
         return [rows]
@@ -173,7 +173,7 @@ def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges
 
 def _read(
     wanted: list[Any],
-    rows: RowRanges,
+    rows: tuple[RowRanges, int],
     place: Positional,
     source: MeteredSource,
     limits: tuple[int, int],
@@ -183,9 +183,9 @@ def _read(
     begun = time.perf_counter()
     done, requests, ranges, wanted_bytes, read_bytes = native.read_leaves(
         wanted,
-        rows.starts,
-        rows.stops,
-        rows.num_rows,
+        rows[0].starts,
+        rows[0].stops,
+        rows[1],
         place.descriptor,
         place.memory,
         place.size_bytes,

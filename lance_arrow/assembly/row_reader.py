@@ -233,12 +233,13 @@ class RowReader:
         if not wanted.plans or not len(rows) or place is None:
             return self._read(nodes, rows, pool, {})
         assert isinstance(source, MeteredSource)
+        num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name):
             pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
             try:
                 decoded = take_leaves(
-                    wanted.plans, pages, rows, (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                 )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
@@ -248,7 +249,7 @@ class RowReader:
                 return self._read(nodes, rows, pool, loaded)
 
             def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
-                return wanted.batch({**decoded, **rest}, rows.num_rows)
+                return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
 
             try:
                 if len(decoded) == len(wanted.leaves):
@@ -277,16 +278,16 @@ class RowReader:
         missing: list[tuple[PageTask, Pages, int]] = []
         for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
             pages: Pages = []
-            for number in pages_with(rows, meta.page_starts):
+            numbers = pages_with(rows, meta.page_starts)
+            keys = [(self._token, leaf.column, number) for number in numbers]
+            held = self.runtime.indices.get_many(keys)
+            for number, key, index in zip(numbers, keys, held, strict=True):
                 page = meta.pages[number]
-                key = (self._token, leaf.column, number)
-                index = self.runtime.indices.get(key)
                 if index is None:
                     with located(column=leaf.path):
                         layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-                found = _native(index, is_scan)
-                pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
+                pages.append((_native(index, is_scan), page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
         if missing:
             tasks = [task for task, _, _ in missing]
