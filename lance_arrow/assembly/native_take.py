@@ -115,10 +115,9 @@ def take_leaves(
         By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
         refused.
     """
-    wanted_rows, num_rows = rows
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(wanted_rows, num_rows, len(plans), num_threads)
+    parts = _parts(rows[0], len(plans), num_threads)
     wanted = [
         (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
         for plan, leaf_pages in zip(plans, pages, strict=True)
@@ -151,8 +150,9 @@ def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa
     return allocate
 
 
-def _parts(rows: RowRanges, num_rows: int, num_leaves: int, num_threads: int) -> list[RowRanges]:
+def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges]:
     """Cut the rows into about equal parts, one per thread, where there are enough of them."""
+    num_rows = rows.num_rows
     count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
     if count < 2:
         return [rows]
