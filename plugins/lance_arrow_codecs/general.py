@@ -22,7 +22,6 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundChunkCodec,
     BoundPerValueCodec,
-    Bytes,
     ChunkBatch,
     DecodeContext,
     EncodingKey,
