@@ -45,14 +45,13 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     """
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
-    outside = (indices < 0) | (indices >= num_rows)
-    if outside.any():
-        wrong = int(indices[np.argmax(outside)])
+    if indices.min() < 0 or indices.max() >= num_rows:
+        wrong = int(indices[np.argmax((indices < 0) | (indices >= num_rows))])
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
-    if len(indices) == 1:
+    smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
+    if smallest > 1:
         return TakeOrder(RowRanges(indices, indices + 1), None)
-    steps = np.diff(indices)
-    if (steps > 0).all():
+    if smallest == 1:
         return TakeOrder(_joined(indices), None)
     distinct, positions = np.unique(indices, return_inverse=True)
     return TakeOrder(_joined(distinct), positions.astype(np.int64, copy=False))
@@ -102,9 +101,10 @@ def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
         first = int(page_starts.searchsorted(rows.starts[0], "right")) - 1
         last = int(page_starts.searchsorted(rows.stops[0], "left"))
         return [page for page in range(first, last) if page_starts[page] < page_starts[page + 1]]
-    low = np.searchsorted(rows.stops, page_starts[:-1], side="right")
-    high = np.searchsorted(rows.starts, page_starts[1:], side="left")
-    return np.flatnonzero(low < high).tolist()
+    low = rows.stops.searchsorted(page_starts[:-1], "right")
+    high = rows.starts.searchsorted(page_starts[1:], "left")
+    pages: list[int] = (low < high).nonzero()[0].tolist()
+    return pages
 
 
 def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[int, RowRanges]]:
