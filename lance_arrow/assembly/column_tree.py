@@ -153,7 +153,7 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
     if columns[0].path == path:
         return _leaf(field, storage, columns.popleft(), above)
     children = tuple(
-        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
+        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in inner_fields(storage)
     )
     if any(child.shown is not child.field for child in children):
         field = field.with_type(type_over(storage, [child.field for child in children]))
@@ -206,7 +206,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
     )
 
 
-def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+def inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+    """Fields below a type that has columns of their own; none for what is one column."""
     if isinstance(storage, pa.StructType):
         return tuple(storage.field(i) for i in range(storage.num_fields))
     if isinstance(storage, pa.MapType):

@@ -10,6 +10,7 @@ written comes as encoded pages and leaves as bytes in order.
 | `footer` | the last 40 bytes, versions |
 | `metadata_bytes` | the bytes of the file's end, kept since the first read |
 | `global_buffers` | buffers shared by all columns |
+| `checksums`, `checksum_writer`, `file_checks` | the table of checksums, how it is made, what is compared with it |
 | `columns`, `pages`, `descriptions` | column metadata on demand, pages as ranges, what describes them |
 | `buffer_places` | the check every (position, size) passes |
 | `fields` | the field tree on the wire |

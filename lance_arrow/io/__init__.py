@@ -14,6 +14,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `sink` | the `ByteSink` protocol: start here for writing |
 | `open_sink` | from what the caller gave to an open sink |
 | `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
+| `verified_source` | comparing blocks with their checksums as they are read |
 
 Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
 `arrow_source`, `arrow_sink`, `location`, `open_source` and `open_sink` only, as the owner of filesystems.
@@ -30,6 +31,7 @@ from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.verified_source import VerifiedSource
 
 __all__ = [
     "AnyFileSystem",
@@ -46,6 +48,7 @@ __all__ = [
     "Positions",
     "RangeSource",
     "ReadStats",
+    "VerifiedSource",
     "coalesce",
     "fetch",
     "fetch_into",

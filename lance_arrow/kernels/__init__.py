@@ -7,6 +7,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | Module | What it does |
 |---|---|
 | `bits` | unpacks bit-packed integers; copies, selects, fills and counts single bits |
+| `bounds` | finds smallest and greatest values of runs, for zone maps |
 | `gather` | copies, selects and expands fixed- and variable-width values |
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
@@ -22,7 +23,9 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
+| `shred` | turns Arrow's validity and offsets into levels; drops what nulls hide |
 | `interleave` | splits zipped rows |
+| `checksums` | CRC32C of blocks, and which blocks were compared with theirs |
 | `chunk_writing` | puts mini-block chunks together |
 | `zipping` | puts levels and values together, entry by entry |
 | `distinct` | numbers distinct values in order of first appearance |
@@ -42,6 +45,8 @@ from lance_arrow.kernels.bits import (
     unpack_inline,
     unpack_out_of_line,
 )
+from lance_arrow.kernels.bounds import bound_fixed, bound_variable
+from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
 from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
 from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
 from lance_arrow.kernels.distinct import index_fixed, index_variable
@@ -81,6 +86,14 @@ from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
 from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
+from lance_arrow.kernels.shred import (
+    clear_null_values,
+    fill_null_bits,
+    renumber_levels,
+    shred_bytes,
+    shred_levels,
+    shred_offsets,
+)
 from lance_arrow.kernels.slots import null_flags, unravel_slots
 from lance_arrow.kernels.streams import gather_streams, locate_fields, scatter_streams, split_rows
 from lance_arrow.kernels.summaries import all_equal, measure_groups
@@ -89,11 +102,15 @@ from lance_arrow.kernels.variable_chunks import plan_variable_chunks, write_vari
 from lance_arrow.kernels.zipping import zip_entries
 
 __all__ = [
+    "BlockChecks",
     "all_equal",
+    "bound_fixed",
+    "bound_variable",
     "check_levels",
     "check_open_rows",
     "check_utf8",
     "clear_null_indices",
+    "clear_null_values",
     "compress_symbols",
     "copy_bits",
     "copy_fixed",
@@ -102,6 +119,9 @@ __all__ = [
     "count_entries",
     "count_rows_and_values",
     "count_run_entries",
+    "crc32c",
+    "crc32c_blocks",
+    "crc32c_of",
     "cut_levels",
     "decode_variable_blocks",
     "decode_variable_chunks",
@@ -112,6 +132,7 @@ __all__ = [
     "expand_runs",
     "expand_symbols",
     "fill_bits",
+    "fill_null_bits",
     "gather_streams",
     "index_fixed",
     "index_variable",
@@ -135,8 +156,12 @@ __all__ = [
     "parse_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
+    "renumber_levels",
     "scatter_streams",
     "select_rows",
+    "shred_bytes",
+    "shred_levels",
+    "shred_offsets",
     "split_rows",
     "spread_bits",
     "take_bit_runs",

@@ -1,6 +1,8 @@
 // Run-length encoding: parts of values of 1, 2, 4 or 8 bytes to runs of at most 255 (spec 5.7).
 #pragma once
 
+#include <bit>
+
 #include "parts.hpp"
 #include "runs.hpp"
 
@@ -8,21 +10,30 @@ namespace lance_arrow::kernels {
 
 inline constexpr int64_t kLongestRun = 255;
 
+// First place from `at` on whose value is another than `value`. Eight bytes are compared with copies of the value at
+// once; in what differs, the lowest set bit tells where, so that short runs cost no mispredicted branch.
+template <class Value>
+int64_t run_stop(const uint8_t* values, int64_t at, int64_t num_values, Value value) {
+  constexpr int64_t stride = 8 / sizeof(Value);
+  constexpr uint64_t ones = ~uint64_t{0} / static_cast<Value>(~Value{0});
+  const uint64_t copies = static_cast<uint64_t>(value) * ones;
+  for (; at + stride <= num_values; at += stride) {
+    const uint64_t different = load<uint64_t>(values + at * static_cast<int64_t>(sizeof(Value)), 0) ^ copies;
+    if (different != 0) return at + std::countr_zero(different) / static_cast<int>(8 * sizeof(Value));
+  }
+  while (at < num_values && load<Value>(values, at) == value) ++at;
+  return at;
+}
+
 // Calls visit(value, length) for each run of equal values, however long.
 template <class Value, class Visit>
 void for_each_run(const uint8_t* values, int64_t num_values, Visit&& visit) {
-  if (num_values == 0) return;
-  Value value = load<Value>(values, 0);
-  int64_t start = 0;
-  for (int64_t at = 1; at < num_values; ++at) {
-    const Value here = load<Value>(values, at);
-    if (here != value) {
-      visit(value, at - start);
-      value = here;
-      start = at;
-    }
+  for (int64_t start = 0; start < num_values;) {
+    const Value value = load<Value>(values, start);
+    const int64_t stop = run_stop<Value>(values, start + 1, num_values, value);
+    visit(value, stop - start);
+    start = stop;
   }
-  visit(value, num_values - start);
 }
 
 template <class Value>

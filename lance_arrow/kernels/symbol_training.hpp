@@ -11,7 +11,7 @@
 namespace lance_arrow::kernels {
 
 inline constexpr int kMaxSymbols = 255;
-inline constexpr int64_t kSampleBytes = 32 << 10;
+inline constexpr int64_t kSampleBytes = 64 << 10;
 inline constexpr int64_t kSegmentBytes = 512;
 inline constexpr int64_t kNumSegments = kSampleBytes / kSegmentBytes;
 // Parts of 128 of the segments that each generation sees; the last one only counts.

@@ -137,6 +137,10 @@ class BlocksEncoder(Protocol):
     A codec that has a BLOCK context but not these methods is asked block by block, if a hook wants it.
     """
 
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it writes."""
+
     def score_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> float | None:
         """Estimate the bytes of all blocks; None withdraws."""
 

@@ -7,7 +7,7 @@ PageContent ──► hook or smallest score ──► LayoutEncoder ──► s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -325,13 +325,27 @@ class PageScope:
 
 
 def options_by_path(
-    base: EncodeOptions, column_options: Mapping[str, Mapping[str, Any]], path: str, metadata: Mapping[bytes, bytes]
+    base: EncodeOptions,
+    column_options: Mapping[str, Mapping[str, Any]],
+    path: str,
+    metadata: Sequence[Mapping[bytes, bytes] | None],
 ) -> EncodeOptions:
-    """Return the options of the leaf at `path`: the writer's, then its field's metadata, then the caller's words.
+    """Return the options of the leaf at `path`: the writer's, then its fields' metadata, then the caller's words.
 
-    A caller's words for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    Parameters
+    ----------
+    base
+        Options of every column.
+    column_options
+        A caller's words: those for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    path
+        Dotted path of the leaf.
+    metadata
+        Metadata of the fields that speak for the leaf, the stronger ones later: its top-level field and its own.
     """
-    found = base.with_metadata(metadata)
+    found = base
+    for one in metadata:
+        found = found.with_metadata(one)
     for name in sorted(column_options, key=len):
         if path == name or path.startswith(f"{name}."):
             found = found.with_words(column_options[name], column=name)

@@ -187,9 +187,15 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
     """Codecs that would take the block: the best one, the best but that one, and so on."""
     found: list[EncodingKey] = []
     without = frozenset({General.key})
-    # A codec that is never the best by itself asks not to be tried.
-    while (score := scope.estimate_child(sample, context, without=without)) is not None and score < math.inf:
-        description = scope.encode_child(sample, context, without=without).description
+    while True:
+        cost = scope.estimate_child(sample, context, without=without)
+        if cost is None or math.isinf(cost):
+            break
+        try:
+            description = scope.encode_child(sample, context, without=without).description
+        except UnsupportedError:
+            # What it keeps its parts in is left out by now.
+            break
         key = EncodingKey(COMPRESSIVE, description.WhichOneof("compression"))
         if key in without:
             # A codec that answers with what another one makes of it.

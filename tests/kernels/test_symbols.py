@@ -167,7 +167,7 @@ def test_sampled_texts_agree_with_twin():
     some = [b"river", b"mountain", b"https://", b"-", b"2026", b"\xc3\xa9t\xc3\xa9"]
     values = [b"".join(some[one] for one in generator.integers(0, 6, size)) for size in generator.integers(0, 30, 900)]
     values += [b"mountain river " * 200, bytes(generator.integers(0, 256, 3000, np.uint8))]
-    assert sum(map(len, values)) > 32 << 10
+    assert sum(map(len, values)) > 64 << 10
     offsets, data = plain(values)
     assert_twins_agree(symbols.train_symbols, twin.train_symbols, offsets, 32, data, np.zeros(2312, np.uint8))
     table = train(values)

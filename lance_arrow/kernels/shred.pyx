@@ -1,0 +1,250 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
+"""Arrow's validity and offsets to levels, and leaf values without what nulls hide; meaning in ``reference/shred.py``."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libcpp cimport bool as cbool
+
+from lance_arrow.kernels.outcome cimport Outcome
+
+from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+
+
+cdef extern from "shred.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef struct ShredNode:
+        int64_t num_slots
+        const uint8_t* validity
+        int64_t validity_bytes
+        int64_t bit_offset
+        const void* offsets
+        int64_t num_offsets
+        int offset_bits
+        int64_t dimension
+        int64_t first_item
+        uint16_t null_level
+        uint16_t empty_level
+        uint16_t live_def
+        uint16_t inner_rep
+        cbool has_null
+        cbool has_empty
+
+    cdef struct ShredOut:
+        uint16_t* rep
+        uint16_t* def_ "def"
+        int64_t capacity
+        int64_t* run_starts
+        int64_t* run_stops
+        int64_t run_capacity
+        int64_t num_entries
+        int64_t num_runs
+
+    cdef enum:
+        _MAX_NODES "lance_arrow::kernels::kMaxNodes"
+
+    Outcome _shred_levels "lance_arrow::kernels::shred_levels"(ShredNode*, int64_t, int64_t, ShredOut&) except +
+    Outcome _renumber "lance_arrow::kernels::renumber_levels"(uint16_t*, int64_t, const uint16_t*, int64_t)
+
+cdef extern from "shred_values.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef struct ValueLevels:
+        const uint16_t* def_ "def"
+        int64_t num_entries
+        uint16_t max_visible
+
+    cdef struct ByteStrings:
+        const void* offsets
+        int64_t num_offsets
+        int offset_bits
+        int64_t data_bytes
+        const int64_t* run_starts
+        const int64_t* run_stops
+        int64_t num_runs
+
+    cdef struct StringsOut:
+        void* offsets
+        int64_t num_offsets
+        int64_t base
+        int64_t num_bytes
+        int64_t span_start
+
+    Outcome _clear_null_values "lance_arrow::kernels::clear_null_values"(ValueLevels, int64_t, uint8_t*, int64_t)
+    Outcome _fill_null_bits "lance_arrow::kernels::fill_null_bits"(ValueLevels, int64_t, uint8_t*, int64_t, cbool)
+    Outcome _shred_offsets "lance_arrow::kernels::shred_offsets"(ByteStrings, ValueLevels, StringsOut&)
+    Outcome _shred_bytes "lance_arrow::kernels::shred_bytes"(
+        ByteStrings, ValueLevels, const uint8_t*, uint8_t*, int64_t)
+
+
+cdef object _refusal(Outcome outcome):
+    """The arrays are the caller's, not a file's: what contradicts itself there is the caller's mistake."""
+    cdef bytes message = outcome.message
+    kind = {1: InvalidArgumentError, 3: UnsupportedError}.get(outcome.blame, InternalError)
+    return kind(message.decode("ascii"), detail=None if outcome.index < 0 else outcome.index)
+
+
+cdef int _node(ShredNode* out, object node) except -1:
+    """Take the addresses of a node's arrays, which the caller's sequence keeps alive."""
+    cdef const uint8_t[::1] bits
+    cdef const int32_t[::1] narrow
+    cdef const int64_t[::1] wide
+    num_slots, validity, bit_offset, offsets, dimension, first_item = node
+    out.num_slots, out.bit_offset, out.dimension, out.first_item = num_slots, bit_offset, dimension, first_item
+    out.validity = NULL
+    out.validity_bytes = 0
+    out.offsets = NULL
+    out.num_offsets = 0
+    out.offset_bits = 0
+    out.has_null = out.has_empty = False
+    if validity is not None:
+        bits = validity
+        out.validity, out.validity_bytes = &bits[0], bits.shape[0]
+    if offsets is None:
+        return 0
+    if offsets.itemsize == 8:
+        wide = offsets
+        out.offsets, out.num_offsets, out.offset_bits = <const void*>&wide[0], wide.shape[0], 64
+    else:
+        narrow = offsets
+        out.offsets, out.num_offsets, out.offset_bits = <const void*>&narrow[0], narrow.shape[0], 32
+    return 0
+
+
+def shred_levels(
+    nodes, int64_t num_rows, const uint16_t[:, ::1] levels not None, uint16_t[::1] out_rep,
+    uint16_t[::1] out_def not None, int64_t[::1] out_run_starts not None, int64_t[::1] out_run_stops not None,
+    uint8_t[:, ::1] seen not None,
+):
+    cdef ShredNode opened[_MAX_NODES]
+    cdef ShredOut out
+    cdef Outcome outcome
+    cdef Py_ssize_t num_nodes = len(nodes), n
+    cdef uint16_t num_lists = 0, live = 0
+    if num_nodes > _MAX_NODES or levels.shape[0] != num_nodes or seen.shape[0] != num_nodes:
+        raise InternalError("arrays over nodes have different lengths")
+    if levels.shape[1] != 2 or seen.shape[1] != 2:
+        raise InternalError("a node has a null and an empty level")
+    if out_run_starts.shape[0] != out_run_stops.shape[0]:
+        raise InternalError("arrays over runs have different lengths")
+    if out_rep is not None and out_rep.shape[0] != out_def.shape[0]:
+        raise InternalError("repetition and definition levels differ in number")
+    for n in range(num_nodes - 1, -1, -1):
+        _node(&opened[n], nodes[n])
+        opened[n].null_level, opened[n].empty_level = levels[n, 0], levels[n, 1]
+        opened[n].inner_rep = num_lists
+        num_lists += opened[n].offsets != NULL
+    live = 0xFFFF
+    for n in range(num_nodes):
+        opened[n].live_def = live
+        if opened[n].offsets != NULL:
+            live = (levels[n, 0] if levels[n, 0] else levels[n, 1]) - 1
+    out.rep = NULL
+    if out_rep is not None:
+        out.rep = &out_rep[0]
+    out.def_, out.capacity = &out_def[0], out_def.shape[0]
+    out.run_starts, out.run_stops = &out_run_starts[0], &out_run_stops[0]
+    out.run_capacity, out.num_entries, out.num_runs = out_run_starts.shape[0], 0, 0
+    with nogil:
+        outcome = _shred_levels(opened, num_nodes, num_rows, out)
+    if outcome.message != NULL:
+        raise _refusal(outcome)
+    for n in range(num_nodes):
+        seen[n, 0] |= opened[n].has_null
+        seen[n, 1] |= opened[n].has_empty
+    return out.num_entries, out.num_runs
+
+
+def renumber_levels(uint16_t[::1] levels not None, const uint16_t[::1] table not None):
+    cdef Outcome outcome
+    with nogil:
+        outcome = _renumber(&levels[0], levels.shape[0], &table[0], table.shape[0])
+    if outcome.message != NULL:
+        raise _refusal(outcome)
+
+
+cdef ValueLevels _levels(const uint16_t[::1] def_, int max_visible) except *:
+    cdef ValueLevels levels
+    levels.def_ = NULL
+    levels.num_entries = 0
+    if not 0 <= max_visible <= 0xFFFF:
+        raise InternalError("a bound is no 16-bit level")
+    if def_ is not None:
+        levels.def_, levels.num_entries = &def_[0], def_.shape[0]
+    levels.max_visible = <uint16_t>max_visible
+    return levels
+
+
+def clear_null_values(
+    const uint16_t[::1] def_ not None, int max_visible, int64_t bytes_per_value, uint8_t[::1] values not None
+):
+    cdef ValueLevels levels = _levels(def_, max_visible)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _clear_null_values(levels, bytes_per_value, &values[0], values.shape[0])
+    if outcome.message != NULL:
+        raise _refusal(outcome)
+
+
+def fill_null_bits(
+    const uint16_t[::1] def_ not None, int max_visible, int64_t bits_per_value, uint8_t[::1] bits not None, bint value
+):
+    cdef ValueLevels levels = _levels(def_, max_visible)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _fill_null_bits(levels, bits_per_value, &bits[0], bits.shape[0], value)
+    if outcome.message != NULL:
+        raise _refusal(outcome)
+
+
+cdef ByteStrings _strings(
+    object offsets, int64_t data_bytes, const int64_t[::1] run_starts, const int64_t[::1] run_stops
+) except *:
+    cdef ByteStrings strings
+    cdef const int32_t[::1] narrow
+    cdef const int64_t[::1] wide
+    if run_starts.shape[0] != run_stops.shape[0]:
+        raise InternalError("arrays over runs have different lengths")
+    if offsets.itemsize == 8:
+        wide = offsets
+        strings.offsets, strings.num_offsets, strings.offset_bits = <const void*>&wide[0], wide.shape[0], 64
+    else:
+        narrow = offsets
+        strings.offsets, strings.num_offsets, strings.offset_bits = <const void*>&narrow[0], narrow.shape[0], 32
+    strings.data_bytes = data_bytes
+    strings.run_starts, strings.run_stops, strings.num_runs = &run_starts[0], &run_stops[0], run_starts.shape[0]
+    return strings
+
+
+def shred_offsets(
+    offsets, int64_t data_bytes, const int64_t[::1] run_starts not None, const int64_t[::1] run_stops not None,
+    const uint16_t[::1] def_, int max_visible, out_offsets, int64_t base,
+):
+    cdef ByteStrings strings = _strings(offsets, data_bytes, run_starts, run_stops)
+    cdef ValueLevels levels = _levels(def_, max_visible)
+    cdef StringsOut out
+    cdef Outcome outcome
+    cdef int32_t[::1] narrow
+    cdef int64_t[::1] wide
+    if out_offsets.itemsize * 8 != strings.offset_bits:
+        raise InternalError("offsets come out as wide as they went in")
+    if strings.offset_bits == 64:
+        wide = out_offsets
+        out.offsets, out.num_offsets = <void*>&wide[0], wide.shape[0]
+    else:
+        narrow = out_offsets
+        out.offsets, out.num_offsets = <void*>&narrow[0], narrow.shape[0]
+    out.base, out.num_bytes, out.span_start = base, 0, 0
+    with nogil:
+        outcome = _shred_offsets(strings, levels, out)
+    if outcome.message != NULL:
+        raise _refusal(outcome)
+    return out.num_bytes, out.span_start
+
+
+def shred_bytes(
+    offsets, const uint8_t[::1] data not None, const int64_t[::1] run_starts not None,
+    const int64_t[::1] run_stops not None, const uint16_t[::1] def_, int max_visible, uint8_t[::1] out not None,
+):
+    cdef ByteStrings strings = _strings(offsets, data.shape[0], run_starts, run_stops)
+    cdef ValueLevels levels = _levels(def_, max_visible)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _shred_bytes(strings, levels, &data[0], &out[0], out.shape[0])
+    if outcome.message != NULL:
+        raise _refusal(outcome)
