@@ -50,7 +50,8 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
     smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
     if smallest > 1:
-        return TakeOrder(RowRanges(indices, indices + 1), None)
+        # Callers may pass every seventh item of an array; native code wants its own row of numbers.
+        return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
     if smallest == 1:
         return TakeOrder(_joined(indices), None)
     distinct, positions = np.unique(indices, return_inverse=True)
