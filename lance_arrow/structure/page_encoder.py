@@ -241,8 +241,8 @@ class PageScope:
             if isinstance(provided.factory, LayoutEncoder) and (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
-            wanted = f" the layout {self.options.layout!r}" if self.options.layout else ""
-            raise UnsupportedError(f"no installed layout can write this page as{wanted} {self.file_version}")
+            wanted = f" by the layout {self.options.layout!r}" if self.options.layout else ""
+            raise UnsupportedError(f"no installed plugin can write this page{wanted} in a {self.file_version} file")
         return min(scored, key=lambda one: one[:2])[2]
 
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:
