@@ -89,6 +89,59 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
     return RowRanges(starts[np.append(True, apart)[: len(starts)]], stops[np.append(apart, True)[: len(stops)]])
 
 
+def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows in both."""
+    if not len(left) or not len(right):
+        return RowRanges.one(0, 0)
+    first = np.searchsorted(right.stops, left.starts, "right")
+    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
+    of_left = np.repeat(np.arange(len(left)), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
+    starts = np.maximum(left.starts[of_left], right.starts[of_right])
+    stops = np.minimum(left.stops[of_left], right.stops[of_right])
+    return joined_ranges(starts, stops)
+
+
+def difference(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of the left that are not in the right."""
+    if not len(left) or not len(right):
+        return left
+    end = max(int(left.stops[-1]), int(right.stops[-1]))
+    starts, stops = np.append(0, right.stops), np.append(right.starts, end)
+    return intersection(left, joined_ranges(starts, stops))
+
+
+def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of both, which have none in common."""
+    starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
+    order = np.argsort(starts)
+    return joined_ranges(starts[order], stops[order])
+
+
+def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
+    """Keep the rows that are marked.
+
+    Parameters
+    ----------
+    rows
+        Some rows.
+    flags
+        ``(rows.num_rows,) bool``: which of them, in order.
+    """
+    if not len(flags):
+        return rows
+    ends = np.cumsum(rows.stops - rows.starts)
+    begins = np.append(0, ends[:-1])
+    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    runs = np.union1d(changes, begins)
+    on = flags[runs]
+    starts, stops = runs[on], np.append(runs[1:], len(flags))[on]
+    owners = np.searchsorted(begins, starts, "right") - 1
+    shifts = rows.starts[owners] - begins[owners]
+    return joined_ranges(starts + shifts, stops + shifts)
+
+
 def scaled(rows: RowRanges, factor: int) -> RowRanges:
     """Count the same rows in units of which each row has `factor` (items of fixed-size lists of structs)."""
     return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)
