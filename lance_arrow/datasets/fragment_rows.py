@@ -221,6 +221,13 @@ class FragmentReading:
         parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
         return parts[0] if len(parts) == 1 else RowWeights.together(parts, self.rows.num_physical)
 
+    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
+        """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
+        for part in self._parts:
+            if any(node.shown is not node.field for node in part.nodes):
+                windows = list(self._opened[part.file].blobs.windows(part.nodes, windows, piece_bytes))
+        return list(windows)
+
     def read(
         self, rows: RowRanges, pool: pa.MemoryPool | None = None, *, is_take: bool = False
     ) -> tuple[list[pa.RecordBatch], int]:

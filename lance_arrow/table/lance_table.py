@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,9 @@ from lance_arrow.manifests.references import BranchMeta, TagMeta, read_branches,
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.history import VersionMeta, read_history
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.lance_dataset import LanceDataset
 
 
 class LanceTable:
@@ -214,6 +218,19 @@ class LanceTable:
             A number is negative or not below `count_rows()`; it is named.
         """
         return self._reader.take(indices, columns)
+
+    def dataset(self) -> LanceDataset:
+        """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
+
+        Raises
+        ------
+        ImportError
+            The bridge to pyarrow does not fit the pyarrow that is installed.
+        """
+        made: LanceDataset = importlib.import_module("lance_arrow.datasets.table_dataset").table_dataset(
+            self._manifest, self._root.filesystem, self._options
+        )
+        return made
 
     def __len__(self) -> int:
         return self.count_rows()
