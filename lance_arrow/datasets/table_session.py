@@ -203,5 +203,3 @@ def _refuse_branch(root: Location) -> None:
                 f"branch={branch!r})",
                 path=root.name,
             )
-
-
