@@ -116,8 +116,8 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows.
         """
         found = self._table
-        is_plain = filter is None and "filter" not in self._scan_options and not isinstance(columns, dict)
-        if found is None or not is_plain or not self.schema.equals(found.columns.schema):
+        is_plain = filter is None and "filter" not in self._scan_options
+        if found is None or not is_plain or isinstance(columns, dict) or not self.schema.equals(found.columns.schema):
             return FileSystemDataset.take(self, pyarrow.array(as_offsets(indices)), columns=columns, filter=filter)
         return found.take(indices, columns)
 

@@ -67,11 +67,11 @@ class TableReader:
     @cached_property
     def starts(self) -> np.ndarray:
         """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
-        counts = [fragment.num_rows for fragment in self.fragments]
-        unknown = [number for number, count in enumerate(counts) if count is None]
+        counts = np.array([-1 if one.num_rows is None else one.num_rows for one in self.fragments], np.int64)
+        unknown = np.flatnonzero(counts < 0).tolist()
         for number, count in zip(unknown, self._runtime.map(self._count, unknown), strict=True):
             counts[number] = count
-        return np.cumsum([0, *counts], dtype=np.int64)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
     @property
     def num_rows(self) -> int:

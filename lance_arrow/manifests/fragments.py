@@ -241,7 +241,7 @@ def _base(
 
 
 def _bytes(message: table_pb2.DataFragment, name: str) -> bytes | None:
-    found: bytes | None = getattr(message, name) if message.HasField(name) else None  # type: ignore[arg-type]
+    found: bytes | None = getattr(message, name) if message.HasField(name) else None
     return found
 
 

@@ -271,7 +271,7 @@ def _timestamp(message: Manifest) -> datetime.datetime | None:
 
 def _section(message: Manifest, names: tuple[str, ...], stop: int) -> int | None:
     for name in names:
-        if message.HasField(name):  # type: ignore[arg-type]
+        if message.HasField(name):
             position: int = getattr(message, name)
             if position + SECTION_HEAD.size > stop:
                 raise CorruptManifestError(f"{name} is said to lie at {position}, beyond the manifest at {stop}")
