@@ -125,6 +125,19 @@ class LanceDataset(FileSystemDataset):
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
         self._table_reader: TableReader | None = table
 
+    def count_rows(
+        self,
+        filter: pyarrow.compute.Expression | None = None,
+        batch_size: int = _BATCH_ROWS,
+        use_threads: bool = True,
+    ) -> int:
+        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        found = self._table
+        if found is not None and filter is None and "filter" not in self._scan_options:
+            return found.num_rows
+        count: int = FileSystemDataset.count_rows(self, filter=filter, batch_size=batch_size, use_threads=use_threads)
+        return count
+
     @property
     def _table(self) -> TableReader | None:
         """The table this is a dataset of; None for bare files."""
