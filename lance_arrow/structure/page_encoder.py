@@ -72,7 +72,9 @@ class PageEncoder:
     file_version: str
     allow_private_encodings: bool = False
     # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once per file.
-    _writers: dict[tuple[DecodeContext, type], tuple[Provided, ...]] = field(default_factory=dict, init=False, repr=False)
+    _writers: dict[tuple[DecodeContext, type], tuple[Provided, ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
