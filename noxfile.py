@@ -104,7 +104,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def fuzz_written(session: nox.Session) -> None:
-    """Flip 2,000 bits of files written here, and kill 200 writers: right rows or `CorruptFileError`, whole files or none."""
+    """Flip 2,000 bits of files written here: right rows, or it is noticed; kill 200 writers: whole files, or none."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/flipped.py", *session.posargs)
     session.run("python", "tests/faults/killed.py", *session.posargs)
