@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
@@ -161,7 +162,7 @@ class TableReader:
         def read(part: tuple[int, RowRanges]) -> tuple[list[pa.RecordBatch], FragmentReading]:
             number, live = part
             reading = self._reading(number, projection)
-            offsets = reading.rows.offsets_of(_numbers(live))
+            offsets = reading.rows.offsets_of(expanded(live.starts, live.stops))
             batches, _ = reading.read(take_order(offsets, reading.rows.num_physical).rows, is_take=True)
             return batches, reading
 
@@ -302,9 +303,3 @@ def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     if not len(schema):
         return pa.Table.from_batches(list(batches)) if batches else pa.table({})
     return pa.Table.from_batches(batches, schema)
-
-
-def _numbers(rows: RowRanges) -> np.ndarray:
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(rows.starts - before, lengths) + np.arange(int(lengths.sum()))

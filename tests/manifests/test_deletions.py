@@ -21,5 +21,3 @@ def test_live_rows(case: tuple[int, set[int]]) -> None:
     assert (ranges.starts < ranges.stops).all()
     assert vector.num_live == len(live)
     assert vector.offsets_of(np.arange(len(live))).tolist() == live
-    middle = num_rows // 2
-    assert vector.is_live(middle, num_rows).tolist() == [row not in deleted for row in range(middle, num_rows)]
