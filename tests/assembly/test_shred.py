@@ -338,5 +338,5 @@ def test_arrays_that_contradict_themselves_are_refused(offsets, dtype):
         else:
             array = pa.Array.from_buffers(make(), 3, [*buffers, pa.py_buffer(b"abcd")])
         memory[:] = offsets
-        with pytest.raises(InvalidArgumentError, match="offsets descend|leave its"):
+        with pytest.raises(InvalidArgumentError, match=r"offsets descend|leave its"):
             content(array)
