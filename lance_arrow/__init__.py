@@ -7,7 +7,9 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |
+| `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
+| `verify` | a `VerifyReport` of one file: every checksum compared, every page decoded |
 | `errors` | the error tree |
 """
 
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
     from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
+    from lance_arrow.datasets.lance_writer import LanceWriter as LanceWriter
+    from lance_arrow.datasets.lance_writer import write_table as write_table
     from lance_arrow.datasets.opening import open_dataset as dataset  # noqa: F401 - renamed for the user
+    from lance_arrow.datasets.verifying import VerifyReport as VerifyReport
+    from lance_arrow.datasets.verifying import verify as verify
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema
     from lance_arrow.datasets.whole_files import read_table as read_table
@@ -33,14 +39,18 @@ _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
     "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
     "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
+    "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
     "Limits": ("lance_arrow.settings", "Limits"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),
+    "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
     "dataset": ("lance_arrow.datasets.opening", "open_dataset"),
     "errors": ("lance_arrow.errors", None),
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
     "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
+    "write_table": ("lance_arrow.datasets.lance_writer", "write_table"),
+    "verify": ("lance_arrow.datasets.verifying", "verify"),
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - computed from the one map of homes

@@ -153,7 +153,7 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
     if columns[0].path == path:
         return _leaf(field, storage, columns.popleft(), above)
     children = tuple(
-        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in _inner_fields(storage)
+        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in inner_fields(storage)
     )
     if any(child.shown is not child.field for child in children):
         field = field.with_type(type_over(storage, [child.field for child in children]))
@@ -195,7 +195,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         field,
         column.path,
         column=column.column,
-        leaf=LeafType(shape, nodes, items),
+        leaf=LeafType(shape, nodes, items, _is_text(storage)),
         offset_bits=offset_bits,
         dimensions=dimensions,
         lengths_per_row=column.lengths_per_row,
@@ -206,7 +206,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
     )
 
 
-def _inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+def inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+    """Fields below a type that has columns of their own; none for what is one column."""
     if isinstance(storage, pa.StructType):
         return tuple(storage.field(i) for i in range(storage.num_fields))
     if isinstance(storage, pa.MapType):
@@ -234,6 +235,15 @@ def _offset_bits(storage: pa.DataType) -> int:
 
 def _dimension(storage: pa.DataType) -> int:
     return storage.list_size if isinstance(storage, pa.FixedSizeListType) else 0
+
+
+def _is_text(storage: pa.DataType) -> bool:
+    storage = storage_type(storage)
+    if isinstance(storage, pa.DictionaryType):
+        return _is_text(storage.value_type)
+    if isinstance(storage, pa.StructType):
+        return any(_is_text(field.type) for field in storage)
+    return bool(pa.types.is_string(storage) or pa.types.is_large_string(storage))
 
 
 def _shape(storage: pa.DataType) -> BlockShape | None:

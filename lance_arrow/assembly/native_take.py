@@ -170,7 +170,7 @@ def _run(
     def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
         done = native.run_leaves(
-            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes
+            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, place.checks
         )
         if done[0] is not None:
             native_codecs.raise_pending()

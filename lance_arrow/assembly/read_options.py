@@ -1,9 +1,10 @@
-"""`ReadOptions`: what a file's columns look like when they are read, where callers have a choice."""
+"""`ReadOptions`: how a file is read, where callers have a choice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
 
 _DICTIONARIES = ("keep", "decode")
@@ -12,7 +13,7 @@ _BLOBS = ("bytes", "descriptors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How callers want columns.
+    """How callers want a file.
 
     Parameters
     ----------
@@ -23,6 +24,9 @@ class ReadOptions:
         ``"bytes"``: the values, as the logical type. ``"descriptors"``: where they lie, as the file tells.
     allow_external_blobs
         Whether addresses that a file names may be followed.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, every block when it is first read;
+        ``"full"``, the whole file when it is opened; ``"off"``, nothing.
 
     Raises
     ------
@@ -33,10 +37,12 @@ class ReadOptions:
     dictionaries: str = "keep"
     blobs: str = "bytes"
     allow_external_blobs: bool = False
+    verify: str = "touched"
 
     def __post_init__(self) -> None:
         _check("dictionaries", self.dictionaries, _DICTIONARIES)
         _check("blobs", self.blobs, _BLOBS)
+        check_verify(self.verify)
         if not isinstance(self.allow_external_blobs, bool):
             raise InvalidArgumentError(f"allow_external_blobs is {self.allow_external_blobs!r}, expected True or False")
 

@@ -137,7 +137,7 @@ class RowReader:
         """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
         with located(path=self.file.name):
             leaves = self._readable(nodes)
-            return RowWeights.of(leaves, self._metas(leaves), self.num_rows)
+            return RowWeights.of(leaves, self.metas(leaves), self.num_rows)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -252,7 +252,7 @@ class RowReader:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
-        for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
+        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             pages: Pages = []
             for number in pages_with(rows, meta.page_starts):
                 page = meta.pages[number]
@@ -286,7 +286,7 @@ class RowReader:
         if self.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES:
             return 0
         with located(path=self.file.name):
-            metas = self._metas(self._readable(nodes))
+            metas = self.metas(self._readable(nodes))
             stored_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
             return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
 
@@ -320,7 +320,7 @@ class RowReader:
     ) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []
-        for leaf, meta in zip(leaves, self._metas(leaves), strict=True):
+        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             start = len(tasks)
             with located(column=leaf.path):
                 for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
@@ -340,7 +340,7 @@ class RowReader:
             located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
             raise
 
-    def _metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
+    def metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
         missing = [leaf for leaf in leaves if leaf.column not in self._columns]
         if missing:

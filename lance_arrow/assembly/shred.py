@@ -77,6 +77,7 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
         leaf=leaf.leaf,
         num_nulls=num_nulls,
         items=items,
+        dimensions=leaf.dimensions,
     )
 
 

@@ -17,7 +17,12 @@ import typer
 
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
 from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
+from lance_arrow.cli.progress import progress
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
+from lance_arrow.datasets.converting import ConvertReport
+from lance_arrow.datasets.converting import convert as convert_file
+from lance_arrow.datasets.verifying import VerifyReport
+from lance_arrow.datasets.verifying import verify as verify_file
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -66,6 +71,12 @@ def head(
 
 
 @app.command(epilog=_EPILOG)
+def verify(file: File) -> VerifyReport:
+    """Compare a whole file with its checksums and decode every page; exit 1 when something is wrong."""
+    return verify_file(file)
+
+
+@app.command(epilog=_EPILOG)
 def plugins(
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
@@ -77,9 +88,23 @@ def plugins(
 
 @app.command(epilog=_EPILOG)
 def demo() -> Any:
-    """Query real flights through pyarrow.dataset and DuckDB, with a receipt of what was read."""
+    """Convert real flights from CSV to Lance and query them, with a receipt of what was read."""
     # Imported now, by name: it needs the native bridge, the other commands do not.
-    return importlib.import_module("lance_arrow.demo.flights").run()
+    flights = importlib.import_module("lance_arrow.demo.flights")
+    with progress("Converting flights.csv.gz", "bytes") as on_progress:
+        return flights.run(on_progress=on_progress)
+
+
+@app.command(epilog=_EPILOG)
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="Lance, Parquet, Arrow IPC or CSV file.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file.")],
+    file_version: Annotated[str, typer.Option(help="2.1, 2.2 or 2.3.")] = "2.2",
+    preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
+) -> ConvertReport:
+    """Convert a file to Lance, and verify what was written."""
+    with progress(f"Converting {source}", "rows") as on_progress:
+        return convert_file(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -140,6 +165,8 @@ def _report(arguments: Sequence[str]) -> tuple[Any, int]:
     # The last stop of every failure: filesystems and plugins are foreign code and raise what they like.
     except Exception as error:  # noqa: BLE001
         return error_report(error), FAILED
+    if isinstance(result, VerifyReport):
+        return result, DONE if result.ok else FAILED
     return (None, result) if isinstance(result, int) else (result, DONE)
 
 

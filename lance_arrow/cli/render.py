@@ -24,6 +24,8 @@ from rich.text import Text
 
 from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
 from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
+from lance_arrow.datasets.converting import ConvertReport
+from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.errors import LanceError
 from lance_arrow.spi import COMPRESSIVE, EncodingKey
 from lance_arrow.structure.description import EncodingReport
@@ -186,6 +188,27 @@ def _(report: FileReport, console: Console) -> None:
         _write_column(column, console)
 
 
+@_write.register
+def _(report: VerifyReport, console: Console) -> None:
+    checked = report.checked
+    _line(console, f"{report.path}: {'in order' if report.ok else _count(len(report.errors), 'fault')}")
+    if report.has_checksums:
+        _line(
+            console,
+            f"compared with checksums: {_count(checked.blocks, 'block')} of {_size(checked.checked_bytes)} in all",
+        )
+    else:
+        _line(console, "compared with checksums: nothing, the file has none")
+    _line(
+        console,
+        f"decoded: {_count(checked.columns, 'column')}, {_count(checked.pages, 'page')}, {_count(checked.rows, 'row')}",
+    )
+    for finding in report.errors:
+        _line(console, f"fault: {finding}")
+    for finding in report.unchecked:
+        _line(console, f"not decoded: {finding}")
+
+
 def _write_column(column: ColumnReport, console: Console) -> None:
     _line(console)
     nullable = ", nullable" if column.nullable else ""
@@ -310,9 +333,21 @@ def _(report: HelpReport, console: Console) -> None:
     _line(console, report.help)
 
 
+@_write.register
+def _(report: ConvertReport, console: Console) -> None:
+    before = "" if report.source_bytes is None else f", {_size(report.source_bytes)}"
+    _line(console, f"{report.source} ({report.kind}{before}) -> {report.target} (Lance {report.file_version})")
+    verified = "verified" if report.verified else "not verified"
+    _line(console, f"{report.num_rows:,} rows, {_size(report.num_bytes)}, {verified}, in {report.seconds:.2f} s")
+
+
 def _write_demo(report: Any, console: Console) -> None:
-    _line(console, f"{report.num_rows:,} rows in {_count(len(report.files), 'file')}, {_size(report.num_bytes)}")
-    _line(console, f"from {report.folder}: {', '.join(report.files)}")
+    _line(
+        console,
+        f"flights.csv.gz, {_size(report.source_bytes)}: {report.num_rows:,} rows converted to "
+        f"{_count(len(report.files), 'Lance file')}, {_size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
+    )
+    _line(console, f"files: {', '.join(report.files)}")
     for step in report.steps:
         _line(console)
         _line(console, step.title)

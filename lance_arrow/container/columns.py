@@ -12,6 +12,7 @@ import numpy as np
 
 from lance_arrow.container.buffer_places import check_places, parse_table
 from lance_arrow.container.descriptions import DescriptionReader
+from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.pages import PageMeta, parse_pages
@@ -56,6 +57,13 @@ class ColumnMeta:
         """Rows of all pages, as the column counts them."""
         return int(self.page_starts[-1])
 
+    def page_at(self, position: int) -> int | None:
+        """Return the page that has a buffer with this byte of the file."""
+        for page in self.pages:
+            if bool(((page.buffer_offsets <= position) & (position < page.buffer_offsets + page.buffer_sizes)).any()):
+                return page.number
+        return None
+
 
 class ColumnTable:
     """Where the metadata of each column is, and how it is parsed.
@@ -68,6 +76,8 @@ class ColumnTable:
         Its footer.
     limits
         Ceilings for sizes.
+    checks
+        Checksums of the file, if it has any.
 
     Raises
     ------
@@ -75,10 +85,13 @@ class ColumnTable:
         A block lies outside the file.
     """
 
-    def __init__(self, metadata: MetadataBytes, footer: FileFooter, limits: Limits) -> None:
+    def __init__(
+        self, metadata: MetadataBytes, footer: FileFooter, limits: Limits, checks: FileChecks | None = None
+    ) -> None:
         self._metadata = metadata
         self._footer = footer
         self._limits = limits
+        self._checks = checks
         self._descriptions = DescriptionReader(metadata, limits)
         (table,) = metadata.read([footer.column_table])
         entries = parse_table(table)
@@ -106,13 +119,23 @@ class ColumnTable:
         TruncatedReadError, ResourceLimitError
             As reading goes.
         """
-        places = [(int(self._starts[column]), int(self._stops[column])) for column in columns]
+        places = [self.place(column) for column in columns]
         blocks = self._metadata.read(places)
         metas = []
         for column, name, place, block in zip(columns, names, places, blocks, strict=True):
             with located(column=name, byte_range=place, stage="reading the metadata of a column"):
+                if self._checks is not None:
+                    self._checks.column(column, block)
                 metas.append(self._parse(column, place, block))
         return metas
+
+    def stored(self, column: int) -> Bytes:
+        """Return the metadata of a column as it is stored, unchecked."""
+        return self._metadata.read([self.place(column)])[0]
+
+    def place(self, column: int) -> tuple[int, int]:
+        """Return the half-open bytes of the file that the metadata of a column has."""
+        return int(self._starts[column]), int(self._stops[column])
 
     def _parse(self, column: int, place: tuple[int, int], block: Bytes) -> ColumnMeta:
         message = parse(

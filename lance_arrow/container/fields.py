@@ -5,6 +5,7 @@ Source: lance.file.Field, a pre-order list in which parents are named by id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,12 +16,13 @@ from lance_arrow.proto import file_schema_pb2
 
 MAX_DEPTH = 64
 NO_ID = -1
-_BLOB_KEY = "lance-encoding:blob"
+BLOB_KEY = "lance-encoding:blob"
 _PACKED_KEY = "lance-encoding:packed"
 _OLD_PACKED_KEY = "packed"
 _TRUE_WORDS = (b"true", b"1", b"on", b"yes", b"y")
 _PRIMARY_KEY = "lance-schema:unenforced-primary-key"
 _CLUSTERING_KEY = "lance-schema:unenforced-clustering-key"
+_POSITION = re.compile(rb"\+?[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class SchemaField:
     @property
     def is_blob(self) -> bool:
         """Whether values lie outside the pages; the key's mere presence counts. Source: ``lance-encoding:blob``."""
-        return _BLOB_KEY in self.metadata and self.logical_type in ("binary", "large_binary", "struct")
+        return BLOB_KEY in self.metadata and self.logical_type in ("binary", "large_binary", "struct")
 
     def walk(self) -> Iterator[SchemaField]:
         """Yield this field and all below it, in pre-order."""
@@ -175,7 +177,7 @@ def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) ->
 
 
 def _is_blob_struct(message: file_schema_pb2.Field) -> bool:
-    return message.logical_type == "struct" and _BLOB_KEY in message.metadata
+    return message.logical_type == "struct" and BLOB_KEY in message.metadata
 
 
 def _check_names(siblings: Sequence[SchemaField], parent: str | None) -> None:
@@ -192,6 +194,7 @@ def fields_to_messages(fields: Iterable[SchemaField]) -> list[file_schema_pb2.Fi
 
 
 def _message(node: SchemaField) -> file_schema_pb2.Field:
+    said, position = node.metadata.get(_PRIMARY_KEY, b""), _position(node, _PRIMARY_KEY)
     return file_schema_pb2.Field(
         name=node.name,
         id=node.id,
@@ -201,14 +204,16 @@ def _message(node: SchemaField) -> file_schema_pb2.Field:
         encoding=_encoding_hint(node.logical_type),
         extension_name=node.extension_name,
         metadata=dict(node.metadata),
-        unenforced_primary_key=node.metadata.get(_PRIMARY_KEY, b"").lower() == b"true",
-        unenforced_primary_key_position=_position(node.metadata.get(f"{_PRIMARY_KEY}:position", b"")),
-        unenforced_clustering_key_position=_position(node.metadata.get(f"{_CLUSTERING_KEY}:position", b"")),
+        # A position makes a key, even beside a "false"; of clustering keys the reference writes the position only.
+        unenforced_primary_key=said.lower() in _TRUE_WORDS or position is not None,
+        unenforced_primary_key_position=position or 0,
+        unenforced_clustering_key_position=_position(node, _CLUSTERING_KEY) or 0,
     )
 
 
-def _position(text: bytes) -> int:
-    return int(text) if text.isdigit() and len(text) < 10 else 0
+def _position(node: SchemaField, key: str) -> int | None:
+    text = node.metadata.get(f"{key}:position", b"")
+    return int(text) if _POSITION.fullmatch(text) and int(text) < 1 << 32 else None
 
 
 def _encoding_hint(logical_type: str) -> file_schema_pb2.Encoding:

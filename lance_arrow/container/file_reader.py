@@ -16,16 +16,18 @@ from types import MappingProxyType, TracebackType
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
+from lance_arrow.container.file_checks import FileChecks, check_verify
 from lance_arrow.container.first_generation import refuse_first_generation
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import LeafColumn, arrow_schema, column_mapping, count_columns
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.io import RangeSource
+from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
+from lance_arrow.io import RangeSource, VerifiedSource
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
@@ -94,13 +96,20 @@ class LanceFileReader:
         The file; closed by `close`.
     limits
         Ceilings for declared sizes; the default ones when None.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file now, and
+        every other block when it is first read; ``"full"``, everything, now; ``"off"``, nothing.
 
     Attributes
     ----------
     source, name
-        Where the bytes come from, and what to print.
+        Where the bytes come from (checked as they come, where that is wanted), and what to print.
+    checks
+        The file's checksums; None where it has none, or nothing is to be compared with them.
     footer
         Version, counts and tables.
+    promises_checksums
+        Whether the file was written with checksums.
     num_rows
         Rows of the file.
     fields
@@ -115,28 +124,38 @@ class LanceFileReader:
     Raises
     ------
     CorruptFileError
-        Not a Lance file, or one that contradicts itself.
+        Not a Lance file, or one that contradicts itself or its checksums.
+    InvalidArgumentError
+        `verify` is none of these words.
     UnsupportedError
         A version or a type that is not known here, or a file without a schema.
     TruncatedReadError, ResourceLimitError
         As reading goes.
     """
 
-    def __init__(self, source: RangeSource, limits: Limits | None = None) -> None:
+    def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: str = "touched") -> None:
+        check_verify(verify)
         self.source = source
         self.name = source.name
+        self._verify = verify
         self._limits = Limits() if limits is None else limits
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
         with located(path=self.name):
             metadata = MetadataBytes(source, self._limits)
+            # Found before the footer is believed: a flipped bit there may look like another version.
+            self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
             refuse_first_generation(self.footer)
             # One wave for both tables where they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
-            self.global_buffers = GlobalBuffers(metadata, self.footer)
-            self._table = ColumnTable(metadata, self.footer, self._limits)
+            if self.checks is not None:
+                self.checks.tables(metadata, self.footer)
+            self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks)
+            self._table = ColumnTable(metadata, self.footer, self._limits, self.checks)
             self._read_descriptor()
+            if self.checks is not None:
+                self._check_reads(self.checks)
 
     def _read_descriptor(self) -> None:
         if not len(self.global_buffers):
@@ -153,6 +172,11 @@ class LanceFileReader:
             max_bytes=self._limits.max_metadata_bytes,
         )
         with located(byte_range=byte_range, stage="reading the file descriptor"):
+            self.promises_checksums = descriptor.HasField("checksums")
+            if self.promises_checksums and self.checks is None and self._verify != "off":
+                raise CorruptFileError(
+                    "the file was written with a table of checksums, which is lost; verify='off' reads without it"
+                )
             if descriptor.length > _INT64_MAX:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
@@ -164,6 +188,35 @@ class LanceFileReader:
                 raise CorruptFileError(
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
                 )
+
+    def _check_reads(self, checks: FileChecks) -> None:
+        verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
+        verified.check_with(checks.blocks, self._contradiction)
+        self.source = verified
+        if self._verify == "full":
+            self.columns(range(self.footer.num_columns))
+            checks.read_everything(verified)
+
+    def _contradiction(self, start: int, stop: int) -> CorruptFileError:
+        """Say of a block which column and page it belongs to, as far as that is known."""
+        assert self.checks is not None
+        column, page = self.owner_of(self.checks.table, start)
+        error = CorruptFileError if page is None else CorruptPageError
+        return error(
+            "bytes of the file contradict their checksum",
+            column=column,
+            page=page,
+            byte_range=(start, stop),
+            path=self.name,
+        )
+
+    def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
+        """Return path and page that a covered byte belongs to; the page only if the column's metadata was read."""
+        column = table.owner(position)
+        if column is None or column not in self._expected:
+            return None, None
+        meta = self._columns.get(column)
+        return self._column_name(column), None if meta is None else meta.page_at(position)
 
     @property
     def version(self) -> FileVersion:

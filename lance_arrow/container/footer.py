@@ -45,6 +45,12 @@ _VERSION_OF = {
     (2, 2): FileVersion.V2_2,
     (2, 3): FileVersion.V2_3,
 }
+_WRITTEN_AS = {
+    FileVersion.V2_0: (0, 3),
+    FileVersion.V2_1: (2, 1),
+    FileVersion.V2_2: (2, 2),
+    FileVersion.V2_3: (2, 3),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +151,19 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     if version is not FileVersion.V0_1:
         _check_tables(footer)
     return footer
+
+
+def footer_bytes(footer: FileFooter) -> bytes:
+    """Return the last 40 bytes of a file of version 2.0 or later."""
+    return _LAYOUT.pack(
+        footer.first_column_position,
+        footer.column_table_position,
+        footer.buffer_table_position,
+        footer.num_global_buffers,
+        footer.num_columns,
+        *_WRITTEN_AS[footer.version],
+        MAGIC,
+    )
 
 
 def _check_tables(footer: FileFooter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lance_arrow.container.buffer_places import check_places, parse_table, required_alignment
+from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.errors import InvalidArgumentError, located
@@ -18,6 +19,8 @@ class GlobalBuffers:
         Bytes of the file.
     footer
         Its footer.
+    checks
+        Checksums of the file, if it has any.
 
     Raises
     ------
@@ -25,8 +28,9 @@ class GlobalBuffers:
         A buffer lies outside the file, or, since 2.1, is not aligned.
     """
 
-    def __init__(self, metadata: MetadataBytes, footer: FileFooter) -> None:
+    def __init__(self, metadata: MetadataBytes, footer: FileFooter, checks: FileChecks | None = None) -> None:
         self._metadata = metadata
+        self._checks = checks
         (table,) = metadata.read([footer.buffer_table])
         entries = parse_table(table)
         with located(byte_range=footer.buffer_table):
@@ -62,8 +66,16 @@ class GlobalBuffers:
         ------
         InvalidArgumentError
             There is no such buffer.
+        CorruptFileError
+            Its bytes contradict their checksum.
         ResourceLimitError
             It is larger than `Limits.max_metadata_bytes`.
         """
         place = self.place(index)
-        return self._metadata.read([(place.start, place.stop)])[0]
+        (data,) = self._metadata.read([(place.start, place.stop)])
+        if self._checks is not None:
+            if index == 0:
+                self._checks.descriptor(data, place)
+            else:
+                self._checks.buffer(data, place)
+        return data

@@ -27,7 +27,7 @@ class MetadataBytes:
 
     def __init__(self, source: RangeSource, limits: Limits, *, tail_bytes: int = TAIL_BYTES) -> None:
         self._source = source
-        self._limits = limits
+        self.limits = limits
         self.file_size = source.size()
         self._tail_start = max(self.file_size - tail_bytes, 0)
         place = np.array([self._tail_start], np.int64), np.array([self.file_size], np.int64)
@@ -54,7 +54,7 @@ class MetadataBytes:
             place for place in ranges if place[0] < self._tail_start and place[0] < place[1] and place not in fetched
         ]
         if absent:
-            self._limits.check("max_metadata_bytes", sum(stop - start for start, stop in absent))
+            self.limits.check("max_metadata_bytes", sum(stop - start for start, stop in absent))
             places = np.array(absent, np.int64)
             fetched.update(zip(absent, read_coalesced(self._source, places[:, 0], places[:, 1]), strict=True))
         return [fetched[place] if place in fetched else self._of_tail(*place) for place in ranges]

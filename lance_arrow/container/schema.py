@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from lance_arrow.container.extension_types import (
     extension_metadata,
     with_extension_types,
 )
-from lance_arrow.container.fields import NO_ID, SchemaField
+from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
@@ -176,8 +177,13 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
                 metadata |= extension_metadata(type_)
                 type_ = type_.storage_type
             logical_type = format_logical_type(type_)
+    parent_id_below = own
+    if logical_type == "struct" and BLOB_KEY in metadata:
+        # The descriptor fields of a blob have no numbers, and their parent is the field before them.
+        parent_id_below, ids = NO_ID, repeat(NO_ID)
     children = tuple(
-        _schema_field(child, _child_path(logical_type, path, child.name), own, ids) for child in child_fields(type_)
+        _schema_field(child, _child_path(logical_type, path, child.name), parent_id_below, ids)
+        for child in child_fields(type_)
     )
     return SchemaField(
         name=node.name,

@@ -2,7 +2,7 @@ from typing import Any, Self
 
 import pyarrow
 import pyarrow.compute
-from pyarrow.dataset import Dataset, FileFormat, FileFragment, Fragment
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment
 from pyarrow.fs import FileSystem
 
 from lance_arrow.datasets.handler import ScanHandler
@@ -77,8 +77,22 @@ class BridgeFormat(FileFormat):
             Anything picklable, for the handler: it arrives as `FilePlace.payload`.
         """
 
-    def make_write_options(self) -> Any:
-        """Raise `UnsupportedError`: writing comes later."""
+    def make_write_options(self) -> LanceWriteOptions:
+        """Return default options for `pyarrow.dataset.write_dataset`."""
+
+    def write_options(self, options: object) -> LanceWriteOptions:
+        """Return options that hold `options`, for the handler's eyes only."""
+
+class LanceWriteOptions(FileWriteOptions):
+    """How `pyarrow.dataset.write_dataset` writes Lance files; made by `LanceFormat.make_write_options`, picklable."""
+
+    @property
+    def format(self) -> BridgeFormat:
+        """The format that made them."""
+
+    @property
+    def options(self) -> Any:
+        """What they were made with; None for the defaults."""
 
 class LanceFileFragment(FileFragment):
     """One file of a Lance dataset; made by `LanceFormat.make_fragment`, picklable."""
@@ -114,3 +128,27 @@ def filesystem_of(dataset: Dataset) -> FileSystem | None:
 
 def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
+
+def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[Any, ...]:
+    """Bind an expression, which inserts its casts, and return it as nested tuples.
+
+    Parameters
+    ----------
+    expression
+        Bound already or not.
+    schema
+        What its fields are fields of.
+
+    Returns
+    -------
+    tuple
+        ``("literal", scalar or array, type)``, ``("field", names from the column downwards, type)`` or ``("call",
+        function, arguments, options, type)``. Chains of ``and_kleene`` or ``or_kleene`` are one call of many arguments.
+        Options are ``(value set, null matching)`` of set lookups, ``(pattern bytes, ignore_case)`` of matches,
+        ``nan_is_null`` of null tests, and None of all others. What lies a hundred calls deep is a call of no name.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """

@@ -16,19 +16,19 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_batch,
-    pyarrow_wrap_buffer, pyarrow_wrap_schema,
+    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema,
+    pyarrow_wrap_batch, pyarrow_wrap_buffer, pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
 from pyarrow._compute cimport Expression
-from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, Fragment, _make_file_source
+from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
 from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
 from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.datasets.places import buffer_place, file_place, resolve
-from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
+from lance_arrow.errors import InternalError, InvalidArgumentError
 
 cdef extern from "arrow/dataset/scanner.h" nogil:
     # Wider than pyarrow's own declaration of the same class.
@@ -50,6 +50,10 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
         int (*count_rows)(object, const CFileSource&, object, const CExpression&, int64_t*) except -1
+        object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
+                              const c_string&)
+        int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
+        int (*finish)(object) except -1
 
 cdef extern from "format.hpp" namespace "lance_arrow":
     cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):
@@ -72,6 +76,30 @@ cdef extern from "format.hpp" namespace "lance_arrow":
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
+    object BridgeOptionsOf(const CFileWriteOptions*)
+    shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "expressions.hpp" namespace "lance_arrow":
+    cdef cppclass CLookup "arrow::compute::SetLookupOptions":
+        CDatum value_set
+
+    cdef cppclass CMatch "arrow::compute::MatchSubstringOptions":
+        c_string pattern
+        c_bool ignore_case
+
+    cdef cppclass CNulls "arrow::compute::NullOptions":
+        c_bool nan_is_null
+
+    int KindOf(const CExpression&)
+    const CDatum& LiteralOf(const CExpression&)
+    vector[int] IndicesOf(const CExpression&)
+    const c_string& FunctionOf(const CExpression&)
+    const vector[CExpression]& ArgumentsOf(const CExpression&)
+    shared_ptr[CDataType] TypeOf(const CExpression&)
+    const CLookup* LookupOf(const CExpression&)
+    const CMatch* MatchOf(const CExpression&)
+    const CNulls* NullsOf(const CExpression&)
+    int NullMatching(const CLookup&)
 
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
@@ -136,12 +164,33 @@ cdef int _count_rows(object handler, const CFileSource& source, object payload, 
     return 1
 
 
+cdef object _make_writer(object handler, object options, const shared_ptr[COutputStream]& destination,
+                         const shared_ptr[CSchema]& schema, const c_string& path):
+    cdef NativeFile stream = NativeFile()
+    stream.set_output_stream(destination)
+    stream.is_writable = True
+    return handler.make_writer(stream, pyarrow_wrap_schema(schema), options, path.decode())
+
+
+cdef int _write(object writer, const shared_ptr[CRecordBatch]& batch) except -1:
+    writer.write(pyarrow_wrap_batch(batch))
+    return 0
+
+
+cdef int _finish(object writer) except -1:
+    writer.finish()
+    return 0
+
+
 cdef Callbacks _callbacks
 _callbacks.inspect = _inspect
 _callbacks.supports = _supports
 _callbacks.plan = _plan
 _callbacks.run = _run
 _callbacks.count_rows = _count_rows
+_callbacks.make_writer = _make_writer
+_callbacks.write = _write
+_callbacks.finish = _finish
 Install(_callbacks)
 
 
@@ -216,7 +265,38 @@ cdef class BridgeFormat(FileFormat):
         return fragment
 
     def make_write_options(self):
-        raise UnsupportedError("Lance files cannot be written through pyarrow.dataset yet")
+        return self.write_options(None)
+
+    def write_options(self, options):
+        cdef LanceWriteOptions made = LanceWriteOptions.__new__(LanceWriteOptions)
+        made.init(MakeBridgeWriteOptions(self.wrapped, options))
+        return made
+
+
+cdef class LanceWriteOptions(FileWriteOptions):
+    """How `pyarrow.dataset.write_dataset` writes Lance files."""
+
+    @property
+    def format(self):
+        return _wrap_format(self.c_options.format())
+
+    @property
+    def options(self):
+        return BridgeOptionsOf(self.c_options)
+
+    def __eq__(self, other):
+        if not isinstance(other, LanceWriteOptions):
+            return NotImplemented
+        return self.format == other.format and self.options == other.options
+
+    def __hash__(self):
+        return hash((self.format, self.options))
+
+    def __repr__(self):
+        return f"LanceWriteOptions({self.options!r})"
+
+    def __reduce__(self):
+        return rebuild_write_options, (self.format, self.options)
 
 
 cdef object _wrap_format(const shared_ptr[CFileFormat]& sp):
@@ -297,3 +377,71 @@ def show_as(cls, Dataset dataset not None):
     shown.init(dataset.wrapped)
     shown._scan_options = dict(dataset._scan_options)
     return shown
+
+
+cdef int _DEEPEST = 100
+
+
+cdef object _options(const CExpression& node):
+    cdef const CLookup* lookup = LookupOf(node)
+    cdef const CMatch* match = MatchOf(node)
+    cdef const CNulls* nulls = NullsOf(node)
+    if lookup != NULL:
+        return wrap_datum(lookup.value_set), NullMatching(lookup[0])
+    if match != NULL:
+        return match.pattern, match.ignore_case
+    if nulls != NULL:
+        return nulls.nan_is_null
+    return None
+
+
+cdef void _chain(const CExpression& node, const c_string& function, vector[const CExpression*]& links):
+    """Gather the arguments of nested calls of one associative function, however deep, in order."""
+    cdef vector[const CExpression*] waiting
+    cdef const CExpression* top
+    cdef size_t count
+    waiting.push_back(&node)
+    while not waiting.empty():
+        top = waiting.back()
+        waiting.pop_back()
+        if KindOf(top[0]) == 2 and FunctionOf(top[0]) == function:
+            count = ArgumentsOf(top[0]).size()
+            while count > 0:
+                count -= 1
+                waiting.push_back(&ArgumentsOf(top[0])[count])
+        else:
+            links.push_back(top)
+
+
+cdef object _tree(const CExpression& node, Schema schema, int depth):
+    cdef vector[const CExpression*] links
+    cdef size_t i
+    cdef int kind = KindOf(node)
+    cdef vector[int] indices
+    type_ = pyarrow_wrap_data_type(TypeOf(node))
+    if kind == 0:
+        return "literal", wrap_datum(LiteralOf(node)), type_
+    if kind == 1:
+        indices = IndicesOf(node)
+        if indices.empty():
+            return "call", "", (), None, type_
+        names, inner = [schema.field(indices[0]).name], schema.field(indices[0]).type
+        for i in range(1, indices.size()):
+            names.append(inner.field(indices[i]).name)
+            inner = inner.field(indices[i]).type
+        return "field", tuple(names), type_
+    name = FunctionOf(node).decode()
+    if depth >= _DEEPEST:
+        return "call", "", (), None, type_
+    if name in ("and_kleene", "or_kleene"):
+        _chain(node, FunctionOf(node), links)
+    else:
+        for i in range(ArgumentsOf(node).size()):
+            links.push_back(&ArgumentsOf(node)[i])
+    arguments = tuple([_tree(links[i][0], schema, depth + 1) for i in range(links.size())])
+    return "call", name, arguments, _options(node), type_
+
+
+def expression_tree(Expression expression not None, Schema schema not None):
+    cdef CExpression bound = GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0]))
+    return _tree(bound, schema, 0)

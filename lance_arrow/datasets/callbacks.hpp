@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
+#include "arrow/io/interfaces.h"
 #include "arrow/record_batch.h"
 #include "arrow/type.h"
 
@@ -26,6 +28,12 @@ struct Callbacks {
   // 1 when the count is known, else 0.
   int (*count_rows)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                     const arrow::compute::Expression& filter, int64_t* num_rows);
+  // A new reference to what writes one file.
+  PyObject* (*make_writer)(PyObject* handler, PyObject* options,
+                           const std::shared_ptr<arrow::io::OutputStream>& destination,
+                           const std::shared_ptr<arrow::Schema>& schema, const std::string& path);
+  int (*write)(PyObject* writer, const std::shared_ptr<arrow::RecordBatch>& batch);
+  int (*finish)(PyObject* writer);
 };
 
 inline Callbacks callbacks;

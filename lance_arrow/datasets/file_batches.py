@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader, PendingBatch
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
+from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
+from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
 from lance_arrow.errors import located
 from lance_arrow.io import MeteredSource, ReadStats
 from lance_arrow.spi import ReadReport, RowRanges
@@ -42,6 +44,7 @@ class FileBatches:
         self._rows = rows
         self._blobs = blobs
         self._runtime = rows.runtime
+        self.zones = ZoneReader(rows)
 
     def at_once(self, projection: Projection, rows: RowRanges) -> list[pa.RecordBatch]:
         """Read rows, cut evenly among the threads.
@@ -151,6 +154,7 @@ class FileBatches:
             projection = Projection.covering(roots, schema, paths)
         if is_bounded:
             self._check_expansion(projection, rows)
+        rows = zone_ranges(self._rows, self.zones, zone_predicate(expression, schema), rows)
         batches = self.stream(projection, batch_rows, rows, with_blobs=filled)
         return filled, (batch.filter(expression) for batch in batches)
 

@@ -18,6 +18,7 @@
 #include "fragment.hpp"
 #include "gate.hpp"
 #include "scan.hpp"
+#include "writer.hpp"
 
 namespace lance_arrow {
 
@@ -97,13 +98,16 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   }
 
   arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeWriter(
-      std::shared_ptr<arrow::io::OutputStream>, std::shared_ptr<arrow::Schema>,
-      std::shared_ptr<arrow::dataset::FileWriteOptions>, arrow::fs::FileLocator) const override {
-    return arrow::Status::NotImplemented("Lance files cannot be written through pyarrow.dataset yet");
+      std::shared_ptr<arrow::io::OutputStream> destination, std::shared_ptr<arrow::Schema> schema,
+      std::shared_ptr<arrow::dataset::FileWriteOptions> options, arrow::fs::FileLocator locator) const override {
+    if (!Equals(*options->format())) return arrow::Status::TypeError("the write options are those of another format");
+    return MakeBridgeWriter(handler(), std::move(destination), std::move(schema), std::move(options),
+                            std::move(locator));
   }
 
-  // Null is Arrow's word for "cannot write".
-  std::shared_ptr<arrow::dataset::FileWriteOptions> DefaultWriteOptions() override { return nullptr; }
+  std::shared_ptr<arrow::dataset::FileWriteOptions> DefaultWriteOptions() override {
+    return std::make_shared<BridgeWriteOptions>(shared_from_this(), GuardedRef());
+  }
 
  private:
   static std::shared_ptr<const GuardedRef> PayloadOf(const arrow::dataset::FileFragment& file) {

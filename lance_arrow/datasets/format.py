@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
+from lance_arrow.datasets.dataset_sink import DatasetWriteOptions, WrittenFile
 from lance_arrow.datasets.scan import FileScanHandler
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 
 
 class LanceFormat(bridge.BridgeFormat):
@@ -26,6 +30,9 @@ class LanceFormat(bridge.BridgeFormat):
         How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
     allow_external_blobs
         Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
+        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
 
     Raises
     ------
@@ -42,8 +49,11 @@ class LanceFormat(bridge.BridgeFormat):
         dictionaries: str = "keep",
         blobs: str = "bytes",
         allow_external_blobs: bool = False,
+        verify: str = "touched",
     ) -> None:
-        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        options = ReadOptions(
+            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        )
         super().__init__(FileScanHandler(version, tag, as_of, options))
 
     @property
@@ -75,6 +85,49 @@ class LanceFormat(bridge.BridgeFormat):
     def allow_external_blobs(self) -> bool:
         """Whether addresses of blobs that files name are followed."""
         return self.handler.options.allow_external_blobs
+
+    def make_write_options(
+        self,
+        *,
+        file_version: str = "2.2",
+        preset: str = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        on_file: Callable[[WrittenFile], None] | None = None,
+    ) -> bridge.LanceWriteOptions:
+        """Return options for ``pyarrow.dataset.write_dataset(..., file_options=...)``.
+
+        Parameters
+        ----------
+        file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+            As for `WriteOptions`.
+        on_file
+            Called with a `WrittenFile` (path, size, num_rows) for each file; ``file_visitor`` of `write_dataset` only
+            works for formats of pyarrow's own.
+
+        Raises
+        ------
+        InvalidArgumentError
+            An option is not valid.
+        """
+        options = WriteOptions(
+            file_version=file_version,
+            preset=preset,
+            rows_per_zone=rows_per_zone,
+            checksums=checksums,
+            column_options=column_options or {},
+            allow_private_encodings=allow_private_encodings,
+            page_bytes=page_bytes,
+        )
+        return self.write_options(DatasetWriteOptions(options, on_file))
+
+    @property
+    def verify(self) -> str:
+        """What is compared with checksums."""
+        return self.handler.options.verify
 
     def __repr__(self) -> str:
         options: dict[str, object] = {"version": self.version, "tag": self.tag, "as_of": self.as_of}

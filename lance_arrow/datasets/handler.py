@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow
 import pyarrow.compute
@@ -85,6 +85,18 @@ class ScanTasks(Protocol):
         ...
 
 
+class FileSink(Protocol):
+    """One file that Arrow writes."""
+
+    def write(self, batch: pyarrow.RecordBatch) -> None:
+        """Add rows."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is left; the stream is closed by Arrow afterwards."""
+        ...
+
+
 class ScanHandler(Protocol):
     """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
 
@@ -102,6 +114,10 @@ class ScanHandler(Protocol):
 
     def count_rows(self, place: FilePlace, filter: pyarrow.compute.Expression) -> int | None:
         """Return the number of rows that match a bound filter if metadata alone can tell, else None."""
+        ...
+
+    def make_writer(self, stream: pyarrow.NativeFile, schema: pyarrow.Schema, options: Any, path: str) -> FileSink:
+        """Start a file on an open stream, which stays open; `options` is what the write options were made with."""
         ...
 
     def __eq__(self, other: object, /) -> bool: ...

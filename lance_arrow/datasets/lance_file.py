@@ -12,16 +12,17 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches, Watch
 from lance_arrow.datasets.predicates import Predicate
-from lance_arrow.datasets.projection import Projection
+from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, MeteredSource, locate, open_source
+from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.structure.row_selection import take_order
 
@@ -46,6 +47,9 @@ class LanceFile:
         How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
     allow_external_blobs
         Whether addresses of blobs that the file names are followed; refused by default, since a file may name any.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
+        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
 
     Raises
     ------
@@ -67,15 +71,18 @@ class LanceFile:
         runtime: Runtime | None = None,
         blobs: str = "bytes",
         allow_external_blobs: bool = False,
+        verify: str = "touched",
     ) -> None:
         self._runtime = runtime if runtime is not None else default_runtime()
-        options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+        options = ReadOptions(
+            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
-            self._source = MeteredSource(opened)
-            self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits)
+            self._source = VerifiedSource(opened)
+            self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = RowReader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
             self._batches = FileBatches(self._source, self._rows, self._blobs)
@@ -266,6 +273,36 @@ class LanceFile:
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
+
+    def zones(self, column: str) -> pa.RecordBatch | None:
+        """Return the zone map of a column: bounds and counts of runs of rows, by which filtered reads skip rows.
+
+        Parameters
+        ----------
+        column
+            Dotted path of a leaf.
+
+        Returns
+        -------
+        RecordBatch or None
+            One row per zone: ``min``, ``max``, ``min_exact``, ``max_exact``, ``null_count``, ``nan_count``,
+            ``row_count``, ``value_count``; None when the file has no map for the column.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, or it has columns below it.
+        CorruptFileError
+            The map is damaged.
+        """
+        (path,) = column_paths([column], self._rows.roots)
+        (node,) = project(self._rows.roots, [path])
+        leaves = list(node.leaves())
+        if len(leaves) != 1:
+            paths = ", ".join(leaf.path for leaf in leaves)
+            raise InvalidArgumentError(f"column {column!r} has no zones itself, those below it may: {paths}")
+        (found,) = self._batches.zones.get(leaves)
+        return None if found is None else found.zones
 
     def close(self) -> None:
         """Release the file; reads after it fail, those of its blobs too."""

@@ -10,9 +10,10 @@ from threading import Lock
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.handler import FilePlace
-from lance_arrow.io import MeteredSource, locate, open_source
+from lance_arrow.io import MeteredSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 
 _MAX_FILES = 64
@@ -25,6 +26,7 @@ class OpenFile:
     source: MeteredSource
     rows: RowReader
     blobs: BlobReader
+    zones: ZoneReader
 
 
 class OpenFiles:
@@ -33,7 +35,7 @@ class OpenFiles:
     Parameters
     ----------
     options
-        How columns are wanted.
+        How files are wanted.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -60,9 +62,10 @@ class OpenFiles:
                 source.close()
                 return held
         runtime = default_runtime()
-        metered = MeteredSource(source)
-        rows = RowReader(LanceFileReader(metered, limits=runtime.settings.limits), runtime, self._options)
-        opened = OpenFile(metered, rows, BlobReader(rows, location))
+        verified = VerifiedSource(source)
+        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=self._options.verify)
+        rows = RowReader(file, runtime, self._options)
+        opened = OpenFile(verified, rows, BlobReader(rows, location), ZoneReader(rows))
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -32,6 +32,7 @@ def open_dataset(
     exclude_invalid_files: bool | None = None,
     blobs: str = "bytes",
     allow_external_blobs: bool = False,
+    verify: str = "touched",
 ) -> LanceDataset:
     """Open Lance files as one dataset.
 
@@ -47,7 +48,7 @@ def open_dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`.
-    blobs, allow_external_blobs
+    blobs, allow_external_blobs, verify
         As `LanceFormat`.
 
     Returns
@@ -80,6 +81,7 @@ def open_dataset(
             dictionaries=dictionaries,
             blobs=blobs,
             allow_external_blobs=allow_external_blobs,
+            verify=verify,
         ),
         filesystem=_arrow_filesystem(locations[0]),
         schema=schema,

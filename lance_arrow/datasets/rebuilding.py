@@ -31,3 +31,8 @@ def rebuild_fragment(
     return file_format.make_fragment(
         file, filesystem, partition_expression, file_size=file_size, physical_schema=physical_schema, payload=payload
     )
+
+
+def rebuild_write_options(file_format: _bridge.BridgeFormat, options: object) -> _bridge.LanceWriteOptions:
+    """Make the write options that were pickled."""
+    return file_format.write_options(options)

@@ -20,15 +20,18 @@ from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
+from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_guard import refuse_table_file
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, located
 from lance_arrow.io import ReadStats
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.structure.row_selection import cut
 
 _TRUE = pc.scalar(True)
 
@@ -83,6 +86,12 @@ class FileScanHandler:
         """Return the row count when nothing is filtered."""
         return self._open(place).rows.num_rows if filter.equals(_TRUE) else None
 
+    def make_writer(
+        self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
+    ) -> DatasetSink:
+        """Start a file on a stream that Arrow opened and will close."""
+        return DatasetSink(stream, schema, options, path)
+
     def _open(self, place: FilePlace) -> OpenFile:
         refuse_table_file(place)
         if self._key()[:3] != (None, None, None):
@@ -134,6 +143,7 @@ class FileScan:
         Where that is one window, but many bytes, there is one for each thread.
         """
         request, reader, nodes = self._request, self._file.rows, self._nodes
+        rows = self._wanted_rows()
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
@@ -142,7 +152,7 @@ class FileScan:
             max_bytes /= 2
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
         windows: Sequence[RowRanges] = Windows(
-            RowRanges.one(0, reader.num_rows),
+            rows,
             batch_rows,
             weights=reader.weights(nodes),
             max_bytes=max_bytes,
@@ -153,11 +163,21 @@ class FileScan:
             return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
         if len(windows) != 1 or not request.use_threads:
             return windows
-        spans = even_windows(reader.num_rows, reader.divisible_bytes(nodes), settings.num_threads, max_rows=WINDOW_ROWS)
+        stored_bytes = reader.divisible_bytes(nodes) * rows.num_rows // max(1, reader.num_rows)
+        spans = even_windows(rows.num_rows, stored_bytes, settings.num_threads, max_rows=WINDOW_ROWS)
         if len(spans) == 1:
             return windows
-        reader.keep_indices(nodes)
-        return [RowRanges.one(*span) for span in spans]
+        reader.keep_indices(nodes, rows)
+        return [cut(rows, *span) for span in spans]
+
+    def _wanted_rows(self) -> RowRanges:
+        """Rows of the zones that the filter leaves."""
+        request, reader = self._request, self._file.rows
+        everything = RowRanges.one(0, reader.num_rows)
+        if request.filter.equals(_TRUE):
+            return everything
+        predicate = zone_predicate(request.filter, request.dataset_schema)
+        return zone_ranges(reader, self._file.zones, predicate, everything)
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further; all descriptors are read for that, so there must not be too many of them."""

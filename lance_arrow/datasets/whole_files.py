@@ -22,6 +22,7 @@ def read_table(
     dictionaries: str = "keep",
     blobs: str = "bytes",
     allow_external_blobs: bool = False,
+    verify: str = "touched",
 ) -> pa.Table:
     """Read one Lance file into a table.
 
@@ -33,7 +34,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
-    filesystem, storage_options, dictionaries, blobs, allow_external_blobs
+    filesystem, storage_options, dictionaries, blobs, allow_external_blobs, verify
         As for `LanceFile`.
 
     Raises
@@ -48,6 +49,7 @@ def read_table(
         dictionaries=dictionaries,
         blobs=blobs,
         allow_external_blobs=allow_external_blobs,
+        verify=verify,
     ) as file:
         return file.read(columns, filter=filters)
 

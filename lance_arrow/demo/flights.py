@@ -1,10 +1,11 @@
-"""Open the flights as a `pyarrow.dataset`, ask pyarrow and DuckDB, and keep the receipts of every read."""
+"""Convert the flights to Lance, open them as a `pyarrow.dataset`, ask pyarrow and DuckDB, keep every receipt."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.resources
 import importlib.util
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ import pyarrow.dataset as pads
 
 from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_file import LanceFile
+from lance_arrow.demo.ingest import Progress, ingest
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, hookimpl
 
@@ -45,20 +47,23 @@ class DemoReport:
 
     Parameters
     ----------
-    folder
-        Where the files are.
+    source_bytes
+        Bytes of the CSV, compressed.
     files, num_rows, num_bytes
-        What they hold.
+        What was written.
+    convert_seconds
+        How long that took.
     steps
         Questions in the order they were asked; DuckDB's is missing when it is not installed.
     notes
         What was left out and why.
     """
 
-    folder: str
+    source_bytes: int
     files: list[str]
     num_rows: int
     num_bytes: int
+    convert_seconds: float
     steps: list[DemoStep]
     notes: list[str]
 
@@ -79,63 +84,72 @@ class Receipts:
 
 
 def data_directory() -> Path:
-    """Folder that holds `flights/` and `airlines.lance`, in a source tree and in an installed wheel."""
+    """Folder that holds `flights.csv.gz` and `airlines.csv`, in a source tree and in an installed wheel."""
     folder = importlib.resources.files("lance_arrow.demo")
     if not isinstance(folder, Path):
         raise NotADirectoryError(f"the demo's files are inside {folder}, expected an installed folder")
     return folder
 
 
-def run(folder: Path | None = None) -> DemoReport:
-    """Query the flights and return the answers with their receipts.
+def run(folder: Path | None = None, on_progress: Progress | None = None) -> DemoReport:
+    """Convert the flights, query them, and return the answers with their receipts.
 
     Parameters
     ----------
     folder
-        Another folder with the same files; the package's own by default.
-
-    Raises
-    ------
-    LanceError
-        The files are damaged.
+        Where the Lance files go and stay; an empty folder. By default a temporary one, removed afterwards.
+    on_progress
+        Called while the CSV is read.
     """
-    folder = data_directory() if folder is None else folder
+    if folder is not None:
+        return _run(folder, on_progress)
+    with tempfile.TemporaryDirectory(prefix="lance-arrow-demo-") as temporary:
+        return _run(Path(temporary), on_progress)
+
+
+def _run(folder: Path, on_progress: Progress | None) -> DemoReport:
+    begun = time.perf_counter()
+    files = ingest(data_directory(), folder, on_progress)
+    convert_seconds = time.perf_counter() - begun
     receipts = Receipts()
     manager = default_runtime().plugins.manager
     manager.register(receipts)
     try:
-        flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
-        notes: list[str] = []
-
-        def first_rows() -> pa.Table:
-            with LanceFile(flights.files[0]) as file:
-                return file.take(range(5), columns=_SHOWN)
-
-        steps = [
-            _step("Five rows of one file", "LanceFile(...).take([0, 1, 2, 3, 4], columns=...)", receipts, first_rows),
-            _step(
-                "Long delays out of LaGuardia, by pyarrow",
-                "dataset.to_table(columns=..., filter=(origin == 'LGA') & (dep_delay > 240))",
-                receipts,
-                lambda: _long_delays(flights),
-            ),
-        ]
-        if importlib.util.find_spec("duckdb") is None:
-            notes.append("DuckDB was left out: install it with the extra 'duckdb'")
-        else:
-            asked = " ".join(DELAYS_SQL.split())
-            steps.append(_step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(flights, folder)))
-        sizes = [Path(path).stat().st_size for path in flights.files]
-        return DemoReport(
-            folder=str(folder),
-            files=[str(Path(path).relative_to(folder)) for path in flights.files],
-            num_rows=flights.count_rows(),
-            num_bytes=sum(sizes),
-            steps=steps,
-            notes=notes,
-        )
+        steps, notes = _ask(folder, receipts)
     finally:
         manager.unregister(receipts)
+    flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
+    return DemoReport(
+        source_bytes=(data_directory() / "flights.csv.gz").stat().st_size,
+        files=[str(path.relative_to(folder)) for path in files],
+        num_rows=flights.count_rows(),
+        num_bytes=sum(path.stat().st_size for path in files),
+        convert_seconds=round(convert_seconds, 3),
+        steps=steps,
+        notes=notes,
+    )
+
+
+def _ask(folder: Path, receipts: Receipts) -> tuple[list[DemoStep], list[str]]:
+    flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
+
+    def first_rows() -> pa.Table:
+        with LanceFile(flights.files[0]) as file:
+            return file.take(range(5), columns=_SHOWN)
+
+    steps = [
+        _step("Five rows of one file", "LanceFile(...).take([0, 1, 2, 3, 4], columns=...)", receipts, first_rows),
+        _step(
+            "Long delays out of LaGuardia, by pyarrow",
+            "dataset.to_table(columns=..., filter=(origin == 'LGA') & (dep_delay > 240))",
+            receipts,
+            lambda: _long_delays(flights),
+        ),
+    ]
+    if importlib.util.find_spec("duckdb") is None:
+        return steps, ["DuckDB was left out: install it with the extra 'duckdb'"]
+    asked = " ".join(DELAYS_SQL.split())
+    return [*steps, _step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(flights, folder))], []
 
 
 _SHOWN = ["time_hour", "carrier", "flight", "origin", "dest", "dep_delay", "arr_delay", "distance"]

@@ -1,7 +1,7 @@
-"""Bytes: from any filesystem into read-only arrays.
+"""Bytes: from any filesystem into read-only arrays, and back.
 
-In flows what a caller names (path, URL, filesystem object, buffer); out flow `Bytes`, by range. Nothing here knows
-what the bytes mean.
+In flows what a caller names (path, URL, filesystem object, buffer, stream); out flow `Bytes`, by range. What is written
+flows the other way, in order. Nothing here knows what the bytes mean.
 
 | Module | Open it for |
 |---|---|
@@ -11,9 +11,13 @@ what the bytes mean.
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `metered` | counting requests and bytes |
+| `sink` | the `ByteSink` protocol: start here for writing |
+| `open_sink` | from what the caller gave to an open sink |
+| `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
+| `verified_source` | comparing blocks with their checksums as they are read |
 
 Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
-`arrow_source`, `location` and `open_source` only, as the owner of filesystems.
+`arrow_source`, `arrow_sink`, `location`, `open_source` and `open_sink` only, as the owner of filesystems.
 """
 
 from lance_arrow.io.buffer_source import BufferSource
@@ -22,14 +26,18 @@ from lance_arrow.io.folders import list_names
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
+from lance_arrow.io.open_sink import open_sink
 from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
+from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.verified_source import VerifiedSource
 
 __all__ = [
     "AnyFileSystem",
     "BufferSource",
     "ByteRange",
+    "ByteSink",
     "Bytes",
     "Coalescing",
     "FetchPlan",
@@ -40,11 +48,13 @@ __all__ = [
     "Positions",
     "RangeSource",
     "ReadStats",
+    "VerifiedSource",
     "coalesce",
     "fetch",
     "fetch_into",
     "list_names",
     "locate",
+    "open_sink",
     "open_source",
     "read_coalesced",
     "redact",

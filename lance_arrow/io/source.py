@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
+from lance_arrow.kernels.checksums import BlockChecks
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """``(num_bytes,) uint8``, contiguous and read-only."""
@@ -59,12 +60,15 @@ class Positional:
         Size of the object.
     owner
         Keeps the descriptor open; hold it while reading.
+    checks
+        What must be compared with its checksum when it is read; None for nothing.
     """
 
     descriptor: int
     memory: Bytes | None
     size_bytes: int
     owner: object
+    checks: BlockChecks | None = None
 
 
 @runtime_checkable

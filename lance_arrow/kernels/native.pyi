@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.kernels.checksums import BlockChecks
 from lance_arrow.spi.blocks import Bytes
 
 _Positions = NDArray[np.int64]
@@ -61,6 +62,7 @@ def run_leaves(
     fd: int,
     memory: Bytes | None,
     size: int,
+    checks: BlockChecks | None = None,
 ) -> tuple[str | None, int, int, int, int]: ...
 def finish_leaves(
     leaves: list[LeafTake], allocate: Callable[[int], Any]

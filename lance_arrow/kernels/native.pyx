@@ -26,6 +26,10 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
     cdef struct LaValueCodec:
         int64_t bits
 
+cdef extern from "block_checks.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef cppclass BlockChecks:
+        pass
+
 cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass Page:
         int64_t num_rows
@@ -78,6 +82,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int fd
         const uint8_t* memory
         int64_t size
+        BlockChecks* checks
 
     cdef cppclass ReadCount:
         int64_t requests, ranges, bytes_wanted, bytes_read
@@ -333,7 +338,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate):
 
 def run_leaves(
     list leaves, int part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
-    const uint8_t[::1] memory, int64_t size,
+    const uint8_t[::1] memory, int64_t size, checks=None,
 ):
     """Read and open part number `part` of several leaves.
 
@@ -345,6 +350,8 @@ def run_leaves(
         ``(n,) int64``: the rows of this part, ascending, disjoint, none empty.
     fd, memory, size
         An open file, or (fd -1) its bytes, and its size.
+    checks
+        `BlockChecks` of the file: what was not checked before is compared with its checksum. None: nothing is.
 
     Returns
     -------
@@ -362,6 +369,10 @@ def run_leaves(
     rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
     reader.fd, reader.size = fd, size
     reader.memory = NULL
+    reader.checks = NULL
+    if checks is not None:
+        # `checks` is held by the caller's argument as long as this runs.
+        reader.checks = <BlockChecks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
     if memory is not None:
         reader.memory = &memory[0]
     for item in leaves:

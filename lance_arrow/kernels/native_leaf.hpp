@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "block_checks.hpp"
 #include "native_chunked.hpp"
 #include "native_zipped.hpp"
 #include "unravel.hpp"
@@ -19,6 +20,7 @@ struct Reader {
   int fd;
   const uint8_t* memory;
   int64_t size;
+  BlockChecks* checks;  // null: nothing is compared with checksums
 };
 
 // What reading cost, for receipts.
@@ -162,8 +164,34 @@ class LeafReader {
 
   Outcome fetch(int64_t start, int64_t size, uint8_t* out) {
     ++count_.requests;
+    int64_t wide_start = start, wide_stop = start + size;
+    if (reader_.checks != nullptr && reader_.checks->num_pending() > 0 && inside(start, size, reader_.size) &&
+        reader_.checks->widen(&wide_start, &wide_stop))
+      return fetch_checked(start, size, wide_start, wide_stop, out);
     count_.bytes_read += size;
     return read_bytes(reader_, start, size, out);
+  }
+
+  // Blocks that nobody checked: they are read whole, compared, and the wanted part is copied out of them.
+  Outcome fetch_checked(int64_t start, int64_t size, int64_t wide_start, int64_t wide_stop, uint8_t* out) {
+    const int64_t wide_bytes = wide_stop - wide_start;
+    count_.bytes_read += wide_bytes;
+    if (!inside(wide_start, wide_bytes, reader_.size)) return corrupt("a block lies outside the file", wide_start);
+    const bool is_exact = wide_bytes == size;
+    thread_local Buffer kept;
+    Buffer large;
+    uint8_t* wide = out;
+    if (reader_.fd >= 0) {
+      if (!is_exact) wide = (wide_bytes <= kKeptArena ? kept : large).reserve(0, wide_bytes, wide_bytes);
+      if (wide == nullptr) return above_limit();
+      const Outcome outcome = read_bytes(reader_, wide_start, wide_bytes, wide);
+      if (outcome.message != nullptr) return outcome;
+    }
+    const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
+    const int64_t wrong = reader_.checks->check(wide_start, wide_stop, bytes);
+    if (wrong >= 0) return corrupt("a block of the file contradicts its checksum", wrong);
+    if (bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
+    return success();
   }
 
   struct Span {

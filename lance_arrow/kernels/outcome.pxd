@@ -1,4 +1,4 @@
-# Shared declarations of the chunked kernels: what they report and how a chunk table is handed over.
+# Shared declarations of the kernels: what they report, and how tables of chunks and of parts are handed over.
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
@@ -16,6 +16,23 @@ cdef extern from "outcome.hpp" namespace "lance_arrow::kernels" nogil:
         const int64_t* sizes
         const int64_t* value_starts
         int64_t num_chunks
+
+cdef extern from "parts.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef struct Parts:
+        const uint8_t* values
+        int64_t num_bytes
+        const int64_t* value_starts
+        int64_t num_parts
+
+
+cdef inline Parts part_table(const uint8_t[::1] values, const int64_t[::1] value_starts) noexcept:
+    cdef Parts parts
+    with cython.boundscheck(False), cython.wraparound(False):
+        parts.values = &values[0]
+        parts.value_starts = &value_starts[0]
+    parts.num_bytes = values.shape[0]
+    parts.num_parts = value_starts.shape[0] - 1
+    return parts
 
 
 cdef inline Chunks chunk_table(

@@ -1,7 +1,7 @@
 // Values cut apart and put together again: byte streams to values, packed rows to fields (spec 5.9, 5.10).
 #pragma once
 
-#include "outcome.hpp"
+#include "parts.hpp"
 
 namespace lance_arrow::kernels {
 
@@ -32,6 +32,37 @@ inline Outcome gather_streams(const Chunks& chunks, int64_t width, uint8_t* out,
         for (int64_t stream = 0; stream < num_streams; ++stream)
           values[value * num_streams + stream] = chunk.bytes[stream * count + value];
     });
+    return success();
+  });
+}
+
+// Values of 4 or 8 bytes are shifted apart in words, which vectorises; others go byte by byte.
+template <class T>
+void scatter_words(const uint8_t* __restrict values, int64_t count, uint8_t* __restrict out) {
+  for (size_t stream = 0; stream < sizeof(T); ++stream) {
+    uint8_t* bytes = out + static_cast<int64_t>(stream) * count;
+    for (int64_t value = 0; value < count; ++value)
+      bytes[value] = static_cast<uint8_t>(load<T>(values, value) >> (8 * stream));
+  }
+}
+
+// The other way round: byte b of every value of a part to the part's stream b.
+inline Outcome scatter_streams(const Parts& parts, int64_t width, uint8_t* out, int64_t out_bytes) {
+  if (width < 1) return misuse("bytes_per_value is not positive");
+  return for_each_part(parts, width, [&](const Part& part) {
+    const int64_t start = part.first_value * width;
+    const int64_t count = part.num_values;
+    if (start + count * width > out_bytes) return misuse("the output is too small", part.index);
+    const uint8_t* values = parts.values + start;
+    if (width == 4) {
+      scatter_words<uint32_t>(values, count, out + start);
+    } else if (width == 8) {
+      scatter_words<uint64_t>(values, count, out + start);
+    } else {
+      for (int64_t stream = 0; stream < width; ++stream)
+        for (int64_t value = 0; value < count; ++value)
+          out[start + stream * count + value] = values[value * width + stream];
+    }
     return success();
   });
 }

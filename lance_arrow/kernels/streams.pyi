@@ -21,6 +21,22 @@ def gather_streams(
         A chunk is not exactly ``bytes_per_value`` streams of as many bytes as it has values.
     """
 
+def scatter_streams(values: _Bytes, value_starts: _Positions, bytes_per_value: int, out: _Bytes) -> None:
+    """Take values apart: byte b of every value of a part goes to stream b of it; the way back of `gather_streams`.
+
+    Source: CompressiveEncoding.ByteStreamSplit; spec 5.10.
+
+    Parameters
+    ----------
+    value_starts
+        ``(num_parts + 1,) int64``: where the values of each part begin; parts lie in `out` as they do in `values`.
+
+    Raises
+    ------
+    InternalError
+        A part leaves the values or the output.
+    """
+
 def split_rows(
     data: _Bytes,
     starts: _Positions,

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from lance_arrow.kernels.outcome cimport Chunks, Outcome, chunk_table
+from lance_arrow.kernels.outcome cimport Chunks, Outcome, Parts, chunk_table, part_table
 
 from lance_arrow.kernels.refusals import refusal
 
@@ -17,6 +17,7 @@ cdef extern from "streams.hpp" namespace "lance_arrow::kernels" nogil:
         int64_t out_bytes
 
     Outcome _gather_streams "lance_arrow::kernels::gather_streams"(Chunks, int64_t, uint8_t*, int64_t)
+    Outcome _scatter_streams "lance_arrow::kernels::scatter_streams"(Parts, int64_t, uint8_t*, int64_t)
     Outcome _split_rows "lance_arrow::kernels::split_rows"(Chunks, const PackedField*, int64_t, int64_t)
     Outcome _locate_fields "lance_arrow::kernels::locate_fields"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*,
@@ -31,6 +32,18 @@ def gather_streams(
     cdef Outcome outcome
     with nogil:
         outcome = _gather_streams(chunks, bytes_per_value, &out[0], out.shape[0])
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
+def scatter_streams(
+    const uint8_t[::1] values not None, const int64_t[::1] value_starts not None, int64_t bytes_per_value,
+    uint8_t[::1] out not None,
+):
+    cdef Parts parts = part_table(values, value_starts)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _scatter_streams(parts, bytes_per_value, &out[0], out.shape[0])
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
 

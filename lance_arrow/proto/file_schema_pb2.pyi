@@ -21,12 +21,20 @@ DICTIONARY: Encoding
 RLE: Encoding
 
 class FileDescriptor(_message.Message):
-    __slots__ = ("schema", "length")
+    __slots__ = ("schema", "length", "checksums")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     LENGTH_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
     schema: Schema
     length: int
-    def __init__(self, schema: _Optional[_Union[Schema, _Mapping]] = ..., length: _Optional[int] = ...) -> None: ...
+    checksums: ChecksumPlace
+    def __init__(self, schema: _Optional[_Union[Schema, _Mapping]] = ..., length: _Optional[int] = ..., checksums: _Optional[_Union[ChecksumPlace, _Mapping]] = ...) -> None: ...
+
+class ChecksumPlace(_message.Message):
+    __slots__ = ("global_buffer",)
+    GLOBAL_BUFFER_FIELD_NUMBER: _ClassVar[int]
+    global_buffer: int
+    def __init__(self, global_buffer: _Optional[int] = ...) -> None: ...
 
 class Schema(_message.Message):
     __slots__ = ("fields", "metadata")

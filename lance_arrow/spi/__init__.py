@@ -24,6 +24,7 @@ from lance_arrow.spi.blocks import (
     VariableWidth,
     max_visible_def,
 )
+from lance_arrow.spi.chunk_cuts import cut_evenly, largest_power_of_two, starts_of
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import (
     BoundBufferScheme,
@@ -36,6 +37,7 @@ from lance_arrow.spi.codecs import (
 )
 from lance_arrow.spi.encode_options import EncodeOptions
 from lance_arrow.spi.encoding import (
+    BlocksEncoder,
     ChunkRules,
     CodecEncoder,
     ColumnEncoder,
@@ -82,6 +84,7 @@ __all__ = [
     "BlockShape",
     "BlockSlice",
     "BlockSummary",
+    "BlocksEncoder",
     "BoundBufferScheme",
     "BoundChunkCodec",
     "BoundCodec",
@@ -144,12 +147,15 @@ __all__ = [
     "block_over",
     "clear_block",
     "copy_runs",
+    "cut_evenly",
     "field_bytes",
     "hookimpl",
     "hookspec",
     "include_dir",
+    "largest_power_of_two",
     "max_visible_def",
     "measure_runs",
     "native_side",
     "new_block",
+    "starts_of",
 ]

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import kernels
 from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi.chunk_cuts import cut_evenly, starts_of
 
 GROUP_VALUES = 1024
 """Values that bit packing takes together. Source: spec 5.3."""
 _PACKABLE_BITS = (8, 16, 32, 64)
+_Fact = TypeVar("_Fact")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSummary:
+    """What the kernel `measure_groups` found: bits and changes, ``(num_groups,) int64``, of groups of integers."""
+
+    value_starts: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    changes: NDArray[np.int64]
 
 
 class BlockSummary:
@@ -25,6 +40,9 @@ class BlockSummary:
 
     def __init__(self, block: BlockSlice) -> None:
         self.block = block
+        self._found: dict[Hashable, Any] = {}
+        self._even: GroupSummary | None = None
+        self._other: GroupSummary | None = None
 
     @cached_property
     def raw_bytes(self) -> int:
@@ -65,18 +83,67 @@ class BlockSummary:
         return -(-self.raw_bytes // self.block.num_values)
 
     @cached_property
+    def group_starts(self) -> NDArray[np.int64]:
+        """Where each group of 1024 values begins, ``(num_groups + 1,)``; no values are one empty group."""
+        return starts_of(cut_evenly(self.block.num_values, GROUP_VALUES))
+
+    @cached_property
     def group_bits(self) -> NDArray[np.int64] | None:
         """Bits of the largest value in each group of 1024, ``(num_groups,)``; None where bit packing does not apply."""
-        integers = self.integers
-        if integers is None or len(integers) == 0:
-            return None
-        largest = np.maximum.reduceat(integers, np.arange(0, len(integers), GROUP_VALUES))
-        return np.array([int(one).bit_length() for one in largest], np.int64)
+        return None if self.integers is None else self.groups(self.group_starts).bits
 
     @cached_property
     def num_runs(self) -> int | None:
         """Runs of equal values; None where run lengths do not apply."""
-        integers = self.integers
-        if integers is None:
+        if self.integers is None:
             return None
-        return int(np.count_nonzero(integers[1:] != integers[:-1])) + (len(integers) > 0)
+        return int(self.groups(self.group_starts).changes.sum()) + (self.block.num_values > 0)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether all values are the same bytes, as no value and a single one are; False for lists and structs."""
+        block, shape = self.block, self.block.shape
+        if block.num_values <= 1:
+            return True
+        if isinstance(shape, VariableWidth):
+            lengths = self.lengths
+            if lengths is None or (lengths != lengths[0]).any():
+                return False
+            return int(lengths[0]) == 0 or kernels.all_equal(block.values, int(lengths[0]))
+        if not isinstance(shape, FixedWidth):
+            return False
+        if shape.bits == 1:
+            return kernels.count_bits(block.values, block.bit_offset, block.num_values) in (0, block.num_values)
+        return kernels.all_equal(block.values, shape.bytes_per_value)
+
+    def groups(self, value_starts: NDArray[np.int64]) -> GroupSummary:
+        """Measure the integers of groups of any sizes; answers for `group_starts` and the last other array are kept.
+
+        Parameters
+        ----------
+        value_starts
+            ``(num_groups + 1,) int64``: where each group begins, as the kernel `measure_groups` takes it. Values must
+            have 8, 16, 32 or 64 bits.
+        """
+        held = self._even if value_starts is self.group_starts else self._other
+        if held is None or held.value_starts is not value_starts:
+            held = self._measure(value_starts)
+            if value_starts is self.group_starts:
+                self._even = held
+            else:
+                self._other = held
+        return held
+
+    def _measure(self, value_starts: NDArray[np.int64]) -> GroupSummary:
+        shape = self.block.shape
+        found = np.empty((2, max(len(value_starts) - 1, 0)), np.int64)
+        word_bits = shape.bits if isinstance(shape, FixedWidth) else 0
+        kernels.measure_groups(self.block.values, value_starts, word_bits, found[0], found[1])
+        return GroupSummary(value_starts, found[0], found[1])
+
+    def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
+        """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""
+        if key not in self._found:
+            self._found[key] = find_out()
+        found: _Fact = self._found[key]
+        return found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels
+from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, PackedStruct, VariableWidth
 from lance_arrow.spi.keys import DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import ZoneMapPlace
 from lance_arrow.spi.scopes import LeafType
@@ -39,7 +39,8 @@ class EncodedChunks:
     sizes
         ``(num_buffers, num_chunks) int64`` bytes; rows sum to the sizes of `buffers`.
     value_counts
-        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2.
+        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2. A block without values
+        is one chunk without values. (Of `BlocksEncoder`: whatever the caller wanted.)
     """
 
     description: Message
@@ -129,6 +130,30 @@ class CodecEncoder(Protocol):
         """
 
 
+@runtime_checkable
+class BlocksEncoder(Protocol):
+    """Optional part of a codec encoder: many blocks of one description in one call, such as the levels of chunks.
+
+    A codec that has a BLOCK context but not these methods is asked block by block, if a hook wants it.
+    """
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it writes."""
+
+    def score_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> float | None:
+        """Estimate the bytes of all blocks; None withdraws."""
+
+    def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> EncodedChunks:
+        """Encode values ``value_starts[i] .. value_starts[i + 1]`` as block i, for each i.
+
+        Returns
+        -------
+        EncodedChunks
+            One buffer, or none where no block needs bytes; a size and a count per block, empty blocks included.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkRules:
     """What a mini-block page allows its chunks.
@@ -136,11 +161,13 @@ class ChunkRules:
     Parameters
     ----------
     max_bytes
-        Largest sum of a chunk's value buffers, padded.
+        Largest sum of a chunk's value buffers, padded. A limit, not a wish: bit-packed chunks of 64-bit values take
+        up to 8200 bytes.
     max_values
         Most values in a chunk, a power of two.
     target_bytes
-        Wanted bytes of a chunk whose values have no fixed width, before compression.
+        Wanted bytes of a chunk whose values have no fixed width, before compression. Plain values of fixed width take
+        8 KiB, or this where it is more.
     """
 
     max_bytes: int
@@ -168,6 +195,9 @@ class PageContent:
         Visible values that are null.
     items
         Dictionary items, where the leaf keeps its dictionary: `values` are then indices into it. Item order is kept.
+    dimensions
+        Inner-most node first, like the layers: items of a fixed-size list of structs, 0 for other nodes. Needed only
+        where a node is such a list; without it no sparse structure can be written.
     """
 
     num_rows: int
@@ -176,11 +206,19 @@ class PageContent:
     leaf: LeafType
     num_nulls: int
     items: BlockSlice | None = None
+    dimensions: tuple[int, ...] = ()
 
     @property
     def num_values(self) -> int:
         """Visible values, null ones included."""
         return 0 if self.values is None else self.values.num_values
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether the values are bytes that pages only point to: the leaf holds descriptors instead."""
+        if self.values is None:
+            return False
+        return isinstance(self.values.shape, VariableWidth) and isinstance(self.leaf.shape, PackedStruct)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,11 +12,22 @@ from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scratch import Scratch
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lance_arrow.spi.block_summary import BlockSummary
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
     from lance_arrow.spi.encode_options import EncodeOptions
-    from lance_arrow.spi.encoding import ChunkRules, Encoded, EncodedPage, PageContent, PendingPage, SchemeEncoder
+    from lance_arrow.spi.encoding import (
+        ChunkRules,
+        Encoded,
+        EncodedChunks,
+        EncodedPage,
+        PageContent,
+        PendingPage,
+        SchemeEncoder,
+    )
     from lance_arrow.spi.keys import EncodingKey
     from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
 
@@ -42,11 +53,14 @@ class LeafType:
         Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
     items
         For a leaf that keeps its dictionary: the shape of the items; None otherwise.
+    is_text
+        Whether values (or items, or a field of a packed struct) are text, not just bytes.
     """
 
     shape: BlockShape | None
     nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
     items: BlockShape | None = None
+    is_text: bool = False
 
 
 class BindScope(Protocol):
@@ -131,14 +145,21 @@ class EncodeScope(Protocol):
     def chunk_rules(self) -> ChunkRules:
         """What chunks may be in the MINI_BLOCK context."""
 
+    @property
+    def excluded(self) -> frozenset[EncodingKey]:
+        """Codecs that are not to be chosen, among them those that this scope's codec lies within."""
+
     def with_rules(self, rules: ChunkRules) -> EncodeScope:
         """Return a scope whose chunks obey other rules."""
 
     def for_values(self) -> EncodeScope:
         """Return the scope for the values of the page: a codec that the caller named is used for them."""
 
-    def for_parts(self) -> EncodeScope:
-        """Return the scope for levels, dictionary items and other parts: options of the values do not apply."""
+    def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> EncodeScope:
+        """Return the scope for levels, dictionary items and other parts: options of the values do not apply.
+
+        `compression` is what the caller wants of the parts, in the words of `EncodeOptions`.
+        """
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         """Facts about a block, each computed once for all who ask."""
@@ -161,6 +182,18 @@ class EncodeScope(Protocol):
 
     def encode_with(self, key: EncodingKey, block: BlockSlice, context: DecodeContext) -> Encoded:
         """Encode `block` with the codec of `key`."""
+
+    def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
+        """Choose a codec and encode each ``value_starts[i] .. value_starts[i + 1]`` of `block` in the BLOCK context.
+
+        All blocks share one description: levels of mini-block chunks. The answer has one buffer, or none where the
+        blocks need no bytes (2.3 only), and a size and a count for each block.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed codec can hold them, or the one that a hook chose describes them differently.
+        """
 
     def scheme(self, name: str) -> SchemeEncoder:
         """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""

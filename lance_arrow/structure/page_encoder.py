@@ -7,14 +7,19 @@ PageContent ──► hook or smallest score ──► LayoutEncoder ──► s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError, UnsupportedError
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
+    BlocksEncoder,
     BlockSlice,
     BlockSummary,
     ChunkRules,
@@ -42,7 +47,7 @@ _ANSWERS = {
     DecodeContext.BLOCK: EncodedBlock,
     DecodeContext.PER_VALUE: EncodedValues,
 }
-_DEFAULT_RULES = ChunkRules(max_bytes=8 << 10, max_values=4096, target_bytes=4 << 10)
+_DEFAULT_RULES = ChunkRules(max_bytes=16 << 10, max_values=4096, target_bytes=4 << 10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,9 +157,11 @@ class PageScope:
     def for_values(self) -> PageScope:
         return replace(self, forced=self.options.codec)
 
-    def for_parts(self) -> PageScope:
-        preset = EncodeOptions(preset=self.options.preset)
-        return replace(self, forced=None, options=preset, excluded=frozenset())
+    def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
+        options = EncodeOptions(
+            preset=self.options.preset, compression=compression, compression_level=compression_level
+        )
+        return replace(self, forced=None, options=options, excluded=frozenset())
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         return self.summaries.get(block)
@@ -175,6 +182,9 @@ class PageScope:
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> float | None:
         scope = replace(self, excluded=self.excluded | without, forced=None)
+        if self.forced is not None:
+            found = self.encoder.named(self.forced).factory
+            return found.score(block, context, scope) if self.encoder.allows(found, context) else None
         best = scope._best(block, context)
         return None if best is None else best[0]
 
@@ -183,6 +193,27 @@ class PageScope:
         if provided is None:
             raise self.encoder.table.missing(key)
         return self._encode(provided, block, context)
+
+    def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
+        named = self._hook().lance_choose_codec(block=block, context=DecodeContext.BLOCK, scope=self)
+        if named is not None and named not in self.excluded:
+            found = self.encoder.table.codecs.get(named)
+            if found is None:
+                raise self.encoder.table.missing(named)
+            if not isinstance(found.factory, BlocksEncoder):
+                return self._encode_one_by_one(found, block, value_starts)
+            return self._encode_all(found, block, value_starts)
+        scored = [
+            (score, str(provided.factory.key), provided)
+            for provided in self.encoder.codecs(DecodeContext.BLOCK)
+            if isinstance(provided.factory, BlocksEncoder)
+            and provided.factory.key not in self.excluded
+            and provided.factory.key.message != PRIVATE_CODEC
+            and (score := provided.factory.score_blocks(block, value_starts, self)) is not None
+        ]
+        if not scored:
+            raise UnsupportedError(f"no installed codec can write blocks of {block.shape} in {self.file_version} files")
+        return self._encode_all(min(scored, key=lambda one: one[:2])[2], block, value_starts)
 
     def scheme(self, name: str) -> SchemeEncoder:
         found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
@@ -250,7 +281,8 @@ class PageScope:
                 best = score, str(key), provided
         return None if best is None else (best[0], best[2])
 
-    def _encode(self, chosen: Provided, block: BlockSlice, context: DecodeContext) -> Encoded:
+    def _within(self, chosen: Provided) -> PageScope:
+        """Return the scope that the codec encodes with; a codec outside the format needs permission."""
         key = chosen.factory.key
         if key.message == PRIVATE_CODEC and not self.encoder.allow_private_encodings:
             raise InvalidArgumentError(
@@ -258,7 +290,29 @@ class PageScope:
                 "pass allow_private_encodings=True to write it all the same",
                 detail=key,
             )
-        scope = replace(self, forced=None, excluded=self.excluded | {key})
+        return replace(self, forced=None, excluded=self.excluded | {key})
+
+    def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
+        answer: EncodedChunks = chosen.factory.encode_blocks(block, value_starts, self._within(chosen))
+        if not isinstance(answer, EncodedChunks) or len(answer.value_counts) != len(value_starts) - 1:
+            raise PluginContractError(f"codec encoder {chosen.plugin.name!r} did not encode each block")
+        return answer
+
+    def _encode_one_by_one(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
+        borders = value_starts.tolist()
+        parts = [block.part(start, stop) for start, stop in pairwise(borders)]
+        answers = [self._encode(chosen, part, DecodeContext.BLOCK) for part in parts or [block.part(0, 0)]]
+        first = answers[0].description
+        if any(answer.description != first for answer in answers):
+            raise UnsupportedError(f"the codec {chosen.factory.key} describes each block differently")
+        buffers = [one.buffer for one in answers if isinstance(one, EncodedBlock) and one.buffer is not None]
+        sizes = np.array([[answer.nbytes for answer in answers[: len(parts)]]], np.int64)
+        if not buffers:
+            return EncodedChunks(first, (), sizes[:0], np.diff(value_starts))
+        return EncodedChunks(first, (np.concatenate(buffers),), sizes, np.diff(value_starts))
+
+    def _encode(self, chosen: Provided, block: BlockSlice, context: DecodeContext) -> Encoded:
+        scope = self._within(chosen)
         answer: Encoded = chosen.factory.encode(block, context, scope)
         if not isinstance(answer, _ANSWERS[context]):
             raise PluginContractError(
@@ -271,13 +325,27 @@ class PageScope:
 
 
 def options_by_path(
-    base: EncodeOptions, column_options: Mapping[str, Mapping[str, Any]], path: str, metadata: Mapping[bytes, bytes]
+    base: EncodeOptions,
+    column_options: Mapping[str, Mapping[str, Any]],
+    path: str,
+    metadata: Sequence[Mapping[bytes, bytes] | None],
 ) -> EncodeOptions:
-    """Return the options of the leaf at `path`: the writer's, then its field's metadata, then the caller's words.
+    """Return the options of the leaf at `path`: the writer's, then its fields' metadata, then the caller's words.
 
-    A caller's words for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    Parameters
+    ----------
+    base
+        Options of every column.
+    column_options
+        A caller's words: those for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    path
+        Dotted path of the leaf.
+    metadata
+        Metadata of the fields that speak for the leaf, the stronger ones later: its top-level field and its own.
     """
-    found = base.with_metadata(metadata)
+    found = base
+    for one in metadata:
+        found = found.with_metadata(one)
     for name in sorted(column_options, key=len):
         if path == name or path.startswith(f"{name}."):
             found = found.with_words(column_options[name], column=name)

@@ -1,7 +1,8 @@
 """`CodecSuite`: the base class a codec's author inherits to prove the contract.
 
 The author says where the codec may occur and writes one `encode`, by hand and from the format's text. The suite then
-decodes every sample in every context, from scattered unaligned bytes into guarded memory, and damages the bytes.
+decodes every sample in every context, from scattered unaligned bytes into guarded memory, and damages the bytes. What a
+codec writes by itself is tried by `write_suite`, from which this suite inherits.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from lance_arrow.spi import (
 )
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
+from lance_arrow.testing.write_suite import CodecWriteSuite
 
 _FLIPS_PER_BUFFER = 12
 
@@ -73,7 +75,7 @@ def _runtime() -> Runtime:
     return Runtime(Settings())
 
 
-class CodecSuite:
+class CodecSuite(CodecWriteSuite):
     """Inherit, set the attributes, write `encode`; pytest collects the tests below once per subclass."""
 
     key: ClassVar[EncodingKey]
@@ -101,6 +103,10 @@ class CodecSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run a test for each context and shape, and for each sample where it takes one."""
+        if "writing_context" in metafunc.fixturenames:
+            writing = self.writing_cases()
+            ids = [f"{context.value}-{_name(shape)}-{version}" for context, shape, version in writing]
+            metafunc.parametrize(("writing_context", "writing_shape", "writing_version"), writing, ids=ids)
         if "suite_shape" in metafunc.fixturenames:
             cases = [(context, shape) for context in DecodeContext for shape in self.shapes if context in self.contexts]
             cases = [(context, shape) for context, shape in cases if self.supports(shape, context)]

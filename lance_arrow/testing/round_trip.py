@@ -78,6 +78,16 @@ def decode(encoded: Encoded, block: BlockSlice, scope: PageScope) -> BlockSlice:
     return out
 
 
+def decode_blocks(encoded: EncodedChunks, block: BlockSlice, scope: PageScope) -> BlockSlice:
+    """Decode what `EncodeScope.encode_blocks` gave, by the codec that a reader binds in the BLOCK context."""
+    codec = _runtime().binder.scope(scope.leaf).chunk_codec(encoded.description, DecodeContext.BLOCK)
+    data, starts = _laid_out(encoded)
+    batch = ChunkBatch(data, starts, encoded.sizes, np.append(0, np.cumsum(encoded.value_counts)))
+    out = new_block(codec.shape, block.num_values, codec.measure(batch))
+    codec.decode(batch, out)
+    return out
+
+
 def _laid_out(encoded: EncodedChunks) -> tuple[np.ndarray, np.ndarray]:
     """Put the buffers one after another; return where each chunk's buffers begin."""
     starts = np.zeros_like(encoded.sizes)

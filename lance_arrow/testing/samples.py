@@ -188,24 +188,29 @@ class Destination:
 
     def assert_equals(self, sample: Sample) -> None:
         """Require the values of `sample`; items that are null in a list may be anything."""
+        for field, expected in zip(self._fields, sample.fields, strict=True):
+            field.assert_equals(expected)
+        if isinstance(self.block.shape, VariableWidth):
+            base = self.block.offsets.view(f"<i{self.block.shape.offset_bits // 8}")[0]
+            assert base == _BASE, "the first offset is the caller's"
+        assert_block_equals(self.block, sample)
+
+    def fill(self, sample: Sample) -> None:
+        """Write the values of `sample`, as a decoder would."""
         block = self.block
-        assert block.num_values == sample.num_values
+        for field, values in zip(self._fields, sample.fields, strict=True):
+            field.fill(values)
         if isinstance(block.shape, PackedStruct):
-            for field, expected in zip(self._fields, sample.fields, strict=True):
-                field.assert_equals(expected)
-        elif isinstance(block.shape, VariableWidth):
+            return
+        if isinstance(block.shape, VariableWidth):
             offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
-            ends = np.cumsum([0, *map(len, sample.items)])
-            np.testing.assert_array_equal(offsets, _BASE + ends)
-            assert block.values.tobytes() == sample.plain()
-        elif sample.items.dtype == np.bool_:
-            bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :][: len(sample.items)]
-            np.testing.assert_array_equal(bits, sample.items)
+            offsets[:] = _BASE + np.cumsum([0, *map(len, sample.items)])
+        if not isinstance(sample.items, list) and sample.items.dtype == np.bool_:
+            _fill_bits(Bitmap(block.values, block.bit_offset, len(sample.items)), sample.items)
         else:
-            np.testing.assert_array_equal(block.values, np.frombuffer(sample.plain(), np.uint8))
-        for bitmap, expected in zip(block.validity, sample.validity, strict=True):
-            bits = np.unpackbits(bitmap.values, bitorder="little")[bitmap.bit_offset :][: bitmap.num_bits]
-            np.testing.assert_array_equal(bits, expected)
+            block.values[:] = np.frombuffer(sample.plain(), np.uint8)
+        for bitmap, bits in zip(block.validity, sample.validity, strict=True):
+            _fill_bits(bitmap, bits)
 
     def _memory(self, size: int) -> Bytes:
         memory = np.full(size + 2 * _GUARD_BYTES, _GUARD, np.uint8)
@@ -216,3 +221,49 @@ class Destination:
         values = self._memory((_BIT_OFFSET + num_bits + 7) // 8)
         self._kept_bits.append((values, _BIT_OFFSET, _BIT_OFFSET + num_bits))
         return Bitmap(values, _BIT_OFFSET, num_bits)
+
+
+def _fill_bits(bitmap: Bitmap, bits: NDArray[np.bool_]) -> None:
+    every = np.unpackbits(bitmap.values, bitorder="little")
+    every[bitmap.bit_offset : bitmap.bit_offset + bitmap.num_bits] = bits
+    bitmap.values[:] = np.packbits(every, bitorder="little")
+
+
+def filled(sample: Sample) -> BlockSlice:
+    """Return the values of `sample` as an encoder gets them: read-only, bits and offsets not from 0, among others."""
+    destination = Destination(sample.shape, sample.num_values, sample.num_bytes)
+    destination.fill(sample)
+    return _read_only(destination.block)
+
+
+def _read_only(block: BlockSlice) -> BlockSlice:
+    validity = tuple(Bitmap(_frozen(one.values), one.bit_offset, one.num_bits) for one in block.validity)
+    fields = tuple(map(_read_only, block.fields))
+    offsets = _frozen(block.offsets)
+    return BlockSlice(block.shape, block.num_values, _frozen(block.values), block.bit_offset, offsets, validity, fields)
+
+
+def _frozen(memory: Bytes) -> Bytes:
+    view = memory[:]
+    view.flags.writeable = False
+    return view
+
+
+def assert_block_equals(block: BlockSlice, sample: Sample) -> None:
+    """Require the values of `sample` in a decoded block; items that are null in a list may be anything."""
+    assert block.num_values == sample.num_values
+    if isinstance(block.shape, PackedStruct):
+        for field, of_field in zip(block.fields, sample.fields, strict=True):
+            assert_block_equals(field, of_field)
+    elif isinstance(block.shape, VariableWidth):
+        offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
+        np.testing.assert_array_equal(offsets - offsets[0], np.cumsum([0, *map(len, sample.items)]))
+        assert block.values.tobytes() == sample.plain()
+    elif sample.items.dtype == np.bool_:
+        bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :][: len(sample.items)]
+        np.testing.assert_array_equal(bits, sample.items)
+    else:
+        np.testing.assert_array_equal(block.values, np.frombuffer(sample.plain(), np.uint8))
+    for bitmap, expected in zip(block.validity, sample.validity, strict=True):
+        bits = np.unpackbits(bitmap.values, bitorder="little")[bitmap.bit_offset :][: bitmap.num_bits]
+        np.testing.assert_array_equal(bits, expected)

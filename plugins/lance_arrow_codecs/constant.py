@@ -14,12 +14,16 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import Constant as ConstantMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
     BlockSlice,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     ValueBatch,
@@ -29,15 +33,19 @@ from lance_arrow.spi import (
 _BITS_OF_NOTHING = 64
 """Width of a block without values: positions and counts, where it occurs, are 64-bit integers."""
 _BIT = FixedWidth(1)
+_DESCRIPTION_BYTES = 4
+_MAX_VALUE_BYTES = 32
+"""As for the scalars of constant pages. Source: spec 7."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Binds ``constant`` in every context."""
+    """Binds ``constant`` in every context and writes it for blocks of equal values."""
 
     key = EncodingKey(COMPRESSIVE, "constant")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType({DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"})
+    writes = MappingProxyType({DecodeContext.BLOCK: "2.3"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundConstant:
         """Take the value's width from the value; of a column of booleans it is one byte."""
@@ -52,6 +60,29 @@ class Constant:
         if context is DecodeContext.MINI_BLOCK and scope.leaf.shape == _BIT and len(value) == 1:
             return BoundConstant(_BIT, value)
         return BoundConstant(FixedWidth(8 * len(value)), value)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the one value, which the description holds; withdraw where values differ."""
+        if context is not DecodeContext.BLOCK or scope.options.stores_plainly or not _has_width(block):
+            return None
+        return float(_DESCRIPTION_BYTES) if scope.summary(block).is_constant else None
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+        """Describe the value."""
+        if context is not DecodeContext.BLOCK or not _has_width(block) or not scope.summary(block).is_constant:
+            raise UnsupportedError(f"values of {block.shape} in the {context.value} context are not constant")
+        if block.num_values == 0:
+            return EncodedBlock(CompressiveEncoding(constant=ConstantMessage()), None)
+        value = block.values[: len(block.values) // block.num_values].tobytes()
+        return EncodedBlock(CompressiveEncoding(constant=ConstantMessage(value=value)), None)
+
+
+def _has_width(block: BlockSlice) -> bool:
+    """Whether the description would tell the width of the values."""
+    shape = block.shape
+    if not isinstance(shape, FixedWidth) or shape.bits == 1 or shape.bytes_per_value > _MAX_VALUE_BYTES:
+        return False
+    return block.num_values > 0 or shape.bits == _BITS_OF_NOTHING
 
 
 @dataclass(frozen=True, slots=True)

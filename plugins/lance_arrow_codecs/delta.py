@@ -10,8 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import Delta as DeltaMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -19,20 +22,27 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     hookimpl,
     new_block,
 )
 
+_SHAPES = (FixedWidth(32), FixedWidth(64))
+_LEAST_VALUES = 2
+_DESCRIPTION_BYTES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Binds ``delta`` of 32- and 64-bit values."""
+    """Binds ``delta`` of 32- and 64-bit values and writes it for blocks of ascending ones."""
 
     key = EncodingKey(COMPRESSIVE, "delta")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDelta:
         """Bind the differences, a block of the width of the values in either context."""
@@ -45,6 +55,36 @@ class Delta:
         if message.base >> bits:
             raise CorruptFileError(f"a first value {message.base} in {bits} bits")
         return BoundDelta(FixedWidth(bits), message.base, deltas)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the differences; withdraw where values do not ascend, or nothing is gained."""
+        if scope.options.stores_plainly or block.num_values < _LEAST_VALUES or block.shape not in _SHAPES:
+            return None
+        integers = scope.summary(block).integers
+        if integers is None or (integers[1:] < integers[:-1]).any():
+            return None
+        estimate = scope.estimate_child(_deltas(integers), DecodeContext.BLOCK, without=frozenset({self.key}))
+        if estimate is None or estimate + _DESCRIPTION_BYTES >= len(block.values):
+            return None
+        return scope.options.cost(estimate + _DESCRIPTION_BYTES)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+        """Describe the first value and encode the differences as whatever suits them."""
+        integers = scope.summary(block).integers
+        if integers is None or block.num_values < _LEAST_VALUES or block.shape not in _SHAPES:
+            raise UnsupportedError(f"{block.num_values} values of {block.shape} have no differences to be written")
+        child = scope.encode_child(_deltas(integers), DecodeContext.BLOCK)
+        if not isinstance(child, EncodedBlock):
+            raise PluginContractError(f"differences came back as {type(child).__name__}")
+        message = DeltaMessage(
+            uncompressed_bits_per_value=8 * integers.itemsize, base=int(integers[0]), deltas=child.description
+        )
+        return EncodedBlock(CompressiveEncoding(delta=message), child.buffer)
+
+
+def _deltas(integers: NDArray[np.unsignedinteger]) -> BlockSlice:
+    deltas = integers[1:] - integers[:-1]
+    return BlockSlice(FixedWidth(8 * integers.itemsize), len(deltas), deltas.view(np.uint8))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ there is no block at all. A chunk is one block. Source: CompressiveEncoding.Dict
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import Dictionary as DictionaryMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -23,6 +26,8 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     Limits,
@@ -37,15 +42,17 @@ from lance_arrow.spi import (
 Positions = NDArray[np.int64]
 _HEADER_BYTES = 16
 _INDEX_BITS = (8, 16, 32, 64)
+_WRITTEN_INDEX_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Binds ``dictionary`` of blocks; a chunk is one."""
+    """Binds ``dictionary`` of blocks; a chunk is one. Writes blocks of fixed-width values, when asked by name."""
 
     key = EncodingKey(COMPRESSIVE, "dictionary")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDictionary:
         """Bind both children as blocks, which they are in either context."""
@@ -56,6 +63,35 @@ class Dictionary:
         num_items = message.num_dictionary_items
         scope.limits.check("max_dictionary_bytes", block_bytes(items.shape, num_items))
         return BoundDictionary(indices, items, num_items, scope.limits)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Never the best by itself: items of dictionaries are distinct, positions ascend, and to look takes a sort."""
+        return math.inf if isinstance(block.shape, FixedWidth) and block.shape.bits > 1 else None
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+        """Sort the distinct values and encode both parts as blocks."""
+        if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
+            raise UnsupportedError(f"dictionaries of blocks are written of whole bytes, not of {block.shape}")
+        width = block.shape.bytes_per_value
+        type_ = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
+        distinct, places = np.unique(block.values.view(type_), return_inverse=True)
+        places = places.astype("<u4").reshape(-1).view(np.uint8)
+        parts = [
+            scope.encode_child(part, DecodeContext.BLOCK)
+            for part in (
+                BlockSlice(FixedWidth(_WRITTEN_INDEX_BITS), block.num_values, places),
+                BlockSlice(block.shape, len(distinct), distinct.view(np.uint8)),
+            )
+        ]
+        indices, items = (part.description for part in parts)
+        message = DictionaryMessage(indices=indices, items=items, num_dictionary_items=len(distinct))  # type: ignore[arg-type]
+        description = CompressiveEncoding(dictionary=message)
+        buffers = [part.buffer if isinstance(part, EncodedBlock) else None for part in parts]
+        present = [buffer for buffer in buffers if buffer is not None]
+        if not present:
+            return EncodedBlock(description, None)
+        header = np.array([0 if buffer is None else len(buffer) for buffer in buffers], "<u8").view(np.uint8)
+        return EncodedBlock(description, np.concatenate([header, *present]))
 
 
 @dataclass(frozen=True, slots=True)

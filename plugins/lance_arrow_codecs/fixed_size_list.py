@@ -19,33 +19,45 @@ import numpy as np
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
+    Bitmap,
     BlockShape,
     BlockSlice,
     BoundChunkCodec,
     BoundPerValueCodec,
+    Bytes,
     ChunkBatch,
     DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedValues,
+    EncodeScope,
     EncodingKey,
     FixedSizeList,
     FixedWidth,
     ValueBatch,
+    cut_evenly,
     hookimpl,
+    largest_power_of_two,
     native_side,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeLists:
-    """Binds ``fixed_size_list`` with all lists nested in it."""
+    """Binds ``fixed_size_list`` with all lists nested in it; writes flat items."""
 
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType(
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"}
     )
+    writes = since
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
@@ -67,6 +79,121 @@ class FixedSizeLists:
             return bound
         values = BoundZippedFixedSizeList.over(bound)
         return BoundFixedSizeListBlocks(values) if context is DecodeContext.BLOCK else values
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of bitmaps and items; withdraw where two values do not fit a chunk, or items a row."""
+        if not isinstance(block.shape, FixedSizeList):
+            return None
+        if context is DecodeContext.MINI_BLOCK:
+            is_possible = _chunk_values(block, scope) is not None
+            return float(scope.summary(block).raw_bytes) if is_possible else None
+        rows = _rows(block)
+        return None if rows is None else float(block.num_values * sum(rows.part_bytes))
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Hand over bitmaps and items as they are, or put them together row by row."""
+        if not isinstance(block.shape, FixedSizeList):
+            raise UnsupportedError(f"fixed-size lists are wanted, not {block.shape}")
+        if context is DecodeContext.MINI_BLOCK:
+            return _encode_chunks(block, block.shape, scope)
+        rows = _rows(block)
+        if rows is None:
+            raise UnsupportedError(f"rows of {block.shape} are no whole bytes")
+        description = _describe(block.shape, rows.num_layers)
+        data = rows.join(block)
+        if context is DecodeContext.BLOCK:
+            return EncodedBlock(description, data)
+        return EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
+
+
+def _describe(shape: FixedSizeList, num_layers: int | None = None) -> CompressiveEncoding:
+    """Describe lists of flat items, or as many layers of them as are told, the last of nulls."""
+    layer = FixedSizeListMessage(items_per_value=shape.dimension, has_validity=shape.has_validity)
+    if num_layers == 1:
+        layer.values.constant.SetInParent()
+    elif isinstance(shape.items, FixedSizeList):
+        layer.values.CopyFrom(_describe(shape.items, None if num_layers is None else num_layers - 1))
+    else:
+        layer.values.flat.bits_per_value = shape.items.bits
+    return CompressiveEncoding(fixed_size_list=layer)
+
+
+def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
+    """Lists of a full chunk, a power of two; None where there is none."""
+    shape, rules = block.shape, scope.chunk_rules
+    assert isinstance(shape, FixedSizeList)
+    bits = (*shape.validity_dimensions, shape.items_per_value * shape.leaf.bits)
+    chunk_values = largest_power_of_two(min(8 * rules.max_bytes // sum(bits), rules.max_values))
+    while chunk_values and sum((chunk_values * one + 63) // 64 * 8 for one in bits) > rules.max_bytes:
+        chunk_values //= 2
+    return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
+
+
+def _encode_chunks(block: BlockSlice, shape: FixedSizeList, scope: EncodeScope) -> EncodedChunks:
+    chunk_values = _chunk_values(block, scope)
+    if chunk_values is None:
+        raise UnsupportedError(f"{shape} does not fit chunks of {scope.chunk_rules}")
+    counts = cut_evenly(block.num_values, chunk_values)
+    parts = list(zip(block.validity, shape.validity_dimensions, strict=True))
+    buffers = [_spread(bitmap, chunk_values * bits) for bitmap, bits in parts]
+    item_bits = shape.items_per_value * shape.leaf.bits
+    buffers.append(block.values if shape.leaf.bits > 1 else _spread(_items(block, shape), chunk_values * item_bits))
+    sizes = [(counts * bits + 7) // 8 for bits in (*shape.validity_dimensions, item_bits)]
+    return EncodedChunks(_describe(shape), tuple(buffers), np.array(sizes), counts)
+
+
+def _items(block: BlockSlice, shape: FixedSizeList) -> Bitmap:
+    return Bitmap(block.values, block.bit_offset, block.num_values * shape.items_per_value)
+
+
+def _spread(bitmap: Bitmap, bits_per_run: int) -> Bytes:
+    """Runs of bits, each from a byte border on."""
+    runs, rest = divmod(bitmap.num_bits, bits_per_run)
+    out = np.empty(runs * ((bits_per_run + 7) // 8) + (rest + 7) // 8, np.uint8)
+    kernels.spread_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, bits_per_run, out)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Zipped rows: the bytes of each bitmap, then those of the items, if any item is valid.
+
+    `num_layers` are the layers to the one whose items are all null; None where there is no such layer.
+    """
+
+    part_bytes: tuple[int, ...]
+    num_layers: int | None
+
+    def join(self, block: BlockSlice) -> Bytes:
+        shape = block.shape
+        assert isinstance(shape, FixedSizeList)
+        validity = zip(block.validity, shape.validity_dimensions, strict=True)
+        parts = [_spread(bitmap, bits) for bitmap, bits in validity][: len(self.part_bytes)]
+        if len(parts) < len(self.part_bytes):
+            items = shape.items_per_value
+            parts.append(block.values if shape.leaf.bits > 1 else _spread(_items(block, shape), items))
+        if len(parts) == 1:
+            return parts[0]
+        out = np.empty(block.num_values * sum(self.part_bytes), np.uint8)
+        kernels.join_rows(parts, np.array(self.part_bytes, np.int64), block.num_values, out)
+        return out
+
+
+def _rows(block: BlockSlice) -> _Rows | None:
+    """Lay out the rows of a block; None where items are no whole bytes."""
+    layer, num_layers, bitmaps = block.shape, 0, 0
+    assert isinstance(layer, FixedSizeList)
+    dimensions, item_bits = layer.validity_dimensions, layer.items_per_value * layer.leaf.bits
+    part_bytes = tuple((bits + 7) // 8 for bits in dimensions)
+    while isinstance(layer, FixedSizeList):
+        num_layers += 1
+        if layer.has_validity:
+            bitmap = block.validity[bitmaps]
+            bitmaps += 1
+            if bitmap.num_bits and not kernels.count_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits):
+                return _Rows(part_bytes[:bitmaps], num_layers)
+        layer = layer.items
+    return None if item_bits % 8 else _Rows((*part_bytes, item_bits // 8), None)
 
 
 def _is_nothing(leaf: Any) -> bool:

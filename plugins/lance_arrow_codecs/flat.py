@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
@@ -21,24 +24,37 @@ from lance_arrow.spi import (
     BindScope,
     BlockSlice,
     BoundCodec,
+    Bytes,
     ChunkBatch,
     DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedValues,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     ValueBatch,
+    cut_evenly,
     hookimpl,
+    largest_power_of_two,
 )
+
+Positions = NDArray[np.int64]
+_CHUNK_BYTES = 8185
+"""Most bytes in a chunk, as the reference cuts them, unless the rules want more. Source: spec 10."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Binds ``flat`` in every context."""
+    """Binds and writes ``flat`` in every context; what it writes are views of the block wherever bits allow."""
 
     key = EncodingKey(COMPRESSIVE, "flat")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType(
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
     )
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the width; bits have no place of their own among zipped values."""
@@ -55,6 +71,73 @@ class Flat:
         if bits == 1:
             raise UnsupportedError("zipped values of a single bit do not exist")
         return BoundFlatValues(FixedWidth(bits))
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the values; withdraw where two do not fit a chunk."""
+        if not isinstance(block.shape, FixedWidth):
+            return None
+        bits = block.shape.bits
+        if context is DecodeContext.PER_VALUE and bits == 1:
+            return None
+        if context is DecodeContext.MINI_BLOCK and _chunk_values(bits, block.num_values, scope) is None:
+            return None
+        return float(block.shape.num_bytes(block.num_values))
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Hand over the values as they are."""
+        if not isinstance(block.shape, FixedWidth):
+            raise UnsupportedError(f"flat values have a fixed width, not {block.shape}")
+        bits = block.shape.bits
+        description = CompressiveEncoding(flat=FlatMessage(bits_per_value=bits))
+        values = _bitmap(block) if bits == 1 else block.values
+        if context is DecodeContext.BLOCK:
+            return EncodedBlock(description, values)
+        if context is DecodeContext.PER_VALUE:
+            if bits == 1:
+                raise UnsupportedError("zipped values of a single bit do not exist")
+            return EncodedValues(description, values, value_bits=bits)
+        chunk_values = _chunk_values(bits, block.num_values, scope)
+        if chunk_values is None:
+            raise UnsupportedError(f"flat values of {bits} bits do not fit chunks of {scope.chunk_rules}")
+        counts = cut_evenly(block.num_values, chunk_values)
+        return EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
+
+    def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
+        """Return the bytes of the values; bits of one block would begin within a byte of another's."""
+        if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
+            return None
+        return float(len(block.values))
+
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+        """Hand over the values as they are."""
+        if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
+            raise UnsupportedError(f"blocks of whole bytes side by side cannot hold {block.shape}")
+        counts = np.diff(value_starts)
+        description = CompressiveEncoding(flat=FlatMessage(bits_per_value=block.shape.bits))
+        return EncodedChunks(description, (block.values,), (counts * block.shape.bytes_per_value)[np.newaxis], counts)
+
+
+def _chunk_values(bits: int, num_values: int, scope: EncodeScope) -> int | None:
+    """Values of a full chunk, a power of two; None where there is none."""
+    rules = scope.chunk_rules
+    num_bytes = min(max(_CHUNK_BYTES, rules.target_bytes), rules.max_bytes & ~7)
+    chunk_values = largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
+    # The bitmap of a chunk begins with a byte of its own.
+    smallest = 8 if bits == 1 else 2
+    return chunk_values if chunk_values >= min(smallest, max(num_values, 1)) else None
+
+
+def _bitmap(block: BlockSlice) -> Bytes:
+    """The bits of a block from the first of a byte on, those after the last one cleared."""
+    num_bytes, spare_bits = (block.num_values + 7) // 8, -block.num_values % 8
+    if block.bit_offset % 8 == 0:
+        values = block.values[block.bit_offset // 8 :][:num_bytes]
+        if not spare_bits or values[-1] >> (8 - spare_bits) == 0:
+            return values
+    bits = np.zeros(num_bytes, np.uint8)
+    start, stop = np.array([block.bit_offset]), np.array([block.bit_offset + block.num_values])
+    kernels.take_bit_runs(block.values, 0, start, stop, bits, 0)
+    return bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ description. Source: CompressiveEncoding.Fsst; spec 5.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import Fsst as FsstMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -24,6 +26,10 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
+    Encoded,
+    EncodedChunks,
+    EncodedValues,
+    EncodeScope,
     EncodingKey,
     ValueBatch,
     ValueLocator,
@@ -35,15 +41,28 @@ from lance_arrow.spi import (
 
 _NO_PLACES = np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64
+_VARIABLE = EncodingKey(COMPRESSIVE, "variable")
+_GENERAL = EncodingKey(COMPRESSIVE, "general")
+_TABLE_BYTES = 2312
+_LEAST_BYTES = 32 << 10
+_LEAST_LENGTH = 5
+"""What a page must have before its values are encoded without being asked. Source: spec 10."""
+_MOST_BYTES = 1 << 30
+"""Escapes may double the bytes, and offsets of 32 bits must still tell them."""
+_SAMPLED_BYTES = 64 << 10
+_NUM_SAMPLES = 8
+_WORK = {"fast": 1.5, "default": 1.05, "compact": 1.0}
+"""What a byte that is to be expanded counts, so that small gains are left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fsst:
-    """Binds ``fsst`` around a variable-width child."""
+    """Binds ``fsst`` around a variable-width child; writes it around ``variable``."""
 
     key = EncodingKey(COMPRESSIVE, "fsst")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
         """Check the symbol table and that the child yields byte strings."""
@@ -59,6 +78,95 @@ class Fsst:
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
         return BoundFsst(child, child.shape, table, num_buffers)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Encode a sample; withdraw from bytes that are no text, and from what is too little or too short to gain."""
+        if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
+            return None
+        options, summary = scope.options, scope.summary(block)
+        is_wanted = options.compression == "fsst" or options.codec == self.key.case
+        if not is_wanted:
+            if options.compression is not None or not (scope.leaf.is_text or options.preset == "compact"):
+                return None
+            if len(block.values) < _LEAST_BYTES or summary.max_value_bytes < _LEAST_LENGTH:
+                return None
+        if context is DecodeContext.MINI_BLOCK and not _fits(block, scope):
+            return None
+        coded = _table_and_ratio(block, scope)[1] * len(block.values) + _TABLE_BYTES
+        work = 0.5 if is_wanted else _WORK[options.preset]
+        return coded * work + block.num_values * (block.shape.offset_bits // 8)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Replace frequent bytes by codes, and leave the codes to `variable`."""
+        if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
+            raise UnsupportedError(f"symbols replace bytes of values without a fixed width, not {block.shape}")
+        table, codes = _table_and_ratio(block, scope)[0], _codes_of(block, scope)
+        child = scope.encode_with(_VARIABLE, codes, context)
+        description = CompressiveEncoding(
+            fsst=FsstMessage(symbol_table=table.tobytes(), values=child.description)  # type: ignore[arg-type]
+        )
+        if isinstance(child, EncodedChunks | EncodedValues):
+            return replace(child, description=description)
+        raise PluginContractError(f"FSST codes are chunks or values, {_VARIABLE} returned {type(child).__name__}")
+
+
+def _table_and_ratio(block: BlockSlice, scope: EncodeScope) -> tuple[Bytes, float]:
+    """Symbols for the block, and the part of a sample's bytes that its codes take."""
+    return scope.summary(block).remember("fsst", lambda: _train(block))
+
+
+def _codes_of(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
+    return scope.summary(block).remember("fsst codes", lambda: _encode(_table_and_ratio(block, scope)[0], block))
+
+
+def _fits(block: BlockSlice, scope: EncodeScope) -> bool:
+    """Whether two values fit a chunk, for which large ones must be encoded to know."""
+    assert isinstance(block.shape, VariableWidth)
+    worst = 4 * scope.summary(block).max_value_bytes + block.shape.offset_bits // 2
+    if worst <= scope.chunk_rules.max_bytes:
+        return True
+    codes = _codes_of(block, scope)
+    return scope.estimate_child(codes, DecodeContext.MINI_BLOCK, without=frozenset({Fsst.key, _GENERAL})) is not None
+
+
+def _train(block: BlockSlice) -> tuple[Bytes, float]:
+    assert isinstance(block.shape, VariableWidth)
+    table = np.empty(_TABLE_BYTES, np.uint8)
+    kernels.train_symbols(block.offsets, block.shape.offset_bits, block.values, table)
+    plain_bytes = coded_bytes = 0
+    for part in _samples(block):
+        plain_bytes += len(part.values)
+        coded_bytes += len(_encode(table, part).values)
+    return table, coded_bytes / plain_bytes if plain_bytes else 1.0
+
+
+def _samples(block: BlockSlice) -> list[BlockSlice]:
+    """Values from several places."""
+    assert isinstance(block.shape, VariableWidth)
+    offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
+    if len(block.values) <= _SAMPLED_BYTES:
+        return [block]
+    firsts = np.arange(_NUM_SAMPLES) * (len(block.values) // _NUM_SAMPLES)
+    starts = np.searchsorted(offsets, offsets[0] + firsts, side="right") - 1
+    stops = np.searchsorted(offsets, offsets[0] + firsts + _SAMPLED_BYTES // _NUM_SAMPLES, side="left")
+    parts = []
+    for start, stop in zip(starts.tolist(), np.maximum(stops, starts + 1).tolist(), strict=True):
+        own = offsets[start : stop + 1]
+        begin, end = int(own[0] - offsets[0]), int(own[-1] - offsets[0])
+        if end - begin > _SAMPLED_BYTES:
+            # One long value: its beginning will do.
+            own, end = np.array([0, _SAMPLED_BYTES], offsets.dtype), begin + _SAMPLED_BYTES
+        parts.append(BlockSlice(block.shape, len(own) - 1, block.values[begin:end], offsets=own.view(np.uint8)))
+    return parts
+
+
+def _encode(table: Bytes, block: BlockSlice) -> BlockSlice:
+    assert isinstance(block.shape, VariableWidth)
+    offsets = np.zeros((block.num_values + 1) * block.shape.offset_bits // 8, np.uint8)
+    codes = np.empty(2 * len(block.values), np.uint8)
+    bits = block.shape.offset_bits
+    total = kernels.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
+    return BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
 
 
 @dataclass(frozen=True, slots=True)

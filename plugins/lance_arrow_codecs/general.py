@@ -5,7 +5,8 @@ Source: CompressiveEncoding.General; spec 5.11.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
+from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import BufferCompression, CompressionScheme, CompressiveEncoding
+from lance_arrow.proto.encodings_v21_pb2 import General as GeneralMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -24,26 +28,52 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedValues,
+    EncodeOptions,
+    EncodeScope,
     EncodingKey,
     Frames,
     NumBytes,
     ValueBatch,
+    VariableWidth,
     hookimpl,
     native_side,
 )
 
 Positions = NDArray[np.int64]
+_LEAST_BYTES = 4 << 10
+_LEAST_ZIPPED_BYTES = 32 << 10
+_LARGE_VALUE_BYTES = 32 << 10
+"""What buffers must have to be worth it; values above the last are compressed unasked. Source: spec 10."""
+_COMPACT_VALUE_BYTES = 128
+"""Where size comes first, zipped values of that many bytes on average are compressed, each by itself."""
+_COMPACT_LEVEL = 9
+_LEAST_BLOCK_BYTES = 256
+_LARGEST_GROWTH = 255
+_FRAME_BYTES = 64
+"""What frames may add to bytes that do not compress: one in so many, and their headers."""
+_NUM_SAMPLES = 4
+_SAMPLED_BYTES = 32 << 10
+"""Bytes of each sample, before compression."""
+_SAMPLED_VALUES = 1024
+"""Samples of fixed-width values are whole groups of so many."""
+_WORTHWHILE = 0.97
+"""What compression must leave of a sample at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """Binds ``general`` around any child."""
+    """Binds ``general`` around any child; writes it where compression is wanted or size comes first."""
 
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType(
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2", DecodeContext.PER_VALUE: "2.1"}
     )
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundGeneral | BoundGeneralValues:
         """Bind the scheme and the child; zipped values that are compressed always have variable width."""
@@ -51,6 +81,174 @@ class General:
         if context is not DecodeContext.PER_VALUE:
             return BoundGeneral(frames, scope.chunk_codec(message.values, context))
         return BoundGeneralValues(frames, scope.value_codec(message.values))
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Compress samples of what children make of the block; withdraw where nobody asks or it gains little."""
+        wanted = _wanted(block, context, scope)
+        if wanted is None:
+            return None
+        found = _choice(block, context, wanted, scope)[1]
+        if found is None and scope.options.codec == self.key.case:
+            # Named, it may turn out to compress nothing.
+            return scope.estimate_child(block, context, without=frozenset({self.key}))
+        return found
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
+        wanted = _wanted(block, context, scope) or _asked(context, scope.options)
+        key = _choice(block, context, wanted, scope)[0]
+        inner = _with_room(scope)
+        child = inner.encode_child(block, context) if key is None else inner.encode_with(key, block, context)
+        answer = _compressed(child, wanted, scope)
+        return answer if answer.nbytes < child.nbytes else scope.encode_child(block, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How to compress."""
+
+    scheme: str
+    level: int | None
+
+    def message(self, child: Any) -> CompressiveEncoding:
+        compression = BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
+        return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
+
+
+def _with_room(scope: EncodeScope) -> EncodeScope:
+    """Return the scope whose chunks are within the rules even where compression makes them larger."""
+    rules = scope.chunk_rules
+    most = max(rules.max_bytes - rules.max_bytes // _LARGEST_GROWTH - _FRAME_BYTES, 0)
+    return scope.with_rules(replace(rules, max_bytes=most, target_bytes=min(rules.target_bytes, most)))
+
+
+def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Wanted | None:
+    """Tell how to compress the block, or None: nobody wants it, or there is too little."""
+    options, summary = scope.options, scope.summary(block)
+    # Values of one width are found by counting; compressed one by one, they would need an index.
+    if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
+        return None
+    if options.codec == "general":
+        return _asked(context, options)
+    is_asked = options.compression in ("lz4", "zstd")
+    if not is_asked and options.compression is not None:
+        return None
+    num_bytes = summary.raw_bytes
+    if context is DecodeContext.PER_VALUE:
+        is_asked = is_asked and num_bytes >= _LEAST_ZIPPED_BYTES
+        if options.preset == "compact":
+            is_asked |= num_bytes >= _COMPACT_VALUE_BYTES * block.num_values
+        elif options.preset == "default":
+            is_asked |= summary.max_value_bytes > _LARGE_VALUE_BYTES
+    elif options.preset == "compact":
+        is_asked = True
+    least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
+    return _asked(context, options) if is_asked and num_bytes >= least else None
+
+
+def _asked(context: DecodeContext, options: EncodeOptions) -> _Wanted:
+    is_compact = options.preset == "compact"
+    # Zipped, LZ4 is never written: readers of the reference know ZSTD there. Source: spec 10.
+    usual = "zstd" if is_compact or context is DecodeContext.PER_VALUE else "lz4"
+    scheme = options.compression if options.compression in ("lz4", "zstd") else usual
+    if context is DecodeContext.PER_VALUE or scheme == "zstd":
+        level = options.compression_level
+        return _Wanted("ZSTD", _COMPACT_LEVEL if level is None and is_compact else level)
+    return _Wanted("LZ4", None)
+
+
+def _choice(
+    block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
+) -> tuple[EncodingKey | None, float | None]:
+    """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
+    of = ("general", context, wanted, scope.chunk_rules)
+    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, _with_room(scope)))
+
+
+def _try_children(
+    block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
+) -> tuple[EncodingKey | None, float | None]:
+    samples = _samples(block, context)
+    plain_bytes = sum(scope.summary(sample).raw_bytes for sample in samples)
+    if not plain_bytes:
+        return None, None
+    sizes = {}
+    for key in _children(samples[0], context, scope):
+        encoded = [scope.encode_with(key, sample, context) for sample in samples]
+        sizes[key] = sum(min(_compressed(one, wanted, scope).nbytes, one.nbytes) for one in encoded)
+    if not sizes:
+        return None, None
+    best = min(sizes, key=lambda key: (sizes[key], str(key)))
+    part = sizes[best] / plain_bytes
+    return best, part * scope.summary(block).raw_bytes if part < _WORTHWHILE else None
+
+
+def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) -> list[EncodingKey]:
+    """Codecs that would take the block: the best one, the best but that one, and so on."""
+    found: list[EncodingKey] = []
+    without = frozenset({General.key})
+    while True:
+        cost = scope.estimate_child(sample, context, without=without)
+        if cost is None or math.isinf(cost):
+            break
+        try:
+            description = scope.encode_child(sample, context, without=without).description
+        except UnsupportedError:
+            # What it keeps its parts in is left out by now.
+            break
+        key = EncodingKey(COMPRESSIVE, description.WhichOneof("compression"))
+        if key in without:
+            # A codec that answers with what another one makes of it.
+            break
+        found.append(key)
+        without |= {key}
+    return found
+
+
+def _samples(block: BlockSlice, context: DecodeContext) -> list[BlockSlice]:
+    """Values from a few places, whole groups of them."""
+    average = max(_raw_bytes(block) // max(block.num_values, 1), 1)
+    group = 1 if isinstance(block.shape, VariableWidth) else _SAMPLED_VALUES
+    count = max(-(-_SAMPLED_BYTES // average // group) * group, group)
+    if block.num_values <= count * _NUM_SAMPLES:
+        return [block]
+    firsts = [number * (block.num_values // _NUM_SAMPLES) // group * group for number in range(_NUM_SAMPLES)]
+    return [_part(block, first, first + count) for first in firsts]
+
+
+def _raw_bytes(block: BlockSlice) -> int:
+    return len(block.values) + sum(map(_raw_bytes, block.fields))
+
+
+def _part(block: BlockSlice, start: int, stop: int) -> BlockSlice:
+    if not isinstance(block.shape, VariableWidth):
+        return block.part(start, stop)
+    offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
+    own = offsets[start : stop + 1]
+    values = block.values[int(own[0] - offsets[0]) : int(own[-1] - offsets[0])]
+    return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8))
+
+
+def _compressed(child: Encoded, wanted: _Wanted, scope: EncodeScope) -> Encoded:
+    """Compress the first buffer of each chunk, the block, or each value."""
+    compress = scope.scheme(wanted.scheme).compress
+    description = wanted.message(child.description)
+    if isinstance(child, EncodedChunks):
+        if not child.buffers:
+            return child
+        starts = np.cumsum(child.sizes[0]) - child.sizes[0]
+        frames, offsets = compress(child.buffers[0], starts, child.sizes[0], wanted.level)
+        sizes = np.concatenate([np.diff(offsets)[np.newaxis], child.sizes[1:]])
+        return EncodedChunks(description, (frames, *child.buffers[1:]), sizes, child.value_counts)
+    if isinstance(child, EncodedBlock):
+        if child.buffer is None:
+            return child
+        whole = np.zeros(1, np.int64), np.array([len(child.buffer)])
+        return EncodedBlock(description, compress(child.buffer, *whole, wanted.level)[0])
+    if child.offsets is None:
+        raise UnsupportedError("zipped values of one width are not compressed one by one")
+    frames, offsets = compress(child.data, child.offsets[:-1], np.diff(child.offsets), wanted.level)
+    return EncodedValues(description, frames, offsets=offsets, length_bits=child.length_bits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow import kernels
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
@@ -22,19 +25,27 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodedChunks,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     hookimpl,
 )
 
+Positions = NDArray[np.int64]
+_CHUNK_VALUES = 1024
+"""Source: spec 5.4."""
+
 
 @dataclass(frozen=True, slots=True)
 class InlineBitpacking:
-    """Binds ``inline_bitpacking`` of 8- to 128-bit values."""
+    """Binds ``inline_bitpacking`` of 8- to 128-bit values and writes it of 8- to 64-bit ones."""
 
     key = EncodingKey(COMPRESSIVE, "inline_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check the width of unpacked values; the packed width is in each chunk."""
@@ -46,6 +57,62 @@ class InlineBitpacking:
             outer = General(compression=message.values, values=plain)
             return scope.chunk_codec(CompressiveEncoding(general=outer), context)
         return BoundInlineBitpacking(FixedWidth(bits))
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of all chunks; withdraw where the rules forbid them, or nothing is gained."""
+        rules = scope.chunk_rules
+        if context is DecodeContext.MINI_BLOCK and rules.max_values < _CHUNK_VALUES:
+            return None
+        if context is DecodeContext.BLOCK and block.num_values > _CHUNK_VALUES:
+            return None
+        if scope.summary(block).integers is None:
+            return None
+        sizes = _sizes(block, scope.summary(block).group_starts, scope)
+        if context is DecodeContext.MINI_BLOCK and int(sizes.max()) > rules.max_bytes & ~7:
+            return None
+        return self._score(block, sizes, scope)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks | EncodedBlock:
+        """Pack each 1024 values to the width of their largest."""
+        starts = scope.summary(block).group_starts
+        if context is DecodeContext.BLOCK and len(starts) > 2:
+            raise UnsupportedError(f"a block of {block.num_values} values is more than a chunk can hold")
+        chunks = self.encode_blocks(block, starts, scope)
+        return EncodedBlock(chunks.description, chunks.buffers[0]) if context is DecodeContext.BLOCK else chunks
+
+    def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
+        """Return the bytes of all blocks, each of which must fit a chunk."""
+        if scope.summary(block).integers is None or np.diff(value_starts).max(initial=0) > _CHUNK_VALUES:
+            return None
+        return self._score(block, _sizes(block, value_starts, scope), scope)
+
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+        """Pack each block to the width of its largest value."""
+        if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
+            raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
+        word_bits = block.shape.bits
+        sizes = _sizes(block, value_starts, scope)
+        out = np.empty(int(sizes.sum()), np.uint8)
+        kernels.pack_inline(block.values, value_starts, word_bits, scope.summary(block).groups(value_starts).bits, out)
+        message = InlineBitpackingMessage(uncompressed_bits_per_value=word_bits)
+        description = CompressiveEncoding(inline_bitpacking=message)
+        return EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+
+    def _score(self, block: BlockSlice, sizes: Positions, scope: EncodeScope) -> float | None:
+        num_bytes = int(sizes.sum())
+        # The name alone is reason enough.
+        is_named = scope.options.codec == self.key.case
+        if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):
+            return None
+        return scope.options.cost(num_bytes)
+
+
+def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> Positions:
+    """Bytes of each chunk: a header word, and all 1024 values even where there are fewer."""
+    summary = scope.summary(block)
+    header_bytes = 0 if summary.integers is None else summary.integers.itemsize
+    sizes: Positions = header_bytes + 128 * summary.groups(value_starts).bits
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptPageError
+from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.kernels import frames
 from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
 
@@ -36,12 +37,25 @@ _STREAM_END = 4
 
 @dataclass(frozen=True, slots=True)
 class Lz4:
-    """Binds the scheme; the level is of no use to readers."""
+    """Binds the scheme; the level is of no use to readers, nor to this writer."""
 
     key = EncodingKey("lance.encodings21.CompressionScheme", "LZ4")
 
     def bind(self, message: Any, scope: BindScope) -> BoundLz4:
         return BoundLz4()
+
+    def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, NDArray[np.int64]]:
+        """Compress each part to a size and a block; there is one level only."""
+        frames_found = [b""] * len(sizes)
+        for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+            if size >= 1 << 32:
+                raise UnsupportedError(f"an LZ4 frame of {size:,} bytes; its size has 32 bits")
+            if size:
+                block = _BLOCKS.compress(data[start : start + size], asbytes=True)
+                frames_found[frame] = size.to_bytes(_HEADER_BYTES, "little") + block
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum([len(frame) for frame in frames_found], out=offsets[1:])
+        return np.frombuffer(b"".join(frames_found), np.uint8), offsets
 
 
 @dataclass(frozen=True, slots=True)

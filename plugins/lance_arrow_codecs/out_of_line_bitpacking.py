@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.kernels import native_codecs
@@ -23,19 +26,26 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodedChunks,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     hookimpl,
 )
 
+Positions = NDArray[np.int64]
+_GROUP_VALUES = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class OutOfLineBitpacking:
-    """Binds ``out_of_line_bitpacking`` of 8- to 64-bit values; written for levels and dictionary items."""
+    """Binds ``out_of_line_bitpacking`` of 8- to 64-bit values; writes it for levels and dictionary items."""
 
     key = EncodingKey(COMPRESSIVE, "out_of_line_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.1"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check both widths; the packed one is the flat child's, and 0 means that all values are 0."""
@@ -54,6 +64,49 @@ class OutOfLineBitpacking:
             outer = General(compression=message.values.flat.data, values=inner)
             return scope.chunk_codec(CompressiveEncoding(general=outer), context)
         return BoundOutOfLineBitpacking(FixedWidth(bits), packed_bits)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the packed words and the tail; withdraw where they are no fewer than the values'."""
+        return self.score_blocks(block, np.array([0, block.num_values]), scope)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+        """Pack all values to the width of the largest."""
+        blocks = self.encode_blocks(block, np.array([0, block.num_values]), scope)
+        return EncodedBlock(blocks.description, blocks.buffers[0])
+
+    def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
+        """Return the bytes of all blocks, packed to the width of the largest value of any."""
+        if scope.summary(block).integers is None:
+            return None
+        num_bytes = int(_sizes(block, value_starts, scope)[0].sum())
+        # The name alone is reason enough.
+        is_named = scope.options.codec == self.key.case
+        if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):
+            return None
+        return scope.options.cost(num_bytes)
+
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+        """Pack the values of all blocks to the width of the largest of any."""
+        if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
+            raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
+        sizes, packed_bits = _sizes(block, value_starts, scope)
+        out = np.empty(int(sizes.sum()), np.uint8)
+        kernels.pack_out_of_line(block.values, value_starts, block.shape.bits, packed_bits, out)
+        message = OutOfLineBitpackingMessage(
+            uncompressed_bits_per_value=block.shape.bits,
+            values=CompressiveEncoding(flat=Flat(bits_per_value=packed_bits)),
+        )
+        description = CompressiveEncoding(out_of_line_bitpacking=message)
+        return EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+
+
+def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> tuple[Positions, int]:
+    """Bytes of each block, and the bits of a packed value. Source: spec 5.5."""
+    summary = scope.summary(block)
+    packed_bits = 0 if summary.group_bits is None else int(summary.group_bits.max())
+    width = 0 if summary.integers is None else summary.integers.itemsize
+    num_groups, tails = np.divmod(np.diff(value_starts), _GROUP_VALUES)
+    return num_groups * 128 * packed_bits + np.minimum(tails * width, 128 * packed_bits), packed_bits
 
 
 @dataclass(frozen=True, slots=True)

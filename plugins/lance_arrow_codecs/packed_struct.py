@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
+from lance_arrow.proto.encodings_v21_pb2 import PackedStruct as PackedStructMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -24,12 +26,16 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
+    EncodedChunks,
+    EncodeScope,
     EncodingKey,
     FixedSizeList,
     FixedWidth,
     PackedStruct,
     ValueBatch,
+    cut_evenly,
     hookimpl,
+    largest_power_of_two,
     new_block,
 )
 
@@ -38,11 +44,12 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PackedStructs:
-    """Binds ``packed_struct``: flat rows in chunks are written since 2.1, zipped ones since 2.3."""
+    """Binds ``packed_struct``: flat rows in chunks occur since 2.1, zipped ones since 2.3; writes the former."""
 
     key = EncodingKey(COMPRESSIVE, "packed_struct")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.3"})
+    writes = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1"})
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundPackedStruct | BoundPackedValues:
         """Check the widths against the fields of the schema and against the rows."""
@@ -66,6 +73,54 @@ class PackedStructs:
         if is_zipped:
             return BoundPackedValues(splitter, rows, is_flat)
         return BoundPackedStruct(splitter, rows, is_flat)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the rows; withdraw where fields are no whole bytes or two rows do not fit a chunk."""
+        if not isinstance(block.shape, PackedStruct) or _chunk_values(block, scope) is None:
+            return None
+        return float(block.num_values * sum(_field_bytes(block.shape) or ()))
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks:
+        """Put the fields of each row together."""
+        widths = _field_bytes(block.shape)
+        chunk_values = _chunk_values(block, scope)
+        if widths is None or chunk_values is None:
+            raise UnsupportedError(f"{block.shape} does not fit rows of fixed width in chunks of {scope.chunk_rules}")
+        row_bytes = sum(widths)
+        out = np.empty(block.num_values * row_bytes, np.uint8)
+        kernels.join_rows([_memory(one) for one in block.fields], np.array(widths, np.int64), block.num_values, out)
+        counts = cut_evenly(block.num_values, chunk_values)
+        rows = CompressiveEncoding(flat=Flat(bits_per_value=8 * row_bytes))
+        message = PackedStructMessage(bits_per_value=[8 * width for width in widths], values=rows)
+        description = CompressiveEncoding(packed_struct=message)
+        return EncodedChunks(description, (out,), (counts * row_bytes)[np.newaxis], counts)
+
+
+def _field_bytes(shape: BlockShape) -> tuple[int, ...] | None:
+    """Bytes of each field; None where one has bitmaps, no fixed width, or no whole bytes."""
+    if not isinstance(shape, PackedStruct) or not shape.fields:
+        return None
+    widths = [_bits(field) for field in shape.fields]
+    return tuple(bits // 8 for bits in widths if bits) if all(bits and bits % 8 == 0 for bits in widths) else None
+
+
+def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
+    """Rows of a full chunk, a power of two; None where there is none."""
+    widths, rules = _field_bytes(block.shape), scope.chunk_rules
+    if widths is None:
+        return None
+    chunk_values = largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
+    return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
+
+
+def _memory(field: BlockSlice) -> Bytes:
+    """Values of a field from the first byte on: those that are bits may begin within one."""
+    if field.bit_offset % 8 == 0:
+        return field.values[field.bit_offset // 8 :]
+    num_bits = field.num_values * (_bits(field.shape) or 0)
+    out = np.empty(num_bits // 8, np.uint8)
+    kernels.spread_bits(field.values, field.bit_offset, num_bits, 8, out)
+    return out
 
 
 def _bits(field: BlockShape) -> int | None:

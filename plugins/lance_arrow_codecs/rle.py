@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
+from lance_arrow.proto.encodings_v21_pb2 import Rle as RleMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     NO_BYTES,
@@ -26,27 +28,41 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
+    EncodedBlock,
+    EncodedChunks,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     Frames,
+    cut_evenly,
     hookimpl,
+    largest_power_of_two,
     new_block,
+    starts_of,
 )
 
 Positions = NDArray[np.int64]
 _LENGTH_BITS = (8, 16, 32, 64)
 _HEADER_BYTES = 8
+_LONGEST_RUN = 255
+_CHUNK_VALUES = 4096
+_CHUNK_BYTES = 8184
+"""Most values and bytes of a chunk, as the reference cuts them. Source: spec 10."""
+_LEAST_CHUNK_VALUES = 2
+_LEAST_CHUNK_BYTES = 24
+"""Two runs of 64-bit values, padded."""
 _NOWHERE: Positions = np.empty((0, 1), np.int64)
 _ONE_CHUNK_OF_NOTHING = ChunkBatch(NO_BYTES, _NOWHERE, _NOWHERE, np.zeros(2, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Rle:
-    """Binds ``rle``: flat children, all that 2.1 and 2.2 write, or children of any encoding."""
+    """Binds ``rle``: flat children, all that 2.1 and 2.2 have and that it writes, or children of any encoding."""
 
     key = EncodingKey(COMPRESSIVE, "rle")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2"})
+    writes = since
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
@@ -57,6 +73,104 @@ class Rle:
             return BoundEncodedRuns.of(values, lengths, context is DecodeContext.BLOCK, scope)
         shape = FixedWidth(_checked_bits(values.flat.bits_per_value))
         return BoundRleChunks(shape) if context is DecodeContext.MINI_BLOCK else BoundRleBlocks(shape)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of the runs; withdraw where they are no fewer than the values', or runs are unwanted."""
+        if context is DecodeContext.BLOCK:
+            return self.score_blocks(block, np.array([0, block.num_values]), scope)
+        chunk_values = _chunk_values(scope)
+        if chunk_values < _LEAST_CHUNK_VALUES:
+            return None
+        return self._score(block, starts_of(cut_evenly(block.num_values, chunk_values)), 0, scope)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks | EncodedBlock:
+        """Find the runs of each chunk, or of the block."""
+        if context is DecodeContext.BLOCK:
+            blocks = self.encode_blocks(block, np.array([0, block.num_values]), scope)
+            return EncodedBlock(blocks.description, blocks.buffers[0])
+        width = _integer_bytes(block, scope)
+        counts, entries = _cut(block, width, scope)
+        run_values, lengths = np.empty(int(entries.sum()) * width, np.uint8), np.empty(int(entries.sum()), np.uint8)
+        kernels.encode_runs(block.values, starts_of(counts), width, run_values, lengths, entries)
+        return EncodedChunks(_description(width), (run_values, lengths), np.stack([entries * width, entries]), counts)
+
+    def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
+        """Return the bytes of all blocks, headers included."""
+        return self._score(block, value_starts, _HEADER_BYTES * (len(value_starts) - 1), scope)
+
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+        """Find the runs of each block."""
+        width = _integer_bytes(block, scope)
+        counts = np.diff(value_starts)
+        entries, sizes = np.empty_like(counts), np.empty_like(counts)
+        kernels.count_run_entries(block.values, value_starts, width, entries)
+        out = np.empty(int((entries * (width + 1) + _HEADER_BYTES).sum()), np.uint8)
+        kernels.encode_run_blocks(block.values, value_starts, width, sizes, out)
+        return EncodedChunks(_description(width), (out,), sizes[np.newaxis], counts)
+
+    def _score(self, block: BlockSlice, value_starts: Positions, header_bytes: int, scope: EncodeScope) -> float | None:
+        """Score runs that end where a part does."""
+        options, summary = scope.options, scope.summary(block)
+        if summary.integers is None or summary.num_runs is None or summary.group_bits is None:
+            return None
+        width, raw_bytes, num_runs = summary.integers.itemsize, len(block.values), summary.num_runs
+        is_named = options.codec == self.key.case
+        threshold = options.rle_threshold
+        is_unwanted = options.stores_plainly or (threshold is not None and num_runs >= threshold * block.num_values)
+        least = num_runs * (width + 1) + header_bytes
+        if not is_named and (is_unwanted or least >= raw_bytes):
+            return None
+        # A border of parts cuts one run, and 255 values more are one run more. Where that decides, count exactly.
+        num_entries = num_runs + len(value_starts) - 2 + block.num_values // _LONGEST_RUN
+        packed_bytes = int((width + 128 * summary.group_bits).sum())
+        if least < min(raw_bytes, packed_bytes) <= num_entries * (width + 1) + header_bytes:
+            entries = np.empty(len(value_starts) - 1, np.int64)
+            kernels.count_run_entries(block.values, value_starts, width, entries)
+            num_entries = int(entries.sum())
+        num_bytes = num_entries * (width + 1) + header_bytes
+        if not is_named and num_bytes >= raw_bytes:
+            return None
+        # As small as packed integers, runs decode faster and have fewer chunks.
+        return options.cost(max(num_bytes - 0.5, 0.0))
+
+
+def _integer_bytes(block: BlockSlice, scope: EncodeScope) -> int:
+    integers = scope.summary(block).integers
+    if integers is None:
+        raise UnsupportedError(f"runs are of values of 8, 16, 32 or 64 bits, not {block.shape}")
+    return integers.itemsize
+
+
+def _description(width: int) -> CompressiveEncoding:
+    values, lengths = (CompressiveEncoding(flat=Flat(bits_per_value=bits)) for bits in (8 * width, 8))
+    return CompressiveEncoding(rle=RleMessage(values=values, run_lengths=lengths))
+
+
+def _chunk_values(scope: EncodeScope) -> int:
+    """Values of a full chunk of long runs; 0 where not even a chunk of two values fits the rules."""
+    rules = scope.chunk_rules
+    return largest_power_of_two(min(_CHUNK_VALUES, rules.max_values)) if rules.max_bytes >= _LEAST_CHUNK_BYTES else 0
+
+
+def _cut(block: BlockSlice, width: int, scope: EncodeScope) -> tuple[Positions, Positions]:
+    """Cut chunks; return the values and the runs of each. One whose runs take too many bytes is cut in two."""
+    chunk_values = _chunk_values(scope)
+    if chunk_values < _LEAST_CHUNK_VALUES:
+        raise UnsupportedError(f"runs do not fit chunks of {scope.chunk_rules}")
+    most_bytes = min(_CHUNK_BYTES, scope.chunk_rules.max_bytes)
+    counts = cut_evenly(block.num_values, chunk_values)
+    while True:
+        entries = np.empty_like(counts)
+        kernels.count_run_entries(block.values, starts_of(counts), width, entries)
+        padded = (entries * width + 7 & ~7) + (entries + 7 & ~7)
+        is_large = (padded > most_bytes) & (counts > _LEAST_CHUNK_VALUES)
+        if not is_large.any():
+            return counts, entries
+        firsts = np.where(is_large, counts >> 1, counts)
+        if is_large[-1]:
+            firsts[-1] = largest_power_of_two(int(counts[-1]) - 1)
+        halves = np.stack([firsts, counts - firsts], axis=1).reshape(-1)
+        counts = halves[halves > 0]
 
 
 def _is_flat(message: Any) -> bool:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, General
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat, General
 from lance_arrow.proto.encodings_v21_pb2 import Variable as VariableMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
@@ -31,6 +31,11 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedValues,
+    EncodeScope,
     EncodingKey,
     FixedWidth,
     Frames,
@@ -45,13 +50,14 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Binds ``variable`` in every context, with offsets of 32 or 64 bits in any encoding."""
+    """Binds ``variable`` in every context, with offsets of 32 or 64 bits in any encoding; writes plain ones."""
 
     key = EncodingKey(COMPRESSIVE, "variable")
     contexts = frozenset(DecodeContext)
     since = MappingProxyType(
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
     )
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the offset width; encoded offsets occur in 2.3 only, compressed bytes nowhere yet."""
@@ -69,6 +75,72 @@ class Variable:
         if not is_plain or frames is not None:
             return BoundParts(shape, offsets, frames, is_block, is_plain and not is_block)
         return BoundVariableBlocks(shape) if is_block else BoundVariableChunks(shape)
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Return the bytes of offsets and values; withdraw where two values do not fit a chunk."""
+        if not isinstance(block.shape, VariableWidth):
+            return None
+        width = block.shape.offset_bits // 8
+        if context is not DecodeContext.MINI_BLOCK:
+            return float(len(block.values) + (block.num_values + 3) * width)
+        counts = _counts(block, scope)
+        return None if counts is None else float(len(block.values) + (block.num_values + 2 * len(counts)) * width)
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+        """Write offsets and values, or hand over the values as they are."""
+        if not isinstance(block.shape, VariableWidth):
+            raise UnsupportedError(f"variable-width values are wanted, not {block.shape}")
+        bits = block.shape.offset_bits
+        offsets = CompressiveEncoding(flat=Flat(bits_per_value=bits))
+        description = CompressiveEncoding(variable=VariableMessage(offsets=offsets))
+        if context is DecodeContext.PER_VALUE:
+            return EncodedValues(description, block.values, offsets=_ends(block).astype(np.int64), length_bits=bits)
+        if context is DecodeContext.BLOCK:
+            return EncodedBlock(description, _as_block(block))
+        counts = _counts(block, scope)
+        if counts is None:
+            raise UnsupportedError(f"values of up to {scope.summary(block).max_value_bytes} bytes do not fit chunks")
+        sizes = np.empty(len(counts), np.int64)
+        # Each chunk has one offset more than values, and less than an offset of padding.
+        out = np.empty(len(block.values) + (block.num_values + 2 * len(counts)) * bits // 8, np.uint8)
+        total = kernels.write_variable_chunks(block.offsets, bits, block.values, counts, bits, sizes, out)
+        return EncodedChunks(description, (out[:total],), sizes[np.newaxis], counts)
+
+
+def _counts(block: BlockSlice, scope: EncodeScope) -> Positions | None:
+    """Values per chunk; None where two values do not fit one."""
+    return scope.summary(block).remember(("variable", scope.chunk_rules), lambda: _plan(block, scope))
+
+
+def _plan(block: BlockSlice, scope: EncodeScope) -> Positions | None:
+    assert isinstance(block.shape, VariableWidth)
+    rules, bits = scope.chunk_rules, block.shape.offset_bits
+    if block.num_values == 0:
+        return np.zeros(1, np.int64)
+    counts = np.empty(block.num_values // 2 + 1, np.int64)
+    limits = (rules.target_bytes, rules.max_bytes, rules.max_values)
+    num_chunks = kernels.plan_variable_chunks(block.offsets, bits, len(block.values), bits, *limits, counts)
+    return None if num_chunks < 0 else counts[:num_chunks]
+
+
+def _ends(block: BlockSlice) -> NDArray[Any]:
+    """Offsets counted from the first."""
+    assert isinstance(block.shape, VariableWidth)
+    offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
+    return offsets - offsets[0] if len(offsets) and offsets[0] else offsets
+
+
+def _as_block(block: BlockSlice) -> Bytes:
+    """Header, offsets from 0, values. Source: spec 5.2."""
+    assert isinstance(block.shape, VariableWidth)
+    bits = block.shape.offset_bits
+    header = (block.num_values + 3) * bits // 8
+    out = np.empty(header + len(block.values), np.uint8)
+    words = out[:header].view(f"<i{bits // 8}")
+    words[:2] = bits, header
+    words[2:] = _ends(block)
+    out[header:] = block.values
+    return out
 
 
 def _bind_values(message: Any, shape: VariableWidth, scope: BindScope) -> BoundPerValueCodec:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, VariablePackedStruct
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
@@ -20,6 +21,8 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundPerValueCodec,
     DecodeContext,
+    EncodedValues,
+    EncodeScope,
     EncodingKey,
     FixedSizeList,
     NumBytes,
@@ -29,14 +32,18 @@ from lance_arrow.spi import (
     hookimpl,
 )
 
+_LENGTH_BITS = 32
+"""Width of the length in front of a whole row, as the reference writes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class VariablePackedStructs:
-    """Binds ``variable_packed_struct`` with a per-value codec for each field."""
+    """Binds ``variable_packed_struct`` with a per-value codec for each field; writes whichever codecs suit them."""
 
     key = EncodingKey(COMPRESSIVE, "variable_packed_struct")
     contexts = frozenset({DecodeContext.PER_VALUE})
     since = MappingProxyType({DecodeContext.PER_VALUE: "2.2"})
+    writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundVariablePackedStruct:
         """Bind the fields and check them against the schema."""
@@ -55,6 +62,44 @@ class VariablePackedStructs:
         return BoundVariablePackedStruct(
             PackedStruct(tuple(codec.shape for codec in codecs)), tuple(codecs), tuple(widths)
         )
+
+    def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
+        """Add up what the fields take; withdraw where no codec can hold one of them."""
+        if not isinstance(block.shape, PackedStruct) or not block.fields:
+            return None
+        estimates = [scope.estimate_child(field, DecodeContext.PER_VALUE) for field in block.fields]
+        known = [estimate for estimate in estimates if estimate is not None]
+        return sum(known) if len(known) == len(estimates) else None
+
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedValues:
+        """Encode each field value by value and put the values of a row together, lengths in front."""
+        if not isinstance(block.shape, PackedStruct) or not block.fields:
+            raise UnsupportedError(f"packed structs are wanted, not {block.shape}")
+        encoded = [_encode_field(field, scope) for field in block.fields]
+        message = VariablePackedStruct(fields=[_describe(field) for field in encoded])
+        widths = np.array([field.value_bits or -field.length_bits for field in encoded], np.int64) // 8
+        row_offsets = np.empty(block.num_values + 1, np.int64)
+        lengths_bytes = block.num_values * int(-widths[widths < 0].sum())
+        out = np.empty(sum(field.nbytes for field in encoded) + lengths_bytes, np.uint8)
+        kernels.join_fields(
+            [field.data for field in encoded], widths, [one.offsets for one in encoded], row_offsets, out
+        )
+        description = CompressiveEncoding(variable_packed_struct=message)
+        return EncodedValues(description, out, offsets=row_offsets, length_bits=_LENGTH_BITS)
+
+
+def _encode_field(field: BlockSlice, scope: EncodeScope) -> EncodedValues:
+    encoded = scope.encode_child(field, DecodeContext.PER_VALUE)
+    if not isinstance(encoded, EncodedValues):
+        raise PluginContractError(f"values were wanted, a codec encoder returned {type(encoded).__name__}")
+    return encoded
+
+
+def _describe(field: EncodedValues) -> VariablePackedStruct.FieldEncoding:
+    child: Any = field.description
+    if field.value_bits is None:
+        return VariablePackedStruct.FieldEncoding(value=child, bits_per_length=field.length_bits)
+    return VariablePackedStruct.FieldEncoding(value=child, bits_per_value=field.value_bits)
 
 
 def _plain(shape: BlockShape) -> BlockShape:

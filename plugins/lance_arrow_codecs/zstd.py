@@ -16,7 +16,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptPageError
+from lance_arrow.errors import CorruptPageError, InvalidArgumentError
 from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
 
 Positions = NDArray[np.int64]
@@ -29,6 +29,7 @@ _RESERVED_BIT = 0x10
 _BLOCK_BYTES = 128 * 1024
 _SMALLEST_BLOCK = 3
 _UNKNOWN = -1
+_DEFAULT_LEVEL = 3
 _FEW = 8
 """Up to so many frames, looking at one after the other is quicker than at all in one go."""
 _USUAL_HEAD = np.dtype([("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("one", "u1"), ("two", "u1")])
@@ -38,10 +39,16 @@ _SENTINEL = zstandard.ZstdCompressor().compress(_SENTINEL_TEXT)
 
 
 class _PerThread(threading.local):
-    """A decompressor is cheap to reuse and must not be shared."""
+    """Compressors and decompressors are cheap to reuse and must not be shared."""
 
     def __init__(self) -> None:
         self.decompressor = zstandard.ZstdDecompressor()
+        self._compressors: dict[int, zstandard.ZstdCompressor] = {}
+
+    def compressor(self, level: int) -> zstandard.ZstdCompressor:
+        if level not in self._compressors:
+            self._compressors[level] = zstandard.ZstdCompressor(level=level)
+        return self._compressors[level]
 
 
 _per_thread = _PerThread()
@@ -55,6 +62,27 @@ class Zstd:
 
     def bind(self, message: Any, scope: BindScope) -> BoundZstd:
         return BoundZstd(scope.limits.check)
+
+    def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, Positions]:
+        """Compress each part to a size and a standard frame; level None and 0 are the library's own.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The library has no such level.
+        """
+        if level is not None and level > zstandard.MAX_COMPRESSION_LEVEL:
+            raise InvalidArgumentError(f"zstd has no level {level}, only up to {zstandard.MAX_COMPRESSION_LEVEL}")
+        compress = _per_thread.compressor(level or _DEFAULT_LEVEL).compress
+        parts: list[Any] = []
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+            offsets[frame + 1] = offsets[frame]
+            if size:
+                standard = compress(data[start : start + size])
+                parts += size.to_bytes(_HEADER_BYTES, "little"), standard
+                offsets[frame + 1] += _HEADER_BYTES + len(standard)
+        return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lance_arrow.errors import CorruptFileError, UnsupportedError
+from google.protobuf.message import Message
+
+from lance_arrow.errors import CorruptFileError, InternalError, UnsupportedError
 from lance_arrow.proto.encodings_v20_pb2 import Buffer, ColumnEncoding
+from lance_arrow.proto.encodings_v20_pb2 import ZoneIndex as ZoneIndexMessage
 from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, ZoneMapPlace, hookimpl
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneIndex:
-    """Reads `ColumnEncoding.zone_index`."""
+    """Reads and writes `ColumnEncoding.zone_index`."""
 
     key = EncodingKey("lance.encodings.ColumnEncoding", "zone_index")
     message_type = ColumnEncoding
@@ -34,6 +37,18 @@ class ZoneIndex:
                 f"a zone index names column buffer {place.buffer_index}, there are {num_column_buffers}"
             )
         return replace(inner, zone_map=ZoneMapPlace(message.rows_per_zone, place.buffer_index))
+
+    def describe(self, inner: Message | None, zone_map: ZoneMapPlace | None) -> ColumnEncoding:
+        """Wrap `inner`: its zone map lies in a column buffer."""
+        if not isinstance(inner, ColumnEncoding) or zone_map is None:
+            raise InternalError("a zone index lies around a column and has a zone map")
+        return ColumnEncoding(
+            zone_index=ZoneIndexMessage(
+                rows_per_zone=zone_map.rows_per_zone,
+                zone_map_buffer=Buffer(buffer_index=zone_map.column_buffer, buffer_type=Buffer.BufferType.column),
+                inner=inner,
+            )
+        )
 
 
 @hookimpl

@@ -16,37 +16,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.proto.encodings_v21_pb2 import PageLayout
+from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
+    NO_BYTES,
     BindScope,
     BlockShape,
     BlockSlice,
     BoundLayout,
     BufferRole,
     BufferSlices,
+    Bytes,
+    EncodedPage,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
     LayerKind,
+    LeafType,
     Levels,
     LoadedPage,
     PackedStruct,
+    PageContent,
     PageFacts,
     PageIndex,
     PageReadPlan,
+    PendingPage,
     RowRanges,
+    VariableWidth,
     hookimpl,
     new_block,
 )
 
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
 """Position and size of a value, both unsigned."""
+DESCRIPTORS = PackedStruct((FixedWidth(8), FixedWidth(64), FixedWidth(64), FixedWidth(32), VariableWidth(32)))
+"""Second kind of blob: kind, position, size, number and place of another file; written as a plain page of structs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Reads `PageLayout.blob_layout`."""
+    """Reads and writes `PageLayout.blob_layout`; writes the pages of the second kind of blob as well."""
 
     key = EncodingKey("lance.encodings21.PageLayout", "blob_layout")
     message_type = PageLayout
@@ -59,6 +69,107 @@ class Blob:
         if scope.leaf.shape != PLACES:
             raise CorruptFileError(f"a page of blobs in a column of {scope.leaf.shape}")
         return BoundBlob(layers, scope.for_entries().layout(message.inner_layout))
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """Takes every page of blobs that the file version has, and no other."""
+        if not page.is_blob:
+            return None
+        if page.leaf.shape == DESCRIPTORS:
+            return 0.0 if scope.file_version >= "2.2" else None
+        is_first_kind = page.leaf.shape == PLACES and scope.file_version < "2.3"
+        return 0.0 if is_first_kind and page.levels.rep is None else None
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> PendingPage:
+        """Leave the values to whoever places them; the page is made of their places.
+
+        Raises
+        ------
+        UnsupportedError
+            Blobs that the file version has not, or blobs of the first kind within lists.
+        """
+        if self.score(page, scope) is None or page.values is None:
+            raise UnsupportedError(f"a page of {page.leaf.shape} is none of blobs that {scope.file_version} files have")
+        values = page.values
+        starts, sizes = _value_places(values)
+        stored = np.flatnonzero(sizes)
+        outside = tuple(
+            values.values[start : start + size]
+            for start, size in zip(starts[stored].tolist(), sizes[stored].tolist(), strict=True)
+        )
+
+        def complete(positions: NDArray[np.int64]) -> EncodedPage:
+            position = np.zeros(len(sizes), np.uint64)
+            position[stored] = positions
+            write = _write_descriptors if page.leaf.shape == DESCRIPTORS else _write_places
+            return write(page, position, sizes.astype(np.uint64), scope)
+
+        return PendingPage(outside, complete)
+
+
+def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Start and size of each value in the block's bytes."""
+    assert isinstance(values.shape, VariableWidth)
+    offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}").astype(np.int64, copy=False)
+    return offsets[:-1] - offsets[0], np.diff(offsets)
+
+
+def _write_places(
+    page: PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> EncodedPage:
+    """A page of places; nulls are told by them."""
+    if page.levels.def_ is not None:
+        null = page.levels.def_ != 0
+        position[null] = page.levels.def_[null].astype(np.uint64) << np.uint64(16)
+        size[null] = 0
+    inner = PageContent(
+        num_rows=page.num_rows,
+        levels=Levels((LayerKind.ALL_VALID_ITEM,), len(position)),
+        values=_struct(PLACES, (position.view(np.uint8), size.view(np.uint8)), len(position)),
+        leaf=LeafType(PLACES),
+        num_nulls=0,
+    )
+    laid = _laid(inner, scope)
+    message = BlobLayout(inner_layout=laid.description, layers=page.levels.layers)
+    return EncodedPage(PageLayout(blob_layout=message), laid.buffers)
+
+
+def _write_descriptors(
+    page: PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> EncodedPage:
+    """A page of structs: every value is in this file (kind 0), nulls are levels."""
+    count = len(position)
+    fields: tuple[Bytes, ...] = (
+        np.zeros(count, np.uint8),
+        position.view(np.uint8),
+        size.view(np.uint8),
+        np.zeros(4 * count, np.uint8),
+        np.empty(0, np.uint8),
+    )
+    inner = PageContent(
+        num_rows=page.num_rows,
+        levels=page.levels,
+        values=_struct(DESCRIPTORS, fields, count),
+        leaf=page.leaf,
+        num_nulls=page.num_nulls,
+        dimensions=page.dimensions,
+    )
+    return _laid(inner, scope)
+
+
+def _struct(shape: PackedStruct, fields: tuple[Bytes, ...], count: int) -> BlockSlice:
+    no_uris = np.zeros(4 * (count + 1), np.uint8)
+    blocks = (
+        BlockSlice(one, count, content, offsets=no_uris if isinstance(one, VariableWidth) else NO_BYTES)
+        for one, content in zip(shape.fields, fields, strict=True)
+    )
+    return BlockSlice(shape, count, NO_BYTES, fields=tuple(blocks))
+
+
+def _laid(inner: PageContent, scope: EncodeScope) -> EncodedPage:
+    laid = scope.for_parts().layout(inner)
+    if not isinstance(laid, EncodedPage):
+        raise PluginContractError(f"a page of the places of blobs came as {type(laid).__name__}")
+    return laid
 
 
 @dataclass(frozen=True, slots=True)

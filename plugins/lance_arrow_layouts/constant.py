@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.proto.encodings_v21_pb2 import PageLayout
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, PageLayout
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -30,6 +30,8 @@ from lance_arrow.spi import (
     BufferSlices,
     Bytes,
     ChunkBatch,
+    EncodedPage,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
@@ -39,6 +41,7 @@ from lance_arrow.spi import (
     Limits,
     LoadedPage,
     NodeKind,
+    PageContent,
     PageFacts,
     PageReadPlan,
     RowRanges,
@@ -47,7 +50,16 @@ from lance_arrow.spi import (
     max_visible_def,
     new_block,
 )
-from lance_arrow.spi.pages import RepeatedPage, bind_levels, fits
+from lance_arrow.spi.pages import (
+    RepeatedPage,
+    bind_levels,
+    common_scalar,
+    encode_stream,
+    fits,
+    is_inline,
+    num_valid,
+    scalar_buffer,
+)
 
 _LEVEL = FixedWidth(16)
 _ROLES = {
@@ -61,7 +73,7 @@ _MAX_INLINE_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Reads `PageLayout.constant_layout`."""
+    """Reads and writes `PageLayout.constant_layout`."""
 
     key = EncodingKey("lance.encodings21.PageLayout", "constant_layout")
     message_type = PageLayout
@@ -85,6 +97,66 @@ class Constant:
             num_def=message.num_def_values,
             limits=scope.limits,
         )
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """Next to nothing where one scalar or none tells all values; other layouts cannot win then."""
+        if scope.file_version >= "2.3" or page.is_blob:
+            return None
+        return 0.0 if _tells_all(page, scope) else None
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+        """Write levels, where they say anything, and the scalar.
+
+        Raises
+        ------
+        UnsupportedError
+            Valid values differ, or the file version has no scalars.
+        """
+        if not _tells_all(page, scope):
+            raise UnsupportedError("a page whose values are not all the same, or a scalar that 2.1 cannot hold")
+        if page.values is None and page.levels.def_ is None and page.levels.rep is None:
+            # A struct without fields: written as if it were all null, and by itself, inside valid structs.
+            return EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
+        message = ConstantLayout(layers=page.levels.layers)
+        scalar = common_scalar(page)
+        if scalar is None:
+            written = _write_nulls(page.levels, message, scope)
+            return EncodedPage(PageLayout(constant_layout=message), written)
+        buffers: tuple[Bytes, ...] = ()
+        if page.levels.rep is not None or page.levels.def_ is not None:
+            buffers = (_raw(page.levels.rep), _raw(page.levels.def_))
+        if page.values is not None and is_inline(page.values, scalar):
+            message.inline_value = scalar
+        elif page.values is not None:
+            buffers = (scalar_buffer(page.values, scalar), *buffers)
+        return EncodedPage(PageLayout(constant_layout=message), buffers)
+
+
+def _tells_all(page: PageContent, scope: EncodeScope) -> bool:
+    if page.values is None or not num_valid(page.levels):
+        return True
+    return scope.file_version >= "2.2" and page.items is None and common_scalar(page) is not None
+
+
+def _write_nulls(levels: Levels, message: Any, scope: EncodeScope) -> tuple[Bytes, ...]:
+    """Write the levels of a page without valid values into buffers, their codecs into the message."""
+    if levels.layers == (LayerKind.NULLABLE_ITEM,):
+        return ()
+    if scope.file_version == "2.1":
+        return _raw(levels.rep), _raw(levels.def_)
+    rep, rep_buffer = encode_stream(levels.rep, scope)
+    def_, def_buffer = encode_stream(levels.def_, scope)
+    if rep is not None:
+        message.rep_compression.CopyFrom(rep)
+        message.num_rep_values = levels.num_entries
+    if def_ is not None:
+        message.def_compression.CopyFrom(def_)
+        message.num_def_values = levels.num_entries
+    return rep_buffer, def_buffer
+
+
+def _raw(levels: NDArray[np.uint16] | None) -> Bytes:
+    return np.empty(0, np.uint8) if levels is None else np.ascontiguousarray(levels, "<u2").view(np.uint8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

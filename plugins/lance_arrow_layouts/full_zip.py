@@ -3,7 +3,7 @@
     buffer 0   entries: [control word: levels] [length, when widths vary] [value]
     buffer 1   row index: where each row begins, when rows have no common width
 
-Here is the description only; `lance_arrow.spi.pages` reads the entries.
+Here is the description only; `lance_arrow.spi.pages` reads and writes the entries.
 Source: lance.encodings21.FullZipLayout; spec 6.
 """
 
@@ -12,14 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.proto.encodings_v21_pb2 import PageLayout
-from lance_arrow.spi import BindScope, EncodingKey, hookimpl
-from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
+from lance_arrow.spi import BindScope, DecodeContext, EncodedPage, EncodeScope, EncodingKey, PageContent, hookimpl
+from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, write_zipped, zippable
+
+_SMALL_VALUES_PENALTY = 2.0
+"""Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FullZip:
-    """Reads `PageLayout.full_zip_layout`."""
+    """Reads and writes `PageLayout.full_zip_layout`."""
 
     key = EncodingKey("lance.encodings21.PageLayout", "full_zip_layout")
     message_type = PageLayout
@@ -38,6 +42,40 @@ class FullZip:
             num_values=message.num_visible_items,
         )
         return bind_zipped(form, scope)
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """The bytes of the values and more; withdraws where they cannot be encoded one by one."""
+        if scope.file_version >= "2.3" or scope.options.layout not in (None, "full_zip"):
+            return None
+        if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
+            return None
+        values = zippable(page.values)
+        if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
+            return None
+        return scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+        """Write entries.
+
+        Raises
+        ------
+        UnsupportedError
+            A page without values, or one that keeps its dictionary.
+        """
+        if page.values is None or page.items is not None:
+            raise UnsupportedError("zipped entries hold values: no dictionary, not nothing")
+        parts = write_zipped(page.values, page.levels, scope)
+        message = FullZipLayout(
+            bits_rep=parts.bits_rep,
+            bits_def=parts.bits_def,
+            bits_per_value=parts.value_bits,
+            bits_per_offset=parts.length_bits,
+            num_items=parts.num_entries,
+            num_visible_items=parts.num_values,
+            value_compression=parts.values,
+            layers=page.levels.layers,
+        )
+        return EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
 
 
 @hookimpl

@@ -5,7 +5,8 @@
     buffer 2   dictionary items, when the chunks hold indices
     last       repetition index, when there are lists: rows that finish in each chunk, levels left over
 
-Here is the description only; `lance_arrow.spi.pages` reads the chunks. Source: lance.encodings21.MiniBlockLayout.
+Here is the description only; `lance_arrow.spi.pages` reads and writes the chunks.
+Source: lance.encodings21.MiniBlockLayout.
 """
 
 from __future__ import annotations
@@ -13,14 +14,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.proto.encodings_v21_pb2 import PageLayout
-from lance_arrow.spi import BindScope, EncodingKey, hookimpl
-from lance_arrow.spi.pages import ChunkedForm, ChunkedPages, bind_chunked
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
+from lance_arrow.spi import (
+    BindScope,
+    ChunkRules,
+    DecodeContext,
+    EncodedPage,
+    EncodeScope,
+    EncodingKey,
+    PageContent,
+    hookimpl,
+)
+from lance_arrow.spi.pages import (
+    ChunkedForm,
+    ChunkedPages,
+    automatic_dictionary,
+    bind_chunked,
+    prefers_chunks,
+    rules_for_chunks,
+    write_chunked,
+)
+
+_LARGE_VALUES_PENALTY = 4.0
+"""How much more a row costs that is found in a chunk of few large values."""
 
 
 @dataclass(frozen=True, slots=True)
 class MiniBlock:
-    """Reads `PageLayout.mini_block_layout`."""
+    """Reads and writes `PageLayout.mini_block_layout`."""
 
     key = EncodingKey("lance.encodings21.PageLayout", "mini_block_layout")
     message_type = PageLayout
@@ -40,6 +62,65 @@ class MiniBlock:
             large=message.has_large_chunk,
         )
         return bind_chunked(form, scope)
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """The bytes of the values, more where they are large; withdraws where chunks cannot hold them."""
+        if scope.file_version >= "2.3" or scope.options.layout not in (None, "mini_block"):
+            return None
+        if page.values is None or page.num_values == 0 or page.is_blob:
+            return None
+        rules = _rules(page, scope)
+        if rules is None:
+            return None
+        summary = scope.summary(page.values)
+        dictionary = automatic_dictionary(page, scope)
+        if dictionary is None:
+            plain = scope.for_values().with_rules(rules)
+            if plain.estimate_child(page.values, DecodeContext.MINI_BLOCK) is None:
+                return None
+        preferred = page.items is not None or prefers_chunks(page, scope)
+        return summary.raw_bytes * (1.0 if preferred else _LARGE_VALUES_PENALTY)
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+        """Write chunks; a dictionary where one is worth it.
+
+        Raises
+        ------
+        UnsupportedError
+            A page without values, or one whose levels no chunk can hold.
+        """
+        rules = _rules(page, scope) if page.values is not None else None
+        if rules is None:
+            raise UnsupportedError("a page that chunks cannot hold: no values, or too many entries between them")
+        parts = write_chunked(page, page.levels, rules, scope, automatic_dictionary(page, scope))
+        message = MiniBlockLayout(
+            rep_compression=parts.rep,
+            def_compression=parts.def_,
+            value_compression=parts.values,
+            dictionary=parts.items,
+            num_dictionary_items=parts.num_items,
+            layers=page.levels.layers,
+            num_buffers=parts.num_buffers,
+            repetition_index_depth=parts.index_depth,
+            num_items=page.num_values,
+            has_large_chunk=scope.file_version >= "2.2",
+        )
+        return EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
+
+
+def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
+    """Rules for chunks of what they will hold: values, or indices."""
+    dictionary = automatic_dictionary(page, scope)
+    stored = page.values if dictionary is None else dictionary.indices
+    if stored is None:
+        return None
+    # Who asks for chunks, or keeps a dictionary, has no other choice.
+    is_forced = scope.options.layout == "mini_block" or page.items is not None
+    return (
+        rules_for_chunks(page.levels, stored, scope, least=2)
+        if is_forced
+        else rules_for_chunks(page.levels, stored, scope)
+    )
 
 
 @hookimpl

@@ -1,5 +1,7 @@
 """Compare many random tables with the reference: `python tests/differential/run.py --version 2.2 --count 2000`.
 
+The reference writes and both read; with `--written`, we write and both read.
+
 One table: `python tests/differential/run.py --version 2.2 --seed 123`. The tables are read by processes of their own:
 one that dies is a failure of the table it had begun.
 """
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,9 +26,10 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
-from compare import compare  # noqa: E402
+from compare import Outcome, compare  # noqa: E402
 from random_tables import random_case  # noqa: E402
 from witness import Witness  # noqa: E402
+from written import compare_written  # noqa: E402
 
 VERSIONS = ("2.1", "2.2", "2.3")
 SHORT, LONG = 2_000, 20_000
@@ -36,7 +39,11 @@ STRIDE_SEEDS = 250
 MOST_SECONDS = 900
 
 
-def work(version: str, first: int, stop: int) -> None:
+Compare = Callable[[Witness, Path, str, int], Outcome]
+DIRECTIONS: dict[str, Compare] = {"read": compare, "written": compare_written}
+
+
+def work(direction: str, version: str, first: int, stop: int) -> None:
     """Compare the tables of a range of seeds, printing a line before and a JSON line after each.
 
     Ends the process when one table takes too long.
@@ -47,15 +54,15 @@ def work(version: str, first: int, stop: int) -> None:
             for seed in range(first, stop):
                 print(seed, flush=True)
                 faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
-                print(compare(witness, Path(folder), version, seed).to_json(), flush=True)
+                print(DIRECTIONS[direction](witness, Path(folder), version, seed).to_json(), flush=True)
         finally:
             witness.close()
 
 
-def outcomes(version: str, first: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def outcomes(direction: str, version: str, first: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield seed and outcome of each table, starting another process behind a table that killed one."""
     while first < stop:
-        command = [sys.executable, str(HERE / "run.py"), "--worker", version, str(first), str(stop)]
+        command = [sys.executable, str(HERE / "run.py"), "--worker", direction, version, str(first), str(stop)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             answered = True
@@ -122,19 +129,22 @@ class Summary:
             self.counts["equal"] += 1
 
 
-def summarise(version: str, first: int, stop: int, jobs: int) -> Summary:
+def summarise(direction: str, version: str, first: int, stop: int, jobs: int) -> Summary:
     """Compare the tables of a range of seeds, `jobs` processes at a time."""
-    summary = Summary(version, f"python tests/differential/run.py --version {version} --seed")
+    word = " --written" if direction == "written" else ""
+    summary = Summary(f"{version}{word}", f"python tests/differential/run.py{word} --version {version} --seed")
     started, known_failures = time.perf_counter(), 0
     starts = range(first, stop, STRIDE_SEEDS)
     with ThreadPoolExecutor(jobs) as pool:
-        spans = pool.map(lambda start: list(outcomes(version, start, min(start + STRIDE_SEEDS, stop))), starts)
+        spans = pool.map(
+            lambda start: list(outcomes(direction, version, start, min(start + STRIDE_SEEDS, stop))), starts
+        )
         for span in spans:
             for seed, outcome in span:
                 summary.add(seed, outcome)
             summary.seconds = time.perf_counter() - started
             # Long runs are watched: what is known so far goes to stderr.
-            print(f"{version} {summary.seconds:6.0f} s {dict(summary.counts)}", file=sys.stderr, flush=True)
+            print(f"{summary.version} {summary.seconds:6.0f} s {dict(summary.counts)}", file=sys.stderr, flush=True)
             for seed, text in summary.failures[known_failures:]:
                 print(f"FAILED {summary.command} {seed}: {text}", file=sys.stderr, flush=True)
             known_failures = len(summary.failures)
@@ -156,7 +166,7 @@ def report(summaries: list[Summary], show_reasons: bool) -> None:
             f"{summary.version:17}  {summary.seconds:7.0f}  "
             + "  ".join(f"{summary.counts[name]:11,}" for name in names)
         )
-    print("refused: the reference did not write it; differs: the reference reads other than it was given, and ours")
+    print("refused: the writer did not write it; differs: the reference reads other than it was given, and ours")
     print("equals one of both, unless undecided; unsupported: some column of it, the others are equal.")
     for summary in summaries:
         for kind, reasons in summary.reasons.items():
@@ -166,7 +176,7 @@ def report(summaries: list[Summary], show_reasons: bool) -> None:
             print(f"FAILED {summary.command} {seed}\n  {text}")
 
 
-def show_one(version: str, seed: int) -> int:
+def show_one(direction: str, version: str, seed: int) -> int:
     """Print the table of one seed, its encodings and its outcome."""
     case = random_case(seed, version)
     print(case.table.schema.to_string(truncate_metadata=False))
@@ -174,7 +184,7 @@ def show_one(version: str, seed: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         witness = Witness(Path(folder), timeout_seconds=60)
         try:
-            outcome = compare(witness, Path(folder), version, seed)
+            outcome = DIRECTIONS[direction](witness, Path(folder), version, seed)
         finally:
             witness.close()
     print(json.dumps(json.loads(outcome.to_json()), indent=2))
@@ -183,10 +193,11 @@ def show_one(version: str, seed: int) -> int:
 
 def main() -> int:
     if sys.argv[1:2] == ["--worker"]:
-        work(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        work(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
         return 0
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--version", action="append", choices=VERSIONS, help="file version; default all")
+    parser.add_argument("--written", action="store_true", help="tables that we write")
     parser.add_argument("--seed", type=int, help="only this table, shown in full")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, help=f"tables per version; default {SHORT:,}")
@@ -195,10 +206,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
     options = parser.parse_args()
     versions = options.version or list(VERSIONS)
+    direction = "written" if options.written else "read"
     if options.seed is not None:
-        return max(show_one(version, options.seed) for version in versions)
+        return max(show_one(direction, version, options.seed) for version in versions)
     count = options.count or (LONG if options.long else SHORT)
-    summaries = [summarise(version, options.first, options.first + count, options.jobs) for version in versions]
+    summaries = [
+        summarise(direction, version, options.first, options.first + count, options.jobs) for version in versions
+    ]
     report(summaries, options.reasons)
     return 1 if any(summary.failures for summary in summaries) else 0
 

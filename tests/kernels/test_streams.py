@@ -145,3 +145,20 @@ def test_rows_that_contradict_their_fields_are_refused(module):
     for fields in ((0,), (-3,), (1, -5)):
         with pytest.raises(InternalError):
             locate(8, *fields)
+
+
+@given(st.data())
+def test_scatter_streams_agrees_with_twin_and_comes_back(data):
+    width = data.draw(st.sampled_from([1, 2, 3, 4, 8]))
+    counts = data.draw(st.lists(st.integers(0, 40), max_size=3))
+    values = np.random.default_rng(width).integers(0, 256, sum(counts) * width, np.uint8)
+    value_starts = np.cumsum([0, *counts])
+    given_values, given_starts = data.draw(damaged([values, value_starts], max_damages=1))
+    out = np.zeros(max(len(values) - data.draw(st.integers(0, 1)), 0), np.uint8)
+    arguments = given_values, given_starts, width, out
+    assert_twins_agree(streams.scatter_streams, twin.scatter_streams, *arguments)
+    split, back = np.zeros(len(values), np.uint8), np.zeros(len(values), np.uint8)
+    streams.scatter_streams(values, value_starts, width, split)
+    sizes = np.diff(value_starts) * width
+    streams.gather_streams(split, value_starts[:-1] * width, sizes, value_starts, width, back)
+    np.testing.assert_array_equal(back, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,16 @@ def each_chunk(
         if start < 0 or size < 0 or start + size > len(data):
             raise CorruptPageError("a chunk lies outside its page", detail=index)
         yield Chunk(index, data[start : start + size], first, stop)
+
+
+def each_part(values: Bytes, value_starts: Positions, bytes_per_value: int) -> Iterator[tuple[int, int, int]]:
+    """Yield number, first value and stop of each part of a caller's values, checked to lie inside them."""
+    if len(value_starts) == 0:
+        raise InternalError("value_starts is empty")
+    for index, (start, stop) in enumerate(pairwise(value_starts.tolist())):
+        if not 0 <= start <= stop <= len(values) // bytes_per_value:
+            raise InternalError("value_starts leave the values", detail=index)
+        yield index, start, stop
 
 
 def words(raw: Bytes, word_bits: int) -> NDArray[np.unsignedinteger]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels.reference.chunks import Bytes, Positions, each_chunk
+from lance_arrow.kernels.reference.chunks import Bytes, Positions, each_chunk, each_part
 
 _WIDEST_FIELD_BYTES = 1 << 40
 
@@ -23,6 +23,17 @@ def gather_streams(
             raise CorruptPageError("byte streams have another size than their values", detail=chunk.index)
         values = out[chunk.first_value * bytes_per_value : chunk.stop_value * bytes_per_value]
         values[:] = chunk.bytes.reshape(bytes_per_value, chunk.num_values).T.reshape(-1)
+
+
+def scatter_streams(values: Bytes, value_starts: Positions, bytes_per_value: int, out: Bytes) -> None:
+    """Take values apart: byte b of every value of a part goes to stream b of it."""
+    if bytes_per_value < 1:
+        raise InternalError("bytes_per_value is not positive")
+    for index, start, stop in each_part(values, value_starts, bytes_per_value):
+        part = slice(start * bytes_per_value, stop * bytes_per_value)
+        if part.stop > len(out):
+            raise InternalError("the output is too small", detail=index)
+        out[part] = values[part].reshape(stop - start, bytes_per_value).T.reshape(-1)
 
 
 def split_rows(

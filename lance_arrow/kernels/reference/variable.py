@@ -40,7 +40,7 @@ class VariableWriter:
         """Values that still have an offset."""
         return self._num_offsets - 1 - self._value
 
-    def require(self, num_values: int, num_bytes: int, index: int) -> None:
+    def require(self, num_values: int, num_bytes: int, index: int | None) -> None:
         """Refuse what does not fit."""
         room = min(len(self._out_data), int(np.iinfo(self._dtype).max) - self._base) - self._size
         if num_values > self.num_values or num_bytes > room:

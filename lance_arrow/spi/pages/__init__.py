@@ -1,26 +1,50 @@
 """Building blocks for layouts: pages of chunks, of zipped entries, of one scalar, whatever message describes them.
 
-In: a form (what a description says) and the scope; out: a `BoundLayout` or a `LoadedPage`. Layouts of the format share
-these, and a third party's may. Open `chunked.py` or `zipped.py` first. Forbidden here: description messages, hooks.
+Reading: in a form (what a description says) and the scope, out a `BoundLayout` or a `LoadedPage`; open `chunked.py` or
+`zipped.py` first. Writing: in a `PageContent` and the scope, out buffers and the descriptions of their codecs; open
+`chunk_writing.py` or `zip_writing.py` first. Layouts of the format share these, and a third party's may. Forbidden
+here: messages of layouts, hooks.
 """
 
+from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
+from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
+from lance_arrow.spi.pages.level_writing import encode_stream, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
+from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
+from lance_arrow.spi.pages.value_policy import prefers_chunks
+from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippable
 from lance_arrow.spi.pages.zipped import ZippedForm, ZippedPages, bind_zipped
 
 __all__ = [
     "ChunkedForm",
     "ChunkedPages",
+    "ChunkedParts",
+    "Dictionary",
     "DictionaryPage",
     "IndexPage",
     "RepeatedPage",
     "ZippedForm",
     "ZippedPages",
+    "ZippedParts",
+    "automatic_dictionary",
     "bind_chunked",
     "bind_levels",
     "bind_zipped",
+    "common_scalar",
+    "encode_stream",
     "fits",
+    "is_inline",
+    "num_valid",
+    "prefers_chunks",
+    "rules_for_chunks",
+    "scalar_buffer",
     "value_bits",
+    "values_at",
+    "write_chunked",
+    "write_zipped",
+    "zippable",
 ]

@@ -20,14 +20,15 @@ from typing import Any
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto.encodings_v23_pb2 import PlanarLayout
-from lance_arrow.spi import BindScope, BoundLayout, EncodingKey, hookimpl
+from lance_arrow.spi import BindScope, BoundLayout, EncodedPage, EncodeScope, EncodingKey, PageContent, hookimpl
 from lance_arrow_layouts.planar.dense import bind_dense
 from lance_arrow_layouts.planar.sparse import bind_sparse
+from lance_arrow_layouts.planar.writing import can_write, write_page
 
 
 @dataclass(frozen=True, slots=True)
 class Planar:
-    """Reads `PlanarLayout`."""
+    """Reads and writes `PlanarLayout`."""
 
     key = EncodingKey("lance.encodings23.PlanarLayout")
     message_type = PlanarLayout
@@ -40,6 +41,16 @@ class Planar:
         if structure == "sparse":
             return bind_sparse(message.structure.sparse, message.values, scope)
         return bind_dense(message.structure.dense, message.values, scope)
+
+    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+        """Takes every page of 2.3 whose values some codec can hold, and no other."""
+        if scope.file_version < "2.3" or page.is_blob or not can_write(page, scope):
+            return None
+        return 0.0 if page.values is None else float(scope.summary(page.values).raw_bytes)
+
+    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+        """Choose the cell and write it."""
+        return write_page(page, scope)
 
 
 @hookimpl

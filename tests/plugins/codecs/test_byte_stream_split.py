@@ -1,13 +1,16 @@
 """Byte stream split."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import zstandard
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodeOptions, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.samples import Sample, filled
 
 
 def flat(bits):
@@ -29,6 +32,36 @@ class TestByteStreamSplit(CodecSuite):
         width = sample.shape.bytes_per_value
         units = [(part.items.view(np.uint8).reshape(-1, width).T.tobytes(),) for part in parts]
         return EncodedSample(split(flat(sample.shape.bits)), tuple(units), tuple(part.num_values for part in parts))
+
+    def write_options(self, context):
+        return EncodeOptions(compression="zstd", bss="on")
+
+    def scope(self, context, shape, version, **details):
+        # As a general codec would ask.
+        scope = super().scope(context, shape, version, **details)
+        return replace(scope, excluded=frozenset({EncodingKey(COMPRESSIVE, "general")}))
+
+    def test_only_what_compresses_better_apart_is_split_by_itself(self):
+        shape, count = FixedWidth(32), 4000
+        generator = np.random.default_rng(1)
+        smooth = (1000 + np.cumsum(generator.normal(size=count))).astype("<f4").view("<u4")
+        noise = generator.integers(0, 1 << 32, count, "<u4")
+        scope = self.scope(DecodeContext.MINI_BLOCK, shape, "2.1")
+        for values, bss, is_split in (
+            (smooth, "auto", True),
+            (noise, "auto", False),
+            (noise, "on", True),
+            (smooth, "off", False),
+            (smooth, None, True),
+        ):
+            block = filled(Sample(shape, count, values))
+            encoded = self.write(
+                block, DecodeContext.MINI_BLOCK, replace(scope, options=replace(scope.options, bss=bss))
+            )
+            assert (encoded is not None) == is_split, bss
+            assert self.write(block, DecodeContext.MINI_BLOCK, replace(scope, excluded=frozenset())) is None
+            if encoded is not None:
+                assert encoded.value_counts[:-1].tolist() == [1024] * 3
 
     def test_bytes_as_the_reference_writes_them(self):
         # 1.0, 2.0 and -1.5 as 32-bit floats: four streams, the lowest bytes first.

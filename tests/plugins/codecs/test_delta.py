@@ -7,6 +7,7 @@ from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.samples import Sample, filled
 
 
 def delta(bits, base, deltas=None):
@@ -23,6 +24,20 @@ class TestDelta(CodecSuite):
         numbers = np.frombuffer(sample.plain(), f"<u{sample.shape.bytes_per_value}")
         base = int(numbers[0]) if len(numbers) else 0
         return EncodedSample(delta(sample.shape.bits, base), ((np.diff(numbers).tobytes(),),), (len(numbers),))
+
+    def written_samples(self, shape):
+        distances = np.random.default_rng(3).integers(0, 9, 5000)
+        up = (np.cumsum(distances) + (1 << 29)).astype(f"<u{shape.bytes_per_value}")
+        down = up[::-1].copy()
+        return super().written_samples(shape) + [Sample(shape, 5000, one) for one in (up, down)]
+
+    def test_ascending_values_take_the_bits_of_their_distances(self):
+        up, down = self.written_samples(FixedWidth(64))[-2:]
+        scope = self.scope(DecodeContext.BLOCK, up.shape, "2.3")
+        assert self.write(filled(down), DecodeContext.BLOCK, scope) is None
+        encoded = self.write(filled(up), DecodeContext.BLOCK, scope)
+        # Four bits each, with a packed tail.
+        assert encoded.nbytes == 5 * 128 * 4
 
     @pytest.mark.parametrize(
         "description",

@@ -50,7 +50,10 @@ def expand(description, buffers, count):
 
 
 class TestDictionaryOfOthers(TestDictionary):
-    """Items of any shape."""
+    """Items of any shape, which are only read."""
+
+    def can_write(self, shape, context):
+        return False
 
     shapes = (VariableWidth(32), FixedWidth(1), FixedSizeList(FixedWidth(16), 3, has_validity=True))
     chunk_values = 50

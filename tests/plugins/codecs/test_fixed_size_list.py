@@ -5,8 +5,19 @@ import pytest
 
 from lance_arrow.errors import CorruptFileError, LanceError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedSizeList, FixedWidth, LeafType
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    Bitmap,
+    BlockSlice,
+    DecodeContext,
+    EncodingKey,
+    FixedSizeList,
+    FixedWidth,
+    LeafType,
+)
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.round_trip import decode as read_back
+from lance_arrow.testing.round_trip import encode_by, encode_scope
 from lance_arrow.testing.samples import Sample, make_sample
 
 
@@ -38,6 +49,14 @@ class TestFixedSizeList(CodecSuite):
         FixedSizeList(FixedSizeList(FixedWidth(64), 2), 3, has_validity=True),
     )
     chunk_values = 64
+
+    def written_samples(self, shape):
+        samples = super().written_samples(shape)
+        for sample in samples:
+            for bits in sample.validity:
+                # A layer whose items are all null is written without them: a test of its own.
+                bits[:1] = True
+        return samples
 
     def supports(self, shape, context):
         return context is DecodeContext.MINI_BLOCK or shape.leaf.bits * shape.items_per_value % 8 == 0
@@ -112,3 +131,24 @@ def test_null_items_without_a_bitmap_are_refused():
     shape = FixedSizeList(FixedWidth(32), 3)
     with pytest.raises(CorruptFileError, match="neither"):
         TestFixedSizeList().bind(EncodedSample(describe(shape, NOTHING), (), ()), DecodeContext.PER_VALUE, shape)
+
+
+@pytest.mark.parametrize("context", [DecodeContext.PER_VALUE, DecodeContext.BLOCK])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_layer_of_nulls_is_written_without_items(context, layer):
+    inner = FixedSizeList(FixedWidth(32), 3, has_validity=True)
+    shape = FixedSizeList(inner, 4, has_validity=True)
+    some = np.full(10, 0xAA, np.uint8)
+    bitmaps = [Bitmap(some, 0, 4 * 6), Bitmap(some, 0, 12 * 6)]
+    bitmaps[layer] = Bitmap(np.zeros(10, np.uint8), 0, bitmaps[layer].num_bits)
+    block = BlockSlice(shape, 6, np.zeros(6 * 12 * 4, np.uint8), validity=tuple(bitmaps))
+    scope = encode_scope(LeafType(shape), file_version="2.3")
+    encoded = encode_by(EncodingKey(COMPRESSIVE, "fixed_size_list"), block, context, scope)
+    # A byte for 4 bits, and two for 12.
+    assert encoded.nbytes == 6 * (1 if layer == 0 else 3)
+    read = read_back(encoded, block, scope)
+    bits = np.unpackbits(read.validity[layer].values, bitorder="little")[: bitmaps[layer].num_bits]
+    assert not bits.any()
+    if layer:
+        outer = np.unpackbits(read.validity[0].values, bitorder="little")[:24]
+        np.testing.assert_array_equal(outer, np.unpackbits(some, bitorder="little")[:24])

@@ -1,12 +1,15 @@
 """Flat values."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.spi import COMPRESSIVE, BlockSlice, DecodeContext, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample
+
+MINI = DecodeContext.MINI_BLOCK
 
 
 def flat(bits):
@@ -29,6 +32,33 @@ class TestFlat(CodecSuite):
         parts = sample.chunks(size)
         units = tuple((part.plain(),) for part in parts)
         return EncodedSample(flat(sample.shape.bits), units, tuple(part.num_values for part in parts))
+
+    @pytest.mark.parametrize(
+        ("bits", "chunk_values"), [(1, 4096), (8, 4096), (16, 2048), (32, 1024), (64, 512), (128, 256), (8 * 3000, 2)]
+    )
+    def test_chunks_are_views_of_the_values(self, bits, chunk_values):
+        shape = FixedWidth(bits)
+        values = np.random.default_rng(bits).integers(0, 256, shape.num_bytes(3 * chunk_values), np.uint8)
+        block = BlockSlice(shape, 3 * chunk_values, values)
+        for context, version in ((DecodeContext.MINI_BLOCK, "2.1"), (DecodeContext.BLOCK, "2.1")):
+            encoded = self.write(block, context, self.scope(context, shape, version))
+            if context is DecodeContext.MINI_BLOCK:
+                assert encoded.value_counts.tolist() == [chunk_values] * 3
+                assert np.shares_memory(encoded.buffers[0], values)
+            else:
+                assert np.shares_memory(encoded.buffer, values)
+
+    def test_values_that_do_not_fit_a_chunk_twice_are_left_to_others(self):
+        block = BlockSlice(FixedWidth(8 * 5000), 3, np.zeros(15_000, np.uint8))
+        assert (
+            self.write(block, DecodeContext.MINI_BLOCK, self.scope(DecodeContext.MINI_BLOCK, block.shape, "2.2"))
+            is None
+        )
+
+    def test_bits_behind_the_last_value_are_cleared(self):
+        block = BlockSlice(FixedWidth(1), 3, np.array([0xFF], np.uint8))
+        encoded = self.write(block, DecodeContext.BLOCK, self.scope(DecodeContext.BLOCK, block.shape, "2.1"))
+        assert encoded.buffer.tolist() == [7]
 
     @pytest.mark.parametrize("bits", [0, 2, 7, 12, 65])
     def test_odd_widths_are_refused(self, bits):

@@ -5,8 +5,18 @@ import pytest
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, VariableWidth
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BlockSlice,
+    DecodeContext,
+    EncodeOptions,
+    EncodingKey,
+    LeafType,
+    VariableWidth,
+)
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.round_trip import decode as read_back
+from lance_arrow.testing.round_trip import encode_scope
 
 SYMBOLS = [b"equal", b"eq", b"u", b"\x00\x01\x02", *(bytes([byte]) for byte in range(100, 250))]
 
@@ -54,6 +64,9 @@ class TestFsst(CodecSuite):
     chunk_values = 32
     switch = 1
 
+    def write_options(self, context):
+        return EncodeOptions(compression="fsst")
+
     def encode(self, sample, context):
         bits = sample.shape.offset_bits
         coded = [codes(value) if self.switch else value for value in sample.items]
@@ -90,3 +103,35 @@ def test_unknown_codes_and_lone_escapes_are_refused(value):
     bound = TestFsst().bind(encoded, DecodeContext.PER_VALUE, VariableWidth(32))
     with pytest.raises(CorruptPageError, match="codes"):
         decode(bound, DecodeContext.PER_VALUE, encoded)
+
+
+def chosen(values, context=DecodeContext.MINI_BLOCK, is_text=True, **options):
+    """Encode with what suits best; return bytes and case."""
+    data = np.frombuffer(b"".join(values), np.uint8)
+    offsets = np.cumsum([0, *map(len, values)]).astype("<i4").view(np.uint8)
+    block = BlockSlice(VariableWidth(32), len(values), data, offsets=offsets)
+    scope = encode_scope(LeafType(block.shape, is_text=is_text), options=EncodeOptions(**options))
+    encoded = scope.encode_child(block, context)
+    assert (read_back(encoded, block, scope).values == data).all()
+    return encoded.nbytes, encoded.description.WhichOneof("compression")
+
+
+URLS = [b"https://www.example.com/%d/%s" % (number, b"basket" if number % 3 else b"order") for number in range(2000)]
+
+
+@pytest.mark.parametrize("context", [DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE])
+def test_text_is_encoded_where_it_gains(context):
+    num_bytes, case = chosen(URLS, context)
+    assert case == "fsst"
+    # Offsets aside, a third is left at most.
+    assert num_bytes < sum(map(len, URLS)) / 3 + 5 * len(URLS)
+    assert chosen(URLS, context, is_text=False)[1] == "variable"
+    assert chosen(URLS[:500], context)[1] == "variable"
+    assert chosen(URLS, context, compression="none")[1] == "variable"
+    assert chosen([b"ab12"] * 20_000, context)[1] == "variable"
+    assert chosen(URLS[:500], context, is_text=False, compression="fsst")[1] == "fsst"
+
+
+def test_bytes_without_patterns_are_left():
+    noise = np.random.default_rng(2).integers(0, 256, (2000, 40), np.uint8)
+    assert chosen([row.tobytes() for row in noise])[1] == "variable"

@@ -7,8 +7,24 @@ import zstandard
 
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi import (
+    COMPRESSIVE,
+    BlockSlice,
+    DecodeContext,
+    EncodedChunks,
+    EncodedValues,
+    EncodeOptions,
+    EncodingKey,
+    FixedSizeList,
+    FixedWidth,
+    LeafType,
+    VariableWidth,
+)
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.round_trip import decode as read_back
+from lance_arrow.testing.round_trip import encode_scope
+
+ZIP = DecodeContext.PER_VALUE
 
 
 def lz4(content):
@@ -48,6 +64,7 @@ def words(values, bits):
 class TestGeneralLz4(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
+    written_scheme = "lz4"
     shapes = (
         FixedWidth(32),
         FixedWidth(1),
@@ -58,6 +75,12 @@ class TestGeneralLz4(CodecSuite):
     chunk_values = 24
     scheme = pb.LZ4
     compress = staticmethod(lz4)
+
+    def write_options(self, context):
+        return EncodeOptions(codec="general", compression=self.written_scheme)
+
+    def can_write(self, shape, context):
+        return self.supports(shape, context) and (context is not ZIP or isinstance(shape, VariableWidth))
 
     def supports(self, shape, context):
         return context is DecodeContext.MINI_BLOCK or isinstance(shape, VariableWidth) or shape == FixedWidth(32)
@@ -96,6 +119,7 @@ class TestGeneralLz4(CodecSuite):
 
 
 class TestGeneralZstd(TestGeneralLz4):
+    written_scheme = "zstd"
     scheme = pb.ZSTD
     compress = staticmethod(zstd)
 
@@ -164,6 +188,12 @@ def test_general_in_general_opens_both():
 
 class TestGeneralAroundLists(CodecSuite):
     """Lists: the first bitmap of a chunk in a frame, a block of rows, or each row."""
+
+    def write_options(self, context):
+        return EncodeOptions(codec="general", compression="zstd")
+
+    def can_write(self, shape, context):
+        return context is DecodeContext.MINI_BLOCK
 
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
@@ -244,3 +274,63 @@ def test_one_bad_frame_among_many_is_refused(scheme, compress, place):
         # A frame without its size is a frame as well.
         assert frame == good[header:]
         assert (scheme, found) == (pb.ZSTD, b"".join(contents))
+
+
+def strings(values):
+    offsets = np.cumsum([0, *map(len, values)]).astype("<i4").view(np.uint8)
+    return BlockSlice(VariableWidth(32), len(values), np.frombuffer(b"".join(values), np.uint8), offsets=offsets)
+
+
+def chosen(block, context, version="2.2", **options):
+    scope = encode_scope(LeafType(block.shape), file_version=version, options=EncodeOptions(**options))
+    encoded = scope.encode_child(block, context)
+    read = read_back(encoded, block, scope)
+    assert (read.values == block.values).all()
+    return encoded, encoded.description.WhichOneof("compression")
+
+
+SENTENCES = [b"the same words again, number %d" % number for number in range(3000)]
+NOISE = BlockSlice(FixedWidth(64), 4096, np.random.default_rng(1).integers(0, 256, 8 * 4096, np.uint8))
+
+
+def test_nothing_is_compressed_unasked_but_large_values():
+    assert chosen(strings(SENTENCES), DecodeContext.MINI_BLOCK)[1] == "variable"
+    assert chosen(strings(SENTENCES), ZIP)[1] == "variable"
+    assert chosen(strings([b"long " * 10_000] * 3), ZIP)[1] == "general"
+    assert chosen(strings([b"long " * 10_000] * 3), ZIP, preset="fast")[1] == "variable"
+    assert chosen(strings([b"long " * 10_000] * 3), ZIP, compression="none")[1] == "variable"
+
+
+@pytest.mark.parametrize(("compression", "scheme"), [("lz4", pb.LZ4), ("zstd", pb.ZSTD)])
+def test_asked_for_it_compresses_chunks_and_values(compression, scheme):
+    encoded, case = chosen(strings(SENTENCES), DecodeContext.MINI_BLOCK, compression=compression)
+    assert isinstance(encoded, EncodedChunks)
+    assert case == "general"
+    assert encoded.description.general.compression.scheme == scheme
+    assert encoded.nbytes < sum(map(len, SENTENCES)) / 2
+    encoded, case = chosen(strings([one * 5 for one in SENTENCES]), ZIP, compression=compression, compression_level=1)
+    assert isinstance(encoded, EncodedValues)
+    # Zipped values are never LZ4: the reference knows ZSTD there.
+    assert encoded.description.general.compression == pb.BufferCompression(scheme=pb.ZSTD, level=1)
+
+
+def test_what_gains_nothing_is_left_plain():
+    for compression in ("lz4", "zstd"):
+        assert chosen(NOISE, DecodeContext.MINI_BLOCK, compression=compression)[1] == "flat"
+        assert chosen(strings(SENTENCES[:50]), DecodeContext.MINI_BLOCK, compression=compression)[1] == "variable"
+    scope = encode_scope(LeafType(NOISE.shape), options=EncodeOptions(codec="general")).for_values()
+    assert scope.encode_child(NOISE, DecodeContext.MINI_BLOCK).description.WhichOneof("compression") == "flat"
+
+
+def test_compact_pages_are_the_smallest():
+    plain, _ = chosen(strings(SENTENCES), DecodeContext.MINI_BLOCK)
+    small, case = chosen(strings(SENTENCES), DecodeContext.MINI_BLOCK, preset="compact")
+    assert case == "general"
+    assert small.nbytes < plain.nbytes / 3
+
+
+def test_blocks_are_compressed_from_2_2_on():
+    block = strings(SENTENCES)
+    assert chosen(block, DecodeContext.BLOCK, compression="lz4")[1] == "general"
+    assert chosen(block, DecodeContext.BLOCK, "2.1", compression="lz4")[1] == "variable"
+    assert chosen(block, DecodeContext.BLOCK)[1] == "variable"

@@ -1,14 +1,16 @@
 """Inline bit packing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import zstandard
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.spi import COMPRESSIVE, ChunkRules, DecodeContext, EncodeOptions, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
-from lance_arrow.testing.samples import Sample
+from lance_arrow.testing.samples import Sample, filled
 
 ORDER = np.array([0, 4, 2, 6, 1, 5, 3, 7])
 
@@ -58,6 +60,24 @@ class TestInlineBitpacking(CodecSuite):
         units = tuple((chunk(part.items),) for part in parts)
         return EncodedSample(inline(sample.shape.bits), units, tuple(part.num_values for part in parts))
 
+    def written_samples(self, shape):
+        samples = super().written_samples(shape)
+        return [one if one.num_values <= 1024 else one.part(0, 1024) for one in samples] + samples
+
+    def test_is_written_where_it_is_smaller(self):
+        generator = np.random.default_rng(1)
+        low, any_ = generator.integers(0, 1 << 12, 2000, "<u4"), generator.integers(0, 1 << 32, 2000, "<u4")
+        scope = self.scope(DecodeContext.MINI_BLOCK, FixedWidth(32), "2.1")
+        for values, packed_bits in ((low, [12, 12]), (any_, None), (low[:600], [12]), (low[:300], None)):
+            block = filled(Sample(FixedWidth(32), len(values), values))
+            encoded = self.write(block, DecodeContext.MINI_BLOCK, scope)
+            sizes = None if encoded is None else encoded.sizes.tolist()
+            assert sizes == (None if packed_bits is None else [[4 + 128 * bits for bits in packed_bits]])
+        plain = replace(scope, options=EncodeOptions(compression="none"))
+        block = filled(Sample(FixedWidth(32), 2000, low))
+        assert self.write(block, DecodeContext.MINI_BLOCK, plain) is None
+        assert self.write(block, DecodeContext.MINI_BLOCK, scope.with_rules(ChunkRules(1 << 14, 512, 4096))) is None
+
     @pytest.mark.parametrize("bits", [0, 1, 24, 256])
     def test_other_widths_are_refused(self, bits):
         with pytest.raises(UnsupportedError):
@@ -86,6 +106,9 @@ class TestWideInlineBitpacking(TestInlineBitpacking):
         parts = sample.chunks(1024)
         units = [(wide_chunk(integers(part), self.width(part)),) for part in parts]
         return EncodedSample(inline(128), tuple(units), tuple(part.num_values for part in parts))
+
+    def can_write(self, shape, context):
+        return False
 
     def width(self, part):
         return max(number.bit_length() for number in integers(part))

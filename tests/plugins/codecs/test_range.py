@@ -7,7 +7,7 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import COMPRESSIVE, ChunkBatch, DecodeContext, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
-from lance_arrow.testing.samples import Destination
+from lance_arrow.testing.samples import Destination, Sample, filled
 
 
 def steps(bits, start=0, step=0):
@@ -23,6 +23,19 @@ class TestRange(CodecSuite):
     def encode(self, sample, context):
         start = int.from_bytes(sample.part(0, 1).plain(), "little")
         return EncodedSample(steps(sample.shape.bits, start), ((),), (sample.num_values,))
+
+    def written_samples(self, shape):
+        up = np.arange(3000, dtype=f"<u{shape.bytes_per_value}") * 7 + 2
+        broken = up.copy()
+        broken[2000] += 1
+        return super().written_samples(shape) + [Sample(shape, 3000, one) for one in (up, up[::-1].copy(), broken)]
+
+    def test_only_equal_distances_are_written(self):
+        is_written = []
+        for sample in self.written_samples(FixedWidth(64))[-4:]:
+            scope = self.scope(DecodeContext.BLOCK, sample.shape, "2.3")
+            is_written.append(self.write(filled(sample), DecodeContext.BLOCK, scope) is not None)
+        assert is_written == [True, True, True, False]
 
     @pytest.mark.parametrize("description", [steps(16), steps(0), steps(32, 1 << 32), steps(32, 0, 1 << 40)])
     def test_odd_numbers_are_refused(self, description):

@@ -1,13 +1,16 @@
 """Run-length encoding."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import zstandard
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodingKey, FixedWidth
+from lance_arrow.spi import COMPRESSIVE, DecodeContext, EncodeOptions, EncodingKey, FixedWidth
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
+from lance_arrow.testing.samples import Sample, filled
 
 
 def flat(bits):
@@ -31,6 +34,9 @@ def runs(items):
     return np.array(values, items.dtype).tobytes(), bytes(lengths)
 
 
+BLOCK, MINI = DecodeContext.BLOCK, DecodeContext.MINI_BLOCK
+
+
 class TestRle(CodecSuite):
     key = EncodingKey(COMPRESSIVE, "rle")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -45,6 +51,40 @@ class TestRle(CodecSuite):
             parts = sample.chunks(self.chunk_values)
             units, counts = [runs(part.items) for part in parts], [part.num_values for part in parts]
         return EncodedSample(rle(sample.shape.bits), tuple(units), tuple(counts))
+
+    def written_samples(self, shape):
+        generator = np.random.default_rng(7)
+        runs_of = np.repeat(generator.integers(0, 100, 900), generator.integers(1, 30, 900))
+        # Most values are long runs; a stretch of short ones would make a chunk too large.
+        uneven = np.concatenate([np.zeros(40_000), np.arange(4096) % 251, np.ones(3000)])
+        values = [one.astype(f"<u{shape.bytes_per_value}") for one in (runs_of, uneven)]
+        return super().written_samples(shape) + [Sample(shape, len(one), one) for one in values]
+
+    def test_large_chunks_are_cut_in_two(self):
+        sample = self.written_samples(FixedWidth(64))[-1]
+        encoded = self.write(filled(sample), MINI, self.scope(MINI, sample.shape, "2.1"))
+        assert encoded.value_counts[:9].tolist() == [4096] * 9
+        assert 2048 not in encoded.value_counts[:9]
+        assert set(encoded.value_counts[9:-1].tolist()) <= {4096, 2048, 1024, 512}
+        assert encoded.value_counts.min() < 1024
+
+    @pytest.mark.parametrize(
+        ("threshold", "is_written"), [(None, True), (0.0, False), (0.5, True), (0.01, False), (1.0, True)]
+    )
+    def test_threshold(self, threshold, is_written):
+        values = np.repeat(np.arange(100, dtype="<u4") << 20, 10)
+        scope = self.scope(MINI, FixedWidth(32), "2.2")
+        scope = replace(scope, options=EncodeOptions(rle_threshold=threshold))
+        encoded = self.write(filled(Sample(FixedWidth(32), 1000, values)), MINI, scope)
+        assert (encoded is not None) == is_written
+
+    def test_score_is_exact_where_it_decides(self):
+        # 300 runs of 200 bits in 8-bit values: packed to a bit each they take 7.5 kB, runs 600 bytes.
+        values = np.repeat(np.arange(300) % 2, 200).astype(np.uint8)
+        scope = self.scope(BLOCK, FixedWidth(8), "2.2")
+        chosen = scope.encode_child(filled(Sample(FixedWidth(8), len(values), values)), BLOCK)
+        assert chosen.description.WhichOneof("compression") == "rle"
+        assert chosen.nbytes == 8 + 300 * 2
 
     @pytest.mark.parametrize(
         "description", [rle(24), rle(8, 24), pb.CompressiveEncoding(rle=pb.Rle(values=flat(8))), rle(1)]
@@ -89,7 +129,6 @@ def u32(*numbers):
     return np.array(numbers, "<u4").tobytes()
 
 
-BLOCK, MINI = DecodeContext.BLOCK, DecodeContext.MINI_BLOCK
 LENGTHS_16 = np.array([2, 300], "<u2").tobytes()
 
 

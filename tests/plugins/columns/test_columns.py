@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lance_arrow.errors import CorruptFileError, LanceError, UnknownEncodingError
+from lance_arrow.errors import CorruptFileError, InternalError, LanceError, UnknownEncodingError
 from lance_arrow.proto.encodings_v20_pb2 import Blob, Buffer, ColumnEncoding, ZoneIndex
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import BoundColumnEncoding, ZoneMapPlace
+from lance_arrow.spi import BoundColumnEncoding, ColumnEncoder, EncodingKey, ZoneMapPlace
 from lance_arrow.spi.loading import entry_points, load_plugins
 
 
@@ -86,3 +86,26 @@ def test_what_no_plugin_wraps_is_named() -> None:
     binder = Runtime(Settings(), load_plugins(points)).binder
     with pytest.raises(UnknownEncodingError, match="blob"):
         binder.column("lance.encodings.ColumnEncoding", ColumnEncoding(blob=Blob(inner=plain())).SerializeToString(), 0)
+
+
+def encoder(case: str) -> ColumnEncoder:
+    factory = default_runtime().table.column_encoding(EncodingKey("lance.encodings.ColumnEncoding", case))
+    assert isinstance(factory, ColumnEncoder)
+    return factory
+
+
+def test_what_is_described_is_bound_again() -> None:
+    column = encoder("values").describe(None, None)
+    assert bind(column, 0) == BoundColumnEncoding()
+    place = ZoneMapPlace(rows_per_zone=8192, column_buffer=1)
+    wrapped = encoder("zone_index").describe(column, place)
+    assert bind(wrapped) == BoundColumnEncoding(place)
+    assert wrapped == zoned(plain(), rows_per_zone=8192)
+
+
+def test_what_cannot_be_described_is_refused() -> None:
+    with pytest.raises(InternalError):
+        encoder("values").describe(plain(), None)
+    for inner, place in ((None, ZoneMapPlace(1, 0)), (plain(), None)):
+        with pytest.raises(InternalError):
+            encoder("zone_index").describe(inner, place)

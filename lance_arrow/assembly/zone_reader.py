@@ -1,0 +1,68 @@
+"""`ZoneReader`: zone maps of one open file, read once: all wanted ones by one coalesced read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+
+from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_maps import ZoneMap, decode_zones
+from lance_arrow.assembly.zone_types import bounds_type
+from lance_arrow.errors import located
+from lance_arrow.io.fetching import read_coalesced
+
+
+class ZoneReader:
+    """Zone maps of a file; safe to share between threads.
+
+    Parameters
+    ----------
+    rows
+        The file.
+    """
+
+    def __init__(self, rows: RowReader) -> None:
+        self._rows = rows
+        self._held: dict[int, ZoneMap | None] = {}
+        self._lock = Lock()
+
+    def get(self, leaves: Sequence[LeafNode]) -> list[ZoneMap | None]:
+        """Return the zone maps of leaves, None for those without one.
+
+        Raises
+        ------
+        CorruptFileError
+            A map is damaged; the column is named.
+        UnknownEncodingError, TruncatedReadError, ResourceLimitError
+            As reading goes.
+        """
+        missing = [leaf for leaf in leaves if leaf.column not in self._held]
+        if missing:
+            with located(path=self._rows.file.name):
+                found = self._read(missing)
+            with self._lock:
+                self._held.update(found)
+        return [self._held[leaf.column] for leaf in leaves]
+
+    def _read(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap | None]:
+        found: dict[int, ZoneMap | None] = {leaf.column: None for leaf in leaves}
+        readable = [leaf for leaf in leaves if bounds_type(leaf) is not None]
+        places: list[tuple[LeafNode, int, int, int]] = []
+        for leaf, meta in zip(readable, self._rows.metas(readable), strict=True):
+            bound = self._rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
+            if bound.zone_map is not None and not bound.holds_descriptors:
+                start = int(meta.buffer_offsets[bound.zone_map.column_buffer])
+                size = int(meta.buffer_sizes[bound.zone_map.column_buffer])
+                self._rows.runtime.settings.limits.check("max_metadata_bytes", size)
+                places.append((leaf, bound.zone_map.rows_per_zone, start, start + size))
+        starts = np.array([start for _, _, start, _ in places], np.int64)
+        stops = np.array([stop for _, _, _, stop in places], np.int64)
+        buffers = read_coalesced(self._rows.file.source, starts, stops)
+        limits, num_rows = self._rows.runtime.settings.limits, self._rows.num_rows
+        for (leaf, rows_per_zone, start, stop), data in zip(places, buffers, strict=True):
+            with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):
+                found[leaf.column] = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
+        return found

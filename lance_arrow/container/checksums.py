@@ -1,0 +1,230 @@
+"""The table of checksums in a file: its bytes, what they must satisfy, and where a reader finds them.
+
+The table is the last global buffer, and the table of global buffers ends where the footer begins: so its place is told
+56 bytes before the end of the file, and can be found whatever became of the footer. All numbers are little-endian.
+
+    0  "LANCECRC"                                20  u32 number of buffers n          36  u32 checksum of the footer
+    8  u32 checksum of the bytes from 12 on      24  u64 number of blocks m           40  u32 of the file descriptor
+    12 u16 version (1), u16 zero                 32  u32 number of columns c          44  u32 of the column table
+    16 u32 bytes of a block                                                           48  u32 of the buffer table
+    64 u64[n] positions, u64[n] sizes, u32[n] columns, u32[n] kinds, u32[c] checksums of the columns' metadata,
+       u32[m] checksums of blocks
+
+Buffers are in ascending order of position and disjoint; the blocks of each count from its own start, the last is short.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.container.footer import FOOTER_BYTES, TABLE_ENTRY_BYTES
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.io import Bytes, Positions
+from lance_arrow.kernels import BlockChecks, crc32c
+
+BLOCK_BYTES = 16 << 10
+NO_COLUMN = 0xFFFFFFFF
+MAGIC = b"LANCECRC"
+HEADER_BYTES = 64
+_HEADER = struct.Struct("<8sIHHIIQIIIII12x")
+_CHECKED_FROM = 12
+_VERSION = 1
+_BYTES_PER_BUFFER = 24
+_READ_UNSEEN_BYTES = 1 << 20
+"""Of larger buffers, which may be anybody's, the beginning is read first."""
+_LAST_ENTRY = struct.Struct("<QQ")
+_NUM_BUFFERS = struct.Struct("<I")
+
+Checksums = NDArray[np.uint32]
+
+
+class BufferKind(enum.IntEnum):
+    """What a covered buffer is."""
+
+    PAGE = 0
+    COLUMN = 1
+    GLOBAL = 2
+    PLACED = 3
+    """Bytes that pages tell the place of, as blobs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataSums:
+    """Checksums of what describes the file.
+
+    Parameters
+    ----------
+    footer, descriptor, column_table, buffer_table
+        One each.
+    columns
+        ``(num_columns,) uint32``, of each column's metadata.
+    """
+
+    footer: int
+    descriptor: int
+    column_table: int
+    buffer_table: int
+    columns: Checksums = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChecksumTable:
+    """Checksums of everything in a file that means something.
+
+    Parameters
+    ----------
+    block_bytes
+        Size of a block.
+    starts, sizes
+        ``(n,) int64``: places of the covered buffers.
+    columns, kinds
+        ``(n,) uint32``: whose each is (`NO_COLUMN`: nobody's), and its `BufferKind`.
+    crcs
+        ``(num_blocks,) uint32``.
+    metadata
+        Checksums of what describes the file.
+    """
+
+    block_bytes: int
+    starts: Positions
+    sizes: Positions
+    columns: Checksums
+    kinds: Checksums
+    crcs: Checksums
+    metadata: MetadataSums
+
+    def pack(self) -> bytes:
+        """Return the bytes of the table."""
+        sums = self.metadata
+        counts = self.block_bytes, len(self.starts), len(self.crcs), len(sums.columns)
+        of_metadata = sums.footer, sums.descriptor, sums.column_table, sums.buffer_table
+        arrays = (
+            self.starts.astype("<u8"),
+            self.sizes.astype("<u8"),
+            self.columns.astype("<u4"),
+            self.kinds.astype("<u4"),
+            sums.columns.astype("<u4"),
+            self.crcs.astype("<u4"),
+        )
+        packed = bytearray(_HEADER.pack(MAGIC, 0, _VERSION, 0, *counts, *of_metadata))
+        for array in arrays:
+            packed += array.tobytes()
+        packed[8:12] = struct.pack("<I", crc32c(np.frombuffer(packed, np.uint8)[_CHECKED_FROM:]))
+        return bytes(packed)
+
+    @classmethod
+    def parse(cls, data: Bytes, start: int, file_size: int) -> ChecksumTable:
+        """Read a table that lies at `start` and begins with its magic.
+
+        Raises
+        ------
+        CorruptFileError
+            Its own checksum is wrong, or it contradicts itself.
+        UnsupportedError
+            A later version of it.
+        """
+        place = start, start + len(data)
+        if len(data) < HEADER_BYTES:
+            raise CorruptFileError(f"the table of checksums has {len(data)} bytes, too few", byte_range=place)
+        (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *of_metadata) = _HEADER.unpack(
+            data[:HEADER_BYTES].tobytes()
+        )
+        if crc32c(data[_CHECKED_FROM:]) != own:
+            raise CorruptFileError("the table of checksums contradicts its own checksum", byte_range=place)
+        if version != _VERSION:
+            raise UnsupportedError(
+                f"checksums of version {version} are not known, expected {_VERSION}; verify='off' reads without them",
+                byte_range=place,
+            )
+        if len(data) != table_bytes(num_buffers, num_blocks, num_columns) or block_bytes < 1:
+            raise CorruptFileError("the table of checksums has another size than its counts say", byte_range=place)
+        rest = data[HEADER_BYTES:].tobytes()
+        positions = np.frombuffer(rest, "<u8", 2 * num_buffers).reshape(2, -1)
+        words = np.frombuffer(rest, "<u4", offset=16 * num_buffers)
+        table = cls(
+            block_bytes=block_bytes,
+            starts=positions[0].astype(np.int64),
+            sizes=positions[1].astype(np.int64),
+            columns=words[:num_buffers],
+            kinds=words[num_buffers : 2 * num_buffers],
+            crcs=words[2 * num_buffers + num_columns :].astype(np.uint32),
+            metadata=MetadataSums(
+                footer=of_metadata[0],
+                descriptor=of_metadata[1],
+                column_table=of_metadata[2],
+                buffer_table=of_metadata[3],
+                columns=words[2 * num_buffers : 2 * num_buffers + num_columns],
+            ),
+        )
+        if not table._is_sound(positions, file_size):
+            raise CorruptFileError("the table of checksums names buffers that cannot be", byte_range=place)
+        return table
+
+    def _is_sound(self, positions: NDArray[np.uint64], file_size: int) -> bool:
+        if not len(self.starts):
+            return not len(self.crcs)
+        if int(positions.max()) > file_size or int(self.sizes.min()) < 1:
+            return False
+        stops = self.starts + self.sizes
+        num_blocks = int((-(-self.sizes // self.block_bytes)).sum())
+        return (
+            bool((stops[:-1] <= self.starts[1:]).all()) and int(stops[-1]) <= file_size and num_blocks == len(self.crcs)
+        )
+
+    def checks(self) -> BlockChecks:
+        """Return the blocks, none of them checked yet."""
+        return BlockChecks(self.starts, self.sizes, self.crcs, self.block_bytes)
+
+    def owner(self, position: int) -> int | None:
+        """Return the column whose buffer holds a byte; None where it is nobody's."""
+        number = int(np.searchsorted(self.starts, position, side="right")) - 1
+        if number < 0 or position >= self.starts[number] + self.sizes[number]:
+            return None
+        column = int(self.columns[number])
+        return None if column == NO_COLUMN else column
+
+
+def table_bytes(num_buffers: int, num_blocks: int, num_columns: int) -> int:
+    """Return the size of a table."""
+    return HEADER_BYTES + _BYTES_PER_BUFFER * num_buffers + 4 * (num_columns + num_blocks)
+
+
+def find_table(metadata: MetadataBytes) -> ChecksumTable | None:
+    """Find the table of checksums from the end of the file, footer and all other metadata unseen.
+
+    Returns
+    -------
+    ChecksumTable or None
+        None where there is nothing that begins like one.
+
+    Raises
+    ------
+    CorruptFileError, UnsupportedError
+        As `ChecksumTable.parse`.
+    TruncatedReadError, ResourceLimitError
+        As reading goes: one request where the table lies before the tail.
+    """
+    tail, file_size = metadata.tail, metadata.file_size
+    if len(tail) < FOOTER_BYTES + TABLE_ENTRY_BYTES:
+        return None
+    footer = tail[-FOOTER_BYTES:].tobytes()
+    # The descriptor is a global buffer too: a file of one has no table, and is spared the look.
+    if _NUM_BUFFERS.unpack_from(footer, 24)[0] == 1:
+        return None
+    entry = tail[-FOOTER_BYTES - TABLE_ENTRY_BYTES : -FOOTER_BYTES].tobytes()
+    start, size = _LAST_ENTRY.unpack(entry)
+    if size < HEADER_BYTES or start > file_size or size > file_size - start:
+        return None
+    if (
+        size > min(_READ_UNSEEN_BYTES, metadata.limits.max_metadata_bytes)
+        and metadata.read([(start, start + len(MAGIC))])[0].tobytes() != MAGIC
+    ):
+        return None
+    (data,) = metadata.read([(start, start + size)])
+    return ChecksumTable.parse(data, start, file_size) if data[: len(MAGIC)].tobytes() == MAGIC else None

@@ -1,0 +1,132 @@
+"""`FileChecks`: the checksums of one open file, and the comparison of what describes it; pages are compared by `io`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lance_arrow.container.checksums import ChecksumTable, find_table
+from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
+from lance_arrow.kernels import BlockChecks, crc32c
+
+VERIFY_MODES = ("touched", "full", "off")
+_PIECE_BYTES = 8 << 20
+_WAVE_BYTES = 32 << 20
+
+
+def check_verify(verify: object) -> None:
+    """Refuse what is no mode of verification.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is none of `VERIFY_MODES`.
+    """
+    if verify not in VERIFY_MODES:
+        raise InvalidArgumentError(
+            f"verify is {verify!r}, expected {' or '.join(map(repr, VERIFY_MODES))}", detail=verify
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileChecks:
+    """Checksums of one open file.
+
+    Parameters
+    ----------
+    table
+        What they are.
+    blocks
+        Which blocks were checked.
+    """
+
+    table: ChecksumTable
+    blocks: BlockChecks = field(repr=False)
+
+    @classmethod
+    def find(cls, metadata: MetadataBytes) -> FileChecks | None:
+        """Find the file's checksums and check its footer; None where it has none.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError, TruncatedReadError, ResourceLimitError
+            As `find_table`; also when the footer contradicts its checksum.
+        """
+        table = find_table(metadata)
+        if table is None:
+            return None
+        size = metadata.file_size
+        compare(metadata.tail[-FOOTER_BYTES:], table.metadata.footer, "the footer", (size - FOOTER_BYTES, size))
+        return cls(table, table.checks())
+
+    def tables(self, metadata: MetadataBytes, footer: FileFooter) -> None:
+        """Check the tables of columns and of global buffers.
+
+        Raises
+        ------
+        CorruptFileError
+            One contradicts its checksum, or there are other columns than the table of checksums knows.
+        """
+        sums = self.table.metadata
+        for what, place, crc in (
+            ("the table of columns", footer.column_table, sums.column_table),
+            ("the table of global buffers", footer.buffer_table, sums.buffer_table),
+        ):
+            compare(metadata.read([place])[0], crc, what, place)
+        if footer.num_columns != len(sums.columns):
+            raise CorruptFileError(f"{len(sums.columns)} columns have checksums, the file has {footer.num_columns}")
+
+    def descriptor(self, data: Bytes, place: ByteRange) -> None:
+        """Check the file descriptor; raises `CorruptFileError`."""
+        compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
+
+    def column(self, column: int, data: Bytes) -> None:
+        """Check the metadata of a column; raises `CorruptFileError`, its place is the caller's to fill in."""
+        compare(data, int(self.table.metadata.columns[column]), "the metadata of a column", None)
+
+    def buffer(self, data: Bytes, place: ByteRange) -> None:
+        """Check a buffer that was read whole; raises `CorruptFileError`."""
+        starts, stops = np.array([place.start]), np.array([place.stop])
+        if self.blocks.check(data, np.zeros(1, np.int64), starts, stops) >= 0:
+            raise CorruptFileError(
+                "a buffer of the file contradicts its checksum", byte_range=(place.start, place.stop)
+            )
+
+    def read_everything(self, source: RangeSource) -> None:
+        """Read all blocks from a source that checks them."""
+        for starts, stops in self.waves():
+            fetch(source, starts, stops)
+
+    def waves(self) -> Iterator[tuple[Positions, Positions]]:
+        """Yield all covered bytes as ranges of whole blocks, some MiB of them to be read at once."""
+        table = self.table
+        piece_bytes = max(1, _PIECE_BYTES // table.block_bytes) * table.block_bytes
+        counts = -(-table.sizes // piece_bytes)
+        number = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = table.starts[number] + within * piece_bytes
+        stops = np.minimum(starts + piece_bytes, (table.starts + table.sizes)[number])
+        ends = np.cumsum(stops - starts)
+        first = 0
+        while first < len(starts):
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + _WAVE_BYTES, side="right")))
+            yield starts[first:last], stops[first:last]
+            first = last
+
+
+def compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> None:
+    """Compare bytes with their checksum.
+
+    Raises
+    ------
+    CorruptFileError
+        It is another one.
+    """
+    if crc32c(data) != crc:
+        raise CorruptFileError(f"{what} contradicts its checksum", byte_range=place)

@@ -1,0 +1,102 @@
+"""`zone_ranges`: the rows of a file that a filter leaves, by its zone maps."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
+from lance_arrow.assembly.pruning import Path, reach
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.datasets.zone_values import UNCOMPARABLE
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import joined_ranges
+
+
+def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicate | None:
+    """Turn a filter into what zones can judge; None without the native bridge, or for what does not fit the schema."""
+    try:
+        native = importlib.import_module("lance_arrow.datasets.bridge_loading").bridge
+    except ImportError:
+        return None
+    try:
+        return ZonePredicate(native.expression_tree(expression, schema))
+    except (*UNCOMPARABLE, pa.ArrowKeyError):
+        # Whoever applies the filter says what is wrong with it.
+        return None
+
+
+def zone_ranges(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | None, within: RowRanges) -> RowRanges:
+    """Leave out the rows of zones in which no row satisfies a filter.
+
+    Parameters
+    ----------
+    rows, zones
+        The file and its zone maps; those of columns that the filter mentions are read.
+    predicate
+        The filter; nothing is left out when None.
+    within
+        Rows to choose from.
+
+    Raises
+    ------
+    CorruptFileError
+        A zone map is damaged.
+    """
+    if predicate is None or not len(within):
+        return within
+    leaves = {path: leaf for path in predicate.fields() if (leaf := _leaf(rows.roots, path)) is not None}
+    found = zip(leaves, zones.get(list(leaves.values())), strict=True)
+    maps = {path: one for path, one in found if one is not None and one.num_zones}
+    if not maps:
+        return within
+    borders, aligned = _aligned(maps, rows.num_rows)
+    kept = predicate.verdicts(aligned, len(borders) - 1) != Verdict.NO
+    return _intersection(within, joined_ranges(borders[:-1][kept], borders[1:][kept]))
+
+
+def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+    """The leaf that a field path of Arrow's names: through structs alone, whole."""
+    if reach(roots, path) is None:
+        return None
+    node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
+    for name in path[1:]:
+        if node is None or not pa.types.is_struct(node.storage):
+            return None
+        node = next((child for child in node.children if child.field.name == name), None)
+    return node if isinstance(node, LeafNode) else None
+
+
+def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
+    """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
+    steps = {one.rows_per_zone for one in maps.values()}
+    borders = np.unique(np.concatenate([[num_rows], *(np.arange(0, num_rows, step) for step in steps)]))
+    borders = borders.astype(np.int64)
+    if len(steps) == 1:
+        return borders, maps
+    aligned = {}
+    for path, one in maps.items():
+        owners = pa.array(borders[:-1] // one.rows_per_zone)
+        aligned[path] = ZoneMap(one.zones.take(owners), one.rows_per_zone, one.is_repeated)
+    return borders, aligned
+
+
+def _intersection(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows in both."""
+    if not len(left) or not len(right):
+        return RowRanges.one(0, 0)
+    first = np.searchsorted(right.stops, left.starts, "right")
+    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
+    of_left = np.repeat(np.arange(len(left)), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
+    starts = np.maximum(left.starts[of_left], right.starts[of_right])
+    stops = np.minimum(left.stops[of_left], right.stops[of_right])
+    return joined_ranges(starts, stops)

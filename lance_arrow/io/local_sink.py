@@ -1,0 +1,106 @@
+"""A sink into one local file, which appears by rename."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io.sink import BufferedSink
+
+_MAX_PARTS = 1024
+"""Parts of one `writev`: what Linux and macOS take at most."""
+_MAX_NAME_CHARACTERS = 60
+
+
+def hidden_name(name: str) -> str:
+    """Return a name that no one else has, which discovery of datasets passes over: it begins with a dot."""
+    return f".{name[:_MAX_NAME_CHARACTERS]}.{secrets.token_hex(8)}.tmp"
+
+
+class LocalSink(BufferedSink):
+    """Writes a hidden file in the same folder; `close` gives it its name in one step.
+
+    Readers see the file that was there before, or the new one, never a part; likewise after a crash of the process at
+    any moment (which may leave the hidden file) or of the machine (bytes reach the disk before the name does). An older
+    file's permissions are kept, a symbolic link keeps leading to the file.
+
+    Parameters
+    ----------
+    path
+        File to write; its folder must exist.
+    name
+        What to print in its place; the path itself when None.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, IsADirectoryError
+        As the operating system says.
+    UnsupportedError
+        There is something at `path` that is neither a file nor a directory: a device or a pipe cannot be replaced.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+        self._descriptor = -1
+        text = os.fspath(path)
+        super().__init__(text if name is None else name)
+        self._path = os.path.realpath(text)
+        permissions = self._permissions_before()
+        folder, own_name = os.path.split(self._path)
+        self._hidden_path = os.path.join(folder, hidden_name(own_name))
+        # After a fork two processes have this object; the file is the parent's.
+        self._process = os.getpid()
+        try:
+            self._descriptor = os.open(self._hidden_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            error.filename = text
+            raise
+        if permissions is not None:
+            os.fchmod(self._descriptor, permissions)
+
+    def _permissions_before(self) -> int | None:
+        try:
+            mode = os.stat(self._path).st_mode
+        except FileNotFoundError:
+            return None
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self._name)
+        if not stat.S_ISREG(mode):
+            raise UnsupportedError("not a regular file: it cannot be replaced by one", path=self._name)
+        return stat.S_IMODE(mode)
+
+    def _send(self, parts: Sequence[memoryview]) -> None:
+        rest = list(parts)
+        while rest:
+            written = os.writev(self._descriptor, rest[:_MAX_PARTS])
+            done = 0
+            while done < len(rest) and written >= len(rest[done]):
+                written -= len(rest[done])
+                done += 1
+            rest = rest[done:]
+            if written:
+                rest[0] = rest[0][written:]
+
+    def _publish(self) -> None:
+        os.fsync(self._descriptor)
+        self._close_descriptor()
+        os.replace(self._hidden_path, self._path)
+
+    def _discard(self) -> None:
+        self._close_descriptor()
+        if os.getpid() == self._process:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._hidden_path)
+
+    def _close_descriptor(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            self.abort()

@@ -1,0 +1,54 @@
+"""One door for everything a caller may name as a place to write to: paths, URLs, filesystems, open streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.arrow_sink import create_arrow
+from lance_arrow.io.fsspec_sink import create_fsspec
+from lance_arrow.io.location import AnyFileSystem, Location, resolve
+from lance_arrow.io.sink import ByteSink
+from lance_arrow.io.stream_sink import BinaryStream, StreamSink
+
+
+def open_sink(
+    target: str | os.PathLike[str] | Location | ByteSink | BinaryStream,
+    *,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> ByteSink:
+    """Begin a file, which appears under its name when the sink is closed.
+
+    Parameters
+    ----------
+    target
+        What `resolve` takes, a `Location`, an open binary stream (written to from where it stands, and left open), or a
+        sink already open, which is returned as it is.
+    filesystem, storage_options
+        As for `resolve`.
+
+    Returns
+    -------
+    ByteSink
+        The caller closes it or, better, uses it as a context manager, which aborts when an exception passes.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As the filesystem says.
+    InvalidArgumentError
+        `target` is none of these, or comes with a filesystem that it has no use for.
+    """
+    if isinstance(target, ByteSink | BinaryStream):
+        if filesystem is not None or storage_options:
+            raise InvalidArgumentError("filesystem and storage_options belong to a path, not to what is already open")
+        return target if isinstance(target, ByteSink) else StreamSink(target)
+    place = target if isinstance(target, Location) else resolve(target, filesystem, storage_options)
+    if isinstance(place.filesystem, arrow_fs.FileSystem):
+        return create_arrow(place.filesystem, place.path, name=place.name)
+    return create_fsspec(place.filesystem, place.path, name=place.name)

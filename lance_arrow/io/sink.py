@@ -1,0 +1,194 @@
+"""What every byte sink promises: bytes in order, which appear under their name all at once or not at all.
+
+What `close` and `abort` mean is said by each kind of sink. Common to all: the last bytes of a Lance file are its
+footer, so whatever a crash or a failing store leaves behind is no file that opens.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+from numpy.typing import NDArray
+
+from lance_arrow.errors import InvalidArgumentError
+
+Writable: TypeAlias = NDArray[Any] | bytes | bytearray | memoryview
+"""Contiguous bytes of any item type."""
+
+BUFFER_BYTES = 1 << 20
+_SMALL_BYTES = 64 << 10
+"""Below this a copy costs less than a write of its own."""
+
+
+@runtime_checkable
+class ByteSink(Protocol):
+    """Bytes written one after another by one thread; a context manager that aborts when an exception passes."""
+
+    @property
+    def name(self) -> str:
+        """Printable place, free of credentials."""
+
+    @property
+    def position(self) -> int:
+        """Bytes written so far."""
+
+    def write(self, data: Writable) -> None:
+        """Append the bytes of one contiguous object; the caller may change it afterwards.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The sink is closed or aborted, or the object is not contiguous.
+        OSError
+            Whatever the filesystem raises, unchanged; the sink has been aborted then.
+        """
+
+    def write_many(self, parts: Sequence[Writable]) -> None:
+        """Append the bytes of several objects; see `write`."""
+
+    def close(self) -> None:
+        """Make the file appear; a second call does nothing.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The sink was aborted: there is nothing to appear.
+        OSError
+            Whatever the filesystem raises, unchanged; the sink has been aborted then.
+        """
+
+    def abort(self) -> None:
+        """Leave nothing behind; does nothing after `close` or a second time."""
+
+    def __enter__(self) -> Self:
+        """Return the sink."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close, or abort when an exception passes."""
+
+
+class _State(enum.Enum):
+    OPEN = "open"
+    CLOSED = "closed"
+    ABORTED = "aborted"
+
+
+class BufferedSink(abc.ABC):
+    """A sink that gathers small writes; subclasses say how bytes leave and how the file appears.
+
+    Parameters
+    ----------
+    name
+        What to print.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._position = 0
+        self._pending = bytearray()
+        self._state = _State.OPEN
+
+    @property
+    def name(self) -> str:
+        """Printable place, free of credentials."""
+        return self._name
+
+    @property
+    def position(self) -> int:
+        """Bytes written so far."""
+        return self._position
+
+    def write(self, data: Writable) -> None:
+        """Append the bytes of one object; see `ByteSink.write`."""
+        self.write_many((data,))
+
+    def write_many(self, parts: Sequence[Writable]) -> None:
+        """Append the bytes of several objects, large ones without a copy; see `ByteSink.write`."""
+        if self._state is not _State.OPEN:
+            raise InvalidArgumentError(f"the sink is {self._state.value}", path=self._name)
+        for view in map(self._view, parts):
+            if len(view) >= _SMALL_BYTES:
+                self._flush(view)
+            else:
+                self._pending += view
+                if len(self._pending) >= BUFFER_BYTES:
+                    self._flush()
+            self._position += len(view)
+
+    def close(self) -> None:
+        """Make the file appear; see `ByteSink.close`."""
+        if self._state is _State.CLOSED:
+            return
+        if self._state is _State.ABORTED:
+            raise InvalidArgumentError("the sink was aborted, its file will not appear", path=self._name)
+        self._flush()
+        try:
+            self._publish()
+        except BaseException as error:
+            self._give_up(error)
+            raise
+        self._state = _State.CLOSED
+
+    def abort(self) -> None:
+        """Leave nothing behind; see `ByteSink.abort`."""
+        if self._state is _State.OPEN:
+            # First of all: whatever happens below, nothing may be published any more.
+            self._state = _State.ABORTED
+            self._pending = bytearray()
+            self._discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._give_up(error)
+
+    @abc.abstractmethod
+    def _send(self, parts: Sequence[memoryview]) -> None:
+        """Hand over all bytes of non-empty parts; they must not be used after the call."""
+
+    @abc.abstractmethod
+    def _publish(self) -> None:
+        """Make everything sent appear, and release what is held."""
+
+    @abc.abstractmethod
+    def _discard(self) -> None:
+        """Remove everything sent, and release what is held; `_send` or `_publish` may have failed half-way."""
+
+    def _flush(self, last: memoryview | None = None) -> None:
+        parts = [memoryview(self._pending)] if self._pending else []
+        if last is not None:
+            parts.append(last)
+        if not parts:
+            return
+        try:
+            self._send(parts)
+        except BaseException as error:
+            self._give_up(error)
+            raise
+        self._pending = bytearray()
+
+    def _give_up(self, error: BaseException) -> None:
+        """Abort because of `error`, which is the one to be raised even when the store refuses the cleaning up."""
+        try:
+            self.abort()
+        except OSError as second:
+            error.add_note(f"what had been written of {self._name!r} could not be removed: {second!r}")
+
+    def _view(self, data: Writable) -> memoryview:
+        view = memoryview(data)  # type: ignore[arg-type]
+        if not view.c_contiguous:
+            raise InvalidArgumentError("bytes to be written must be contiguous", path=self._name)
+        # An empty view cannot be cast.
+        return view.cast("B") if view.nbytes else memoryview(b"")

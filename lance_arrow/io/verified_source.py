@@ -1,0 +1,118 @@
+"""A metered source that compares what it reads with checksums: each block once, the first time something of it is read.
+
+A range that begins or ends within a block that nobody checked is read from and to the borders of that block; when all
+blocks of a range were checked before, it is read as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from lance_arrow.errors import LanceError
+from lance_arrow.io.metered import MeteredSource
+from lance_arrow.io.ranges import coalesce
+from lance_arrow.io.source import Bytes, Positional, Positions, RangeSource
+from lance_arrow.kernels.checksums import BlockChecks
+
+
+class VerifiedSource(MeteredSource):
+    """Passes everything on to another source, counts, and checks once it is told how.
+
+    Parameters
+    ----------
+    inner
+        The source that reads.
+    """
+
+    def __init__(self, inner: RangeSource) -> None:
+        super().__init__(inner)
+        self._checks: BlockChecks | None = None
+        self._contradiction: Callable[[int, int], LanceError] | None = None
+
+    def check_with(self, checks: BlockChecks, contradiction: Callable[[int, int], LanceError]) -> None:
+        """Check reads from now on.
+
+        Parameters
+        ----------
+        checks
+            Checksums of blocks.
+        contradiction
+            Makes the error for a block, from its half-open bytes of the file.
+        """
+        self._contradiction = contradiction
+        self._checks = checks
+
+    def positional(self) -> Positional | None:
+        """Return what the inner source offers to native code, with the checks that this must make."""
+        offer = super().positional()
+        checks = self._checks
+        return offer if offer is None or checks is None or not checks.num_pending else replace(offer, checks=checks)
+
+    def read_arena_joined(
+        self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int
+    ) -> tuple[Bytes, Positions]:
+        """Read into one array what was checked, or is checked now."""
+        wide = self._widened(starts, stops)
+        if wide is None:
+            return super().read_arena_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
+        wide_starts, wide_stops = wide
+        plan = coalesce(wide_starts, wide_stops, max_gap_bytes=0, max_span_bytes=self.coalescing.max_span_bytes)
+        largest = max(self.coalescing.max_span_bytes, int((wide_stops - wide_starts).max()))
+        if int((plan.stops - plan.starts).max()) > largest:
+            # Large requests that share a block each: reading that twice costs less than joining all of them.
+            data, places = super().read_arena_joined(
+                wide_starts, wide_stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted
+            )
+            self._check(data, places, wide_starts, wide_stops)
+            return data, places + (starts - wide_starts)
+        data, places = super().read_arena_joined(
+            plan.starts, plan.stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted
+        )
+        self._check(data, places, plan.starts, plan.stops)
+        # An empty range belongs to no request (-1): any position will do for it.
+        positions = np.where(plan.request_of < 0, 0, plan.positions + places[plan.request_of])
+        return data, positions + (starts - wide_starts)
+
+    def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
+        """Read what was checked, or is checked now."""
+        checks = self._checks
+        if checks is None or not checks.num_pending:
+            return super().read_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
+        data, positions = self.read_arena_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
+        ends = positions + (stops - starts)
+        return [data[start:stop] for start, stop in zip(positions.tolist(), ends.tolist(), strict=True)]
+
+    def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
+        """Read into memory of the caller; blocks of which only a part is wanted are read apart, and checked, before."""
+        wide = self._widened(starts, stops)
+        if wide is not None:
+            wide_starts, wide_stops = wide
+            first = starts[wide_starts < starts]
+            last = stops[wide_stops > stops]
+            if len(first) or len(last):
+                edges = np.concatenate((first, last - 1))
+                self.read_arena_joined(edges, edges + 1, ranges_wanted=0, bytes_wanted=0)
+        super().read_into(starts, stops, out, out_starts)
+        if wide is not None:
+            self._check(out, out_starts, starts, stops)
+
+    def _widened(self, starts: Positions, stops: Positions) -> tuple[Positions, Positions] | None:
+        """Widen ranges to the borders of unchecked blocks; None when there is nothing to check."""
+        checks = self._checks
+        if checks is None or not checks.num_pending or not len(starts):
+            return None
+        starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
+        wide_starts, wide_stops = np.empty_like(starts), np.empty_like(stops)
+        return (wide_starts, wide_stops) if checks.widen(starts, stops, wide_starts, wide_stops) else None
+
+    def _check(self, data: Bytes, positions: Positions, starts: Positions, stops: Positions) -> None:
+        assert self._checks is not None
+        assert self._contradiction is not None
+        wrong = self._checks.check(
+            data, np.ascontiguousarray(positions), np.ascontiguousarray(starts), np.ascontiguousarray(stops)
+        )
+        if wrong >= 0:
+            raise self._contradiction(*self._checks.place(wrong))

@@ -1,0 +1,25 @@
+"""Where chunks of fixed-width values are cut: every chunk but the last holds the same power of two."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def largest_power_of_two(limit: int) -> int:
+    """Return the largest power of two that is not above `limit`; 0 when there is none."""
+    return 1 << (limit.bit_length() - 1) if limit > 0 else 0
+
+
+def cut_evenly(num_values: int, chunk_values: int) -> NDArray[np.int64]:
+    """Return ``(num_chunks,) int64`` values per chunk; no values are one empty chunk."""
+    counts = np.full(max(-(-num_values // chunk_values), 1), chunk_values, np.int64)
+    counts[-1] = num_values - (len(counts) - 1) * chunk_values
+    return counts
+
+
+def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``(n + 1,) int64`` running sums of `counts` from 0."""
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts

@@ -1,0 +1,244 @@
+"""`CodecWriteSuite`: what every codec that can also write must keep; `CodecSuite` inherits it.
+
+Each sample is encoded as each file version allows, checked for what the contexts demand, and decoded by whatever a
+reader binds to the description. A codec may withdraw from a sample that it would make larger, but not from all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi import (
+    BlocksEncoder,
+    BlockShape,
+    BlockSlice,
+    ChunkRules,
+    CodecEncoder,
+    DecodeContext,
+    Encoded,
+    EncodedBlock,
+    EncodedChunks,
+    EncodedValues,
+    EncodeOptions,
+    EncodingKey,
+    LeafType,
+)
+from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.testing.round_trip import decode, decode_blocks, encode_scope
+from lance_arrow.testing.samples import Sample, assert_block_equals, filled, make_sample
+
+FILE_VERSIONS = ("2.1", "2.2", "2.3")
+_ANSWERS = {
+    DecodeContext.MINI_BLOCK: EncodedChunks,
+    DecodeContext.BLOCK: EncodedBlock,
+    DecodeContext.PER_VALUE: EncodedValues,
+}
+
+
+@cache
+def _runtime() -> Runtime:
+    return Runtime(Settings())
+
+
+class CodecWriteSuite:
+    """The writing half of `CodecSuite`; a codec that only reads has no cases here, which pytest shows as skipped."""
+
+    key: ClassVar[EncodingKey]
+    shapes: ClassVar[Sequence[BlockShape]]
+    chunk_values: ClassVar[int]
+    sample_names: ClassVar[Sequence[str]]
+    is_private: ClassVar[bool] = False
+    """Whether writing needs permission."""
+
+    def supports(self, shape: BlockShape, context: DecodeContext) -> bool:
+        """Whether values of `shape` can be stored in `context`."""
+        raise NotImplementedError
+
+    def leaf(self, shape: BlockShape) -> LeafType:
+        """What the schema would say of the column."""
+        raise NotImplementedError
+
+    def can_write(self, shape: BlockShape, context: DecodeContext) -> bool:
+        """Whether values of `shape` are written in `context`; all that are supported unless overridden."""
+        return self.supports(shape, context)
+
+    def write_options(self, context: DecodeContext) -> EncodeOptions:
+        """Return the options with which the codec wants to be tried, such as a compression."""
+        return EncodeOptions()
+
+    def written_samples(self, shape: BlockShape) -> list[Sample]:
+        """Return what is written: the suite's samples, in larger numbers too than a chunk takes."""
+        samples = [make_sample(shape, name, self.chunk_values) for name in self.sample_names]
+        return samples + [make_sample(shape, name, 5 * self.chunk_values) for name in self.sample_names[-2:]]
+
+    def writing_cases(self) -> list[tuple[DecodeContext, BlockShape, str]]:
+        """Return context, shape and file version of every test."""
+        return [
+            (context, shape, version)
+            for context, since in writes(self.key).items()
+            for shape in self.shapes
+            for version in FILE_VERSIONS
+            if self.can_write(shape, context) and _number(since) <= _number(version)
+        ]
+
+    def scope(
+        self,
+        context: DecodeContext,
+        shape: BlockShape,
+        version: str,
+        *,
+        rules: ChunkRules | None = None,
+        is_named: bool = False,
+    ) -> PageScope:
+        """Return the scope a sample is encoded with; `is_named` when the caller asks for the codec by its name."""
+        options = self.write_options(context)
+        if is_named:
+            options = replace(options, codec=self.key.case)
+        scope = encode_scope(self.leaf(shape), file_version=version, options=options, allow_private=self.is_private)
+        return scope if rules is None else scope.with_rules(rules)
+
+    def write(self, block: BlockSlice, context: DecodeContext, scope: PageScope) -> Encoded | None:
+        """Encode `block` by the codec of the suite; None where it withdraws."""
+        score = _runtime().table.codec(self.key).score(block, context, scope)
+        assert score is None or score >= 0, "a score is a number of bytes"
+        return None if score is None else scope.encode_with(self.key, block, context)
+
+    @pytest.mark.parametrize("is_named", [False, True], ids=["chosen", "named"])
+    def test_every_sample_is_written_and_read(
+        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str, is_named: bool
+    ) -> None:
+        cell = writing_context, writing_shape, writing_version
+        written = 0
+        for sample in self.written_samples(writing_shape):
+            block, scope = filled(sample), self.scope(*cell, is_named=is_named)
+            encoded = self.write(block, writing_context, scope)
+            if encoded is None:
+                continue
+            written += 1
+            assert isinstance(encoded, _ANSWERS[writing_context])
+            assert_legal(encoded, block, scope)
+            assert_block_equals(decode(encoded, block, scope), sample)
+            assert_block_equals(block, sample)
+            again = self.write(filled(sample), writing_context, self.scope(*cell, is_named=is_named))
+            assert again is not None
+            assert same_bytes(encoded, again), "equal values with equal options gave other bytes"
+        assert written, "the codec withdrew from every sample"
+
+    def test_chunks_keep_to_tight_rules(
+        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str
+    ) -> None:
+        if writing_context is not DecodeContext.MINI_BLOCK:
+            return
+        for rules in (ChunkRules(1 << 15, 1024, 4096), ChunkRules(1 << 15, 64, 4096), ChunkRules(300, 4096, 128)):
+            for sample in self.written_samples(writing_shape):
+                block = filled(sample)
+                scope = self.scope(writing_context, writing_shape, writing_version, rules=rules, is_named=True)
+                encoded = self.write(block, writing_context, scope)
+                if encoded is not None:
+                    assert_legal(encoded, block, scope)
+                    assert_block_equals(decode(encoded, block, scope), sample)
+
+    def test_many_blocks_share_a_description(
+        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str
+    ) -> None:
+        factory = _runtime().table.codec(self.key)
+        if writing_context is not DecodeContext.BLOCK or not isinstance(factory, BlocksEncoder):
+            return
+        scope = self.scope(writing_context, writing_shape, writing_version, is_named=True)
+        for sample in self.written_samples(writing_shape):
+            block, num_values = filled(sample), sample.num_values
+            for borders in ([], [1, num_values // 3, num_values // 3], range(500, num_values, 500)):
+                value_starts = np.array(sorted([0, *(min(one, num_values) for one in borders), num_values]), np.int64)
+                if factory.score_blocks(block, value_starts, scope) is None:
+                    continue
+                encoded = factory.encode_blocks(block, value_starts, scope)
+                assert (encoded.value_counts == np.diff(value_starts)).all()
+                assert encoded.sizes.shape == (len(encoded.buffers), len(value_starts) - 1)
+                assert encoded.sizes.sum() == encoded.nbytes
+                assert_block_equals(decode_blocks(encoded, block, scope), sample)
+
+    def test_contexts_that_are_not_written_are_not_chosen(self) -> None:
+        for context in DecodeContext:
+            for version in FILE_VERSIONS:
+                since = writes(self.key).get(context)
+                if since is not None and _number(since) <= _number(version):
+                    continue
+                shapes = [shape for shape in self.shapes if self.supports(shape, context)]
+                scope = encode_scope(
+                    self.leaf(self.shapes[0]),
+                    file_version=version,
+                    options=EncodeOptions(codec=self.key.case),
+                    allow_private=self.is_private,
+                ).for_values()
+                for shape in shapes:
+                    block = filled(make_sample(shape, self.sample_names[-1], self.chunk_values))
+                    with pytest.raises(UnsupportedError):
+                        scope.encode_child(block, context)
+
+
+def writes(key: EncodingKey) -> Mapping[DecodeContext, str]:
+    """Contexts in which the installed codec of `key` can write, with the first file version of each."""
+    factory = _runtime().table.codec(key)
+    found: Mapping[DecodeContext, str] = getattr(factory, "writes", {})
+    return found if isinstance(factory, CodecEncoder) else {}
+
+
+def assert_legal(encoded: Encoded, block: BlockSlice, scope: PageScope) -> None:
+    """Require what layouts rely on: sizes that sum up, counts that chunk words can tell, chunks within the rules."""
+    if isinstance(encoded, EncodedChunks):
+        _assert_legal_chunks(encoded, block, scope)
+    elif isinstance(encoded, EncodedValues):
+        if encoded.value_bits is not None:
+            assert encoded.value_bits % 8 == 0
+            assert encoded.offsets is None
+            assert encoded.length_bits == 0
+            assert len(encoded.data) == block.num_values * encoded.value_bits // 8
+        else:
+            assert encoded.length_bits in (32, 64)
+            assert encoded.offsets is not None
+            assert encoded.offsets.shape == (block.num_values + 1,)
+            assert (np.diff(encoded.offsets) >= 0).all()
+            assert (encoded.offsets[0], encoded.offsets[-1]) == (0, len(encoded.data))
+
+
+def _assert_legal_chunks(encoded: EncodedChunks, block: BlockSlice, scope: PageScope) -> None:
+    rules, counts = scope.chunk_rules, encoded.value_counts
+    assert encoded.sizes.shape == (len(encoded.buffers), len(counts))
+    assert len(counts) >= 1, "a block without values is one chunk without values"
+    assert counts.sum() == block.num_values
+    assert ((counts[:-1] >= 2) & (counts[:-1] & (counts[:-1] - 1) == 0)).all(), "not a power of two"
+    assert (counts[-1] >= 1) == (block.num_values > 0)
+    assert counts.max() <= rules.max_values
+    for buffer, sizes in zip(encoded.buffers, encoded.sizes, strict=True):
+        assert sizes.min() >= 0
+        assert sizes.sum() == len(buffer)
+    assert (((encoded.sizes + 7) & ~7).sum(axis=0) <= rules.max_bytes).all()
+
+
+def same_bytes(one: Encoded, other: Encoded) -> bool:
+    """Tell whether two answers would give the same file."""
+    return _parts(one) == _parts(other)
+
+
+def _parts(encoded: Encoded) -> list[Any]:
+    described = encoded.description.SerializeToString(deterministic=True)
+    if isinstance(encoded, EncodedChunks):
+        buffers = [one.tobytes() for one in encoded.buffers]
+        return [described, buffers, encoded.sizes.tolist(), encoded.value_counts.tolist()]
+    if isinstance(encoded, EncodedBlock):
+        return [described, None if encoded.buffer is None else encoded.buffer.tobytes()]
+    offsets = None if encoded.offsets is None else encoded.offsets.tolist()
+    return [described, encoded.data.tobytes(), encoded.value_bits, offsets, encoded.length_bits]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

@@ -1,0 +1,108 @@
+"""Sparse structure out of levels: for each node, outer-most first, its slots, the null ones, and the lists with items.
+
+An entry belongs to a domain where its repetition level is at least the number of lists inside, and nothing outside is
+null or empty there. Source: spec 2 and 11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.spi import LayerKind, Levels, NodeKind
+
+_WITH_NULL_LEVEL = (LayerKind.NULLABLE_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULL_AND_EMPTY_LIST)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseLayer:
+    """One layer of a page.
+
+    Parameters
+    ----------
+    kind
+        Kind of the node.
+    is_null
+        ``(num_slots,) bool``: slots that are null, or inside something null.
+    list_slots, counts
+        Lists only: ``(n,) int64`` slots of lists with items, and how many each has.
+    dimension
+        Fixed-size lists of structs only.
+    """
+
+    kind: NodeKind
+    is_null: NDArray[np.bool_]
+    list_slots: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
+    dimension: int = 0
+
+
+def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple[int, ...]) -> list[SparseLayer]:
+    """Return the layers, outer-most first.
+
+    Parameters
+    ----------
+    levels
+        Of the page.
+    nodes, dimensions
+        Inner-most first; dimensions may be empty where no node is a fixed-size list.
+
+    Raises
+    ------
+    UnsupportedError
+        The dimension of a fixed-size list is not known.
+    """
+    if NodeKind.FIXED_SIZE_LIST in nodes and len(dimensions) != len(nodes):
+        raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
+    def_ = np.zeros(levels.num_entries, np.uint16) if levels.def_ is None else levels.def_
+    found: list[SparseLayer] = []
+    below = lists_inside = 0  # definition levels, and lists, of the layers inside
+    step = 1  # slots of the domain that one slot outside fixed-size lists takes
+    domain = _domain(levels, def_, 0)
+    for place, (layer, node) in enumerate(zip(levels.layers, nodes, strict=True)):
+        list_slots = counts = None
+        dimension = dimensions[place] if node is NodeKind.FIXED_SIZE_LIST else 0
+        step *= max(1, dimension)
+        if layer.is_list:
+            items = domain[::step]
+            lists_inside, step = lists_inside + 1, 1
+            domain = _domain(levels, def_, lists_inside)
+            list_slots = np.flatnonzero(def_[domain] <= below)
+            counts = np.diff(np.append(np.searchsorted(items, domain[list_slots]), len(items)))
+        is_null = _nulls(def_[domain[::step]], layer, below, is_leaf=place == 0)
+        found.append(SparseLayer(node, is_null, list_slots, counts, dimension))
+        below += layer.num_def_levels
+    return found[::-1]
+
+
+def _domain(levels: Levels, def_: NDArray[np.uint16], lists_inside: int) -> NDArray[np.int64]:
+    """Entries that begin a slot just outside `lists_inside` lists; what is special further out has no slot there."""
+    if levels.rep is None or lists_inside == 0 == levels.max_rep:
+        return np.arange(levels.num_entries)
+    chosen = levels.rep >= lists_inside
+    if lists_inside < levels.max_rep:
+        chosen &= def_ <= _levels_inside(levels.layers, lists_inside)
+    return np.flatnonzero(chosen)
+
+
+def _levels_inside(layers: tuple[LayerKind, ...], lists_inside: int) -> int:
+    """Definition levels of the layers inside the list that is next after `lists_inside` of them."""
+    total = 0
+    for layer in layers:
+        if layer.is_list and lists_inside == 0:
+            break
+        lists_inside -= layer.is_list
+        total += layer.num_def_levels
+    return total
+
+
+def _nulls(levels: NDArray[np.uint16], layer: LayerKind, below: int, *, is_leaf: bool) -> NDArray[np.bool_]:
+    if is_leaf and not (levels == 0).any():
+        # A page without values, even where the leaf itself is never null, but what it lies in always is.
+        return np.ones(len(levels), bool)
+    if layer not in _WITH_NULL_LEVEL:
+        return np.zeros(len(levels), bool)
+    return levels == below + 1 if layer.is_list else levels > below

@@ -1,0 +1,216 @@
+"""Writing pages of 2.3: which structure goes with which values, and both planes put together.
+
+Dense as a rule; sparse where levels would be most of the page: nothing but nulls, one scalar with nulls or lists, more
+entries between values than chunks hold; and where it is asked for. Source: spec 11, writer choice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import PluginContractError, UnsupportedError
+from lance_arrow.proto import encodings_v21_pb2 as pb
+from lance_arrow.proto import encodings_v23_pb2 as planar
+from lance_arrow.spi import (
+    BlockSlice,
+    Bytes,
+    DecodeContext,
+    EncodedBlock,
+    EncodedPage,
+    EncodeScope,
+    FixedWidth,
+    LayerKind,
+    Levels,
+    NodeKind,
+    PageContent,
+)
+from lance_arrow.spi.pages import (
+    ChunkedParts,
+    ZippedParts,
+    automatic_dictionary,
+    common_scalar,
+    num_valid,
+    prefers_chunks,
+    rules_for_chunks,
+    values_at,
+    write_chunked,
+    write_zipped,
+    zippable,
+)
+from lance_arrow_layouts.planar.sparse_layers import SparseLayer, sparse_layers
+
+_POSITION = FixedWidth(64)
+_PLAIN = (LayerKind.ALL_VALID_ITEM,)
+_MAX_SCALAR_BITS = 256
+"""The reference reads no larger ones."""
+_NO_POSITIONS = pb.CompressiveEncoding(constant=pb.Constant())
+
+
+def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
+    """Lay out a page.
+
+    Raises
+    ------
+    UnsupportedError
+        No cell can hold it.
+    """
+    layout = scope.options.layout
+    can_be_sparse = NodeKind.FIXED_SIZE_LIST not in page.leaf.nodes or len(page.dimensions) == len(page.leaf.nodes)
+    if page.values is None or (not num_valid(page.levels) and can_be_sparse):
+        return _write_sparse(page, planar.ValuePlane(none=planar.NoValues()), (), scope)
+    scalar = _scalar(page) if num_valid(page.levels) else None
+    if scalar is not None:
+        values = planar.ValuePlane(constant=planar.ConstantValues(scalar=scalar))
+        if all(layer is LayerKind.ALL_VALID_ITEM for layer in page.levels.layers):
+            return _page(_dense(page.levels), values, ())
+        if can_be_sparse:
+            return _write_sparse(page, values, (), scope)
+    if layout == "sparse":
+        if not can_be_sparse:
+            raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
+        return _sparse_values(page, scope)
+    wants_chunks = page.items is not None or (prefers_chunks(page, scope) if layout is None else layout == "mini_block")
+    if wants_chunks and _holds_chunks(page.values, scope):
+        dictionary = automatic_dictionary(page, scope)
+        stored = page.values if dictionary is None else dictionary.indices
+        rules = rules_for_chunks(page.levels, stored, scope)
+        if rules is not None:
+            parts = write_chunked(page, page.levels, rules, scope, dictionary)
+            return _page(_dense(page.levels), _chunked(parts, page.num_values, is_dense=True), parts.buffers)
+        if can_be_sparse:
+            return _sparse_values(page, scope)
+    if page.items is not None:
+        raise UnsupportedError("a page that keeps its dictionary has too many entries without a value for chunks")
+    zipped = write_zipped(page.values, page.levels, scope)
+    return _page(_dense(page.levels), _zipped(zipped, is_dense=True), zipped.buffers)
+
+
+def can_write(page: PageContent, scope: EncodeScope) -> bool:
+    """Whether some codec can hold the values, in chunks or one by one."""
+    if page.values is None or not num_valid(page.levels):
+        return True
+    is_scalar = _scalar(page) is not None
+    if scope.options.layout == "constant" or is_scalar:
+        return is_scalar
+    zipped = scope.for_values().estimate_child(zippable(page.values), DecodeContext.PER_VALUE)
+    return _holds_chunks(page.values, scope) or zipped is not None
+
+
+def _holds_chunks(values: BlockSlice, scope: EncodeScope) -> bool:
+    return scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK) is not None
+
+
+def _scalar(page: PageContent) -> bytes | None:
+    """What a page of one scalar holds; strings never are, they become dictionaries."""
+    if page.values is None or page.items is not None or not isinstance(page.values.shape, FixedWidth):
+        return None
+    return common_scalar(page) if page.values.shape.bits <= _MAX_SCALAR_BITS else None
+
+
+def _page(structure: Any, values: Any, buffers: tuple[Bytes, ...]) -> EncodedPage:
+    return EncodedPage(planar.PlanarLayout(structure=structure, values=values), buffers)
+
+
+def _dense(levels: Levels) -> Any:
+    return planar.StructuralPlane(dense=planar.DenseStructure(layers=levels.layers))
+
+
+def _chunked(parts: ChunkedParts, num_values: int, *, is_dense: bool) -> Any:
+    message = planar.ChunkedValues(
+        value_compression=parts.values,
+        dictionary=parts.items,
+        num_dictionary_items=parts.num_items,
+        num_buffers=parts.num_buffers,
+    )
+    if is_dense:
+        message.num_items = num_values
+        levels = planar.ChunkedLevels(
+            rep_compression=parts.rep, def_compression=parts.def_, repetition_index_depth=parts.index_depth
+        )
+        message.levels.CopyFrom(levels)
+    return planar.ValuePlane(chunked=message)
+
+
+def _zipped(parts: ZippedParts, *, is_dense: bool) -> Any:
+    message = planar.ZippedValues(
+        value_compression=parts.values,
+        bits_per_value=parts.value_bits,
+        bits_per_offset=parts.length_bits,
+        num_items=parts.num_entries,
+        num_visible_items=parts.num_values,
+    )
+    if is_dense:
+        message.levels.CopyFrom(planar.ZippedLevels(bits_rep=parts.bits_rep, bits_def=parts.bits_def))
+    return planar.ValuePlane(zipped=message)
+
+
+def _sparse_values(page: PageContent, scope: EncodeScope) -> EncodedPage:
+    """Chunks of every slot, or zipped values of the valid ones."""
+    assert page.values is not None
+    plain = Levels(_PLAIN, page.num_values)
+    if (page.items is not None or prefers_chunks(page, scope)) and _holds_chunks(page.values, scope):
+        dictionary = automatic_dictionary(page, scope)
+        rules = rules_for_chunks(plain, page.values if dictionary is None else dictionary.indices, scope)
+        if rules is not None:
+            parts = write_chunked(page, plain, rules, scope, dictionary)
+            return _write_sparse(page, _chunked(parts, page.num_values, is_dense=False), parts.buffers, scope)
+    layers = sparse_layers(page.levels, page.leaf.nodes, page.dimensions)
+    stored = values_at(zippable(page.values), np.flatnonzero(~layers[-1].is_null))
+    zipped = write_zipped(stored, Levels(_PLAIN, stored.num_values), scope)
+    return _write_sparse(page, _zipped(zipped, is_dense=False), zipped.buffers, scope)
+
+
+def _write_sparse(page: PageContent, values: Any, buffers: tuple[Bytes, ...], scope: EncodeScope) -> EncodedPage:
+    writer = _StructureWriter(scope)
+    layers = [writer.layer(layer) for layer in sparse_layers(page.levels, page.leaf.nodes, page.dimensions)]
+    structure = planar.StructuralPlane(sparse=planar.SparseStructure(layers=layers))
+    return _page(structure, values, (*buffers, *writer.buffers))
+
+
+class _StructureWriter:
+    """Writes layers, outer-most first, and collects their buffers."""
+
+    def __init__(self, scope: EncodeScope) -> None:
+        self._scope = scope.for_parts()
+        self.buffers: list[Bytes] = []
+
+    def layer(self, layer: SparseLayer) -> Any:
+        if layer.list_slots is not None and layer.counts is not None:
+            # In the order of their buffers: which lists, how many items, which are null.
+            message = planar.SparseListLayer(
+                num_child_slots=int(layer.counts.sum()),
+                non_empty_positions=self._numbers(layer.list_slots),
+                num_non_empty_positions=len(layer.list_slots),
+                counts=self._numbers(layer.counts),
+                validity=self._validity(layer.is_null),
+            )
+            return planar.SparseLayer(list=message)
+        validity = self._validity(layer.is_null)
+        if layer.dimension:
+            fixed = planar.SparseFslLayer(dimension=layer.dimension, validity=validity)
+            return planar.SparseLayer(fixed_size_list=fixed)
+        return planar.SparseLayer(validity=validity)
+
+    def _validity(self, is_null: NDArray[np.bool_]) -> Any:
+        """Name the null slots or the valid ones, whichever are fewer."""
+        num_null = int(np.count_nonzero(is_null))
+        names_nulls = 2 * num_null <= len(is_null)
+        positions = np.flatnonzero(is_null if names_nulls else ~is_null)
+        meaning = planar.SparseValiditySet.NULL_POSITIONS if names_nulls else planar.SparseValiditySet.VALID_POSITIONS
+        return planar.SparseValiditySet(
+            meaning=meaning, positions=self._numbers(positions), num_positions=len(positions)
+        )
+
+    def _numbers(self, numbers: NDArray[np.int64]) -> Any:
+        if not len(numbers):
+            return _NO_POSITIONS
+        block = BlockSlice(_POSITION, len(numbers), np.ascontiguousarray(numbers, "<i8").view(np.uint8))
+        encoded = self._scope.encode_child(block, DecodeContext.BLOCK)
+        if not isinstance(encoded, EncodedBlock):
+            raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
+        if encoded.buffer is not None:
+            self.buffers.append(encoded.buffer)
+        return encoded.description

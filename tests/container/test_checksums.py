@@ -1,0 +1,201 @@
+"""The table of checksums: its bytes, where it is found, and what is said of files that lost it."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from checksummed import Block, Tail, with_checksums
+
+from lance_arrow.container import checksums
+from lance_arrow.container.checksum_writer import ChecksumWriter
+from lance_arrow.container.checksums import BufferKind, ChecksumTable, find_table
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.metadata_bytes import MetadataBytes
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.io import BufferSource, MeteredSource
+from lance_arrow.kernels import crc32c
+from lance_arrow.settings import Limits
+
+DATA = np.random.default_rng(0).integers(0, 256, 1000, dtype=np.uint8)
+TAIL = Tail(
+    Block(0, b"descriptor"), (Block(0, b"one"), Block(0, b"two")), Block(0, b"c"), Block(0, b"b"), Block(0, b"f")
+)
+
+
+def packed(block_bytes=64):
+    writer = ChecksumWriter(block_bytes)
+    writer.page_buffer(1, 0, DATA[:100])
+    writer.page_buffer(0, 128, DATA[:0])
+    writer.column_buffer(0, 128, DATA[100:101])
+    writer.global_buffer(1, 192, DATA[200:456])
+    writer.placed(448, DATA[500:])
+    data = writer.encode(TAIL)
+    assert len(data) == writer.num_bytes(TAIL)
+    return np.frombuffer(data, np.uint8)
+
+
+def with_own_checksum(table):
+    table = np.array(table)
+    table[8:12] = np.frombuffer(struct.pack("<I", crc32c(table[12:])), np.uint8)
+    return table
+
+
+def test_what_was_written_is_read():
+    table = ChecksumTable.parse(packed(), 1024, 5000)
+    assert table.block_bytes == 64
+    assert table.starts.tolist() == [0, 128, 192, 448]
+    assert table.sizes.tolist() == [100, 1, 256, 500]
+    assert table.columns.tolist() == [1, 0, checksums.NO_COLUMN, checksums.NO_COLUMN]
+    assert [BufferKind(kind) for kind in table.kinds] == list(BufferKind)
+    expected = [DATA[0:64], DATA[64:100], DATA[100:101], *np.split(DATA[200:456], 4)]
+    expected += np.split(DATA[500:], range(64, 500, 64))
+    assert table.crcs.tolist() == [crc32c(block) for block in expected]
+    sums = table.metadata
+    parts = (b"f", b"descriptor", b"c", b"b", b"one", b"two")
+    found = [sums.footer, sums.descriptor, sums.column_table, sums.buffer_table, *sums.columns.tolist()]
+    assert found == [crc32c(np.frombuffer(part, np.uint8)) for part in parts]
+
+
+def test_the_bytes_are_those_of_the_docs():
+    table = packed().tobytes()
+    assert table[:8] == b"LANCECRC"
+    assert struct.unpack_from("<HHIIQI", table, 12) == (1, 0, 64, 4, 15, 2)
+    assert struct.unpack_from("<4Q4Q", table, 64) == (0, 128, 192, 448, 100, 1, 256, 500)
+    assert len(table) == 64 + 4 * 24 + 2 * 4 + 15 * 4
+
+
+def test_owners_are_found_by_position():
+    table = ChecksumTable.parse(packed(), 1024, 5000)
+    assert [table.owner(position) for position in (0, 99, 100, 128, 129, 192, 948)] == [1, 1, None, 0, None, None, None]
+
+
+def test_every_flipped_bit_of_a_table_is_noticed():
+    good = packed()
+    for bit in range(8 * 8, len(good) * 8):
+        bad = good.copy()
+        bad[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(CorruptFileError):
+            ChecksumTable.parse(bad, 1024, 5000)
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "error", "message"),
+    [
+        (12, struct.pack("<H", 2), UnsupportedError, "version 2"),
+        (16, struct.pack("<I", 0), CorruptFileError, "another size|cannot be"),
+        (16, struct.pack("<I", 63), CorruptFileError, "cannot be"),
+        (20, struct.pack("<I", 5), CorruptFileError, "another size"),
+        (24, struct.pack("<Q", 2**62), CorruptFileError, "another size"),
+        (64, struct.pack("<Q", 2**63), CorruptFileError, "cannot be"),
+        (64 + 8, struct.pack("<Q", 50), CorruptFileError, "cannot be"),
+        (64 + 24, struct.pack("<Q", 4999), CorruptFileError, "cannot be"),
+        (64 + 32, struct.pack("<Q", 0), CorruptFileError, "cannot be"),
+    ],
+)
+def test_tables_that_lie_are_refused(offset, value, error, message):
+    table = packed().copy()
+    table[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
+    with pytest.raises(error, match=message):
+        ChecksumTable.parse(with_own_checksum(table), 1024, 5000)
+
+
+def test_buffers_must_come_in_order():
+    writer = ChecksumWriter()
+    writer.page_buffer(0, 64, DATA)
+    with pytest.raises(InternalError, match="follows"):
+        writer.page_buffer(0, 128, DATA)
+
+
+@pytest.mark.parametrize("block_bytes", [0, 63, 1 << 32])
+def test_strange_block_sizes_are_refused(block_bytes):
+    with pytest.raises(InvalidArgumentError, match="blocks of"):
+        ChecksumWriter(block_bytes)
+
+
+@pytest.fixture(scope="module")
+def plain(written):
+    return (written / "buffers-2.2.lance").read_bytes()
+
+
+def flipped(data, position, bit=0):
+    damaged = bytearray(data)
+    damaged[position] ^= 1 << bit
+    return bytes(damaged)
+
+
+def test_files_of_others_have_no_table(plain):
+    file = LanceFileReader(BufferSource(plain))
+    assert file.checks is None
+    assert not file.promises_checksums
+
+
+def test_a_foreign_global_buffer_costs_at_most_a_look(written):
+    source = MeteredSource(BufferSource((written / "wide-2.2.lance").read_bytes()))
+    assert find_table(MetadataBytes(source, Limits())) is None
+    assert source.snapshot().requests == 1
+
+
+@pytest.mark.parametrize("verify", ["touched", "full", "off"])
+def test_a_file_with_checksums_opens(plain, verify):
+    data, tail = with_checksums(plain)
+    file = LanceFileReader(BufferSource(data), verify=verify)
+    assert file.promises_checksums
+    assert (file.checks is None) == (verify == "off")
+    if file.checks is not None:
+        assert file.checks.blocks.num_pending == (0 if verify == "full" else file.checks.blocks.num_blocks)
+    assert file.global_buffers.read(3).tobytes() == b"second" * 100
+    assert len(file.global_buffers) == 5
+    assert file.global_buffers.place(4).start == tail.table.position
+
+
+def test_unknown_modes_are_refused(plain):
+    with pytest.raises(InvalidArgumentError, match="'touched' or 'full' or 'off'"):
+        LanceFileReader(BufferSource(plain), verify="all")
+
+
+def test_small_files_open_with_one_request(written):
+    data, _ = with_checksums((written / "three-2.2.lance").read_bytes())
+    source = MeteredSource(BufferSource(data))
+    LanceFileReader(source).columns([0, 1])
+    assert source.snapshot().requests == 1
+
+
+def test_a_table_before_the_tail_costs_one_request(plain):
+    # 48 MB in blocks of 256 bytes: a table of some 750 KB.
+    data, tail = with_checksums(plain, 256)
+    assert tail.table.position < len(data) - (64 << 10)
+    source = MeteredSource(BufferSource(data))
+    LanceFileReader(source)
+    assert source.snapshot().requests == 2
+
+
+def test_damaged_global_buffers_are_noticed(plain):
+    data, _ = with_checksums(plain)
+    start = LanceFileReader(BufferSource(data)).global_buffers.place(3).start
+    file = LanceFileReader(BufferSource(flipped(data, start + 5)))
+    with pytest.raises(CorruptFileError, match="checksum"):
+        file.global_buffers.read(3)
+    file = LanceFileReader(BufferSource(flipped(data, start + 5)), verify="off")
+    assert file.global_buffers.read(3).tobytes() != b"second" * 100
+
+
+def test_a_lost_table_is_damage_not_absence(written):
+    whole = (written / "three-2.2.lance").read_bytes()
+    data, tail = with_checksums(whole)
+    # Its magic is gone; or the table of global buffers speaks of another place.
+    for position in (tail.table.position, tail.buffer_table.stop - 15):
+        damaged = flipped(data, position)
+        with pytest.raises(CorruptFileError, match="lost"):
+            LanceFileReader(BufferSource(damaged))
+        assert LanceFileReader(BufferSource(damaged), verify="off").num_rows == 3
+    unmarked, tail = with_checksums(whole, mark=False)
+    assert LanceFileReader(BufferSource(flipped(unmarked, tail.table.position))).checks is None
+
+
+def test_a_flipped_version_is_damage_not_the_future(written):
+    data, _ = with_checksums((written / "three-2.2.lance").read_bytes())
+    for position, bit in ((len(data) - 8, 6), (len(data) - 6, 0), (len(data) - 1, 0)):
+        with pytest.raises(CorruptFileError, match="the footer contradicts its checksum"):
+            LanceFileReader(BufferSource(flipped(data, position, bit)))

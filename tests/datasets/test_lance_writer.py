@@ -1,0 +1,245 @@
+"""`LanceWriter` and `write_table`: what comes in, what comes out, what never appears."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import fsspec
+import numpy as np
+import polars
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.fs
+import pytest
+
+import lance_arrow
+from lance_arrow import LanceFile, LanceWriter, read_table, write_table
+from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
+
+VERSIONS = ("2.1", "2.2", "2.3")
+TABLE = pa.table(
+    {
+        "i": pa.array([3, None, -1, 7, 7], pa.int64()),
+        "s": ["a", "", None, "long enough to be no short string", "ü"],
+        "l": pa.array([[1.5, None], None, [], [2.0], [3.0, 4.0, 5.0]], pa.list_(pa.float32())),
+        "st": pa.array([{"x": 1, "y": "p"}, None, {"x": None, "y": None}, {"x": 4, "y": ""}, {"x": 5, "y": "q"}]),
+        "d": pa.array(["u", "v", None, "u", "v"]).dictionary_encode(),
+    },
+    metadata={"who": "us"},
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rows_come_back(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "t.lance"
+    write_table(TABLE, path, file_version=version)
+    assert sorted(os.listdir(tmp_path)) == ["t.lance"]
+    with LanceFile(path) as file:
+        assert file.version == version
+        assert file.schema.equals(TABLE.schema, check_metadata=True)
+        assert file.read().to_pydict() == TABLE.to_pydict()
+        assert file.take([4, 0, 4]).to_pydict() == TABLE.take([4, 0, 4]).to_pydict()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_many_batches_make_the_same_rows(tmp_path: Path, version: str) -> None:
+    big = pa.table({"i": np.arange(50_000), "s": [str(i) * (i % 7) for i in range(50_000)]})
+    path = tmp_path / "t.lance"
+    with LanceWriter(path, big.schema, file_version=version, page_bytes=60_000) as writer:
+        for start in range(0, 50_000, 777):
+            writer.write(big.slice(start, 777))
+        assert writer.num_rows == 50_000
+    assert read_table(path).equals(big)
+    assert writer.num_bytes == path.stat().st_size
+    with LanceFile(path) as file:
+        rows = [0, 49_999, 25_000, 0, 12_345]
+        assert file.take(rows).equals(big.take(rows))
+
+
+def same_bytes(folder: Path, **options: object) -> bool:
+    names = [folder / "a.lance", folder / "b.lance"]
+    for name in names:
+        write_table(TABLE, name, **options)
+    return names[0].read_bytes() == names[1].read_bytes()
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "compact"])
+def test_the_same_rows_make_the_same_bytes(tmp_path: Path, preset: str) -> None:
+    assert same_bytes(tmp_path, preset=preset)
+
+
+def inputs() -> Iterator[tuple[str, object]]:
+    plain = pa.table({"i": [1, 2, 3], "s": ["a", None, "c"]})
+    yield "table", plain
+    yield "batch", plain.to_batches()[0]
+    yield "reader", plain.to_reader()
+    yield "list of batches", plain.to_batches()
+    yield "generator", (plain.slice(i, 1) for i in range(3))
+    yield "pandas", plain.to_pandas()
+    yield "polars", polars.from_arrow(plain)
+    yield "duckdb", duckdb.from_arrow(plain)
+    yield "dataset", pads.dataset(plain)
+    yield "scanner", pads.dataset(plain).scanner()
+
+
+@pytest.mark.parametrize(("name", "data"), inputs(), ids=[name for name, _ in inputs()])
+def test_what_may_be_written(tmp_path: Path, name: str, data: object) -> None:
+    write_table(data, tmp_path / "t.lance")
+    found = read_table(tmp_path / "t.lance").to_pydict()
+    assert {key: found[key] for key in ("i", "s")} == {"i": [1, 2, 3], "s": ["a", None, "c"]}
+
+
+def test_lance_files_are_inputs_too(tmp_path: Path) -> None:
+    write_table(TABLE, tmp_path / "a.lance")
+    with LanceFile(tmp_path / "a.lance") as file:
+        write_table(file, tmp_path / "b.lance", file_version="2.1")
+    assert read_table(tmp_path / "b.lance").to_pydict() == TABLE.to_pydict()
+
+
+@pytest.mark.parametrize("data", ["x", {"a": 1}, 3, [3], []])
+def test_what_may_not_be_written(tmp_path: Path, data: object) -> None:
+    with pytest.raises(InvalidArgumentError):
+        write_table(data, tmp_path / "t.lance")
+    assert not os.listdir(tmp_path)
+
+
+def test_no_batches_but_a_schema(tmp_path: Path) -> None:
+    write_table(iter(()), tmp_path / "t.lance", schema=TABLE.schema)
+    assert read_table(tmp_path / "t.lance").equals(TABLE.schema.empty_table())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tables_without_rows_or_columns(tmp_path: Path, version: str) -> None:
+    write_table(TABLE.slice(0, 0), tmp_path / "t.lance", file_version=version)
+    with LanceFile(tmp_path / "t.lance") as file:
+        assert (file.num_rows, file.schema) == (0, TABLE.schema)
+        assert file.read().num_rows == 0
+
+
+def test_sinks(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    write_table(TABLE, "memory://sinks/a.lance")
+    assert read_table("memory://sinks/a.lance").equals(TABLE)
+    write_table(TABLE, "sinks/b.lance", filesystem=memory)
+    assert read_table("sinks/b.lance", filesystem=memory).equals(TABLE)
+    write_table(TABLE, pathlib.PurePath(tmp_path / "c.lance"), filesystem=pyarrow.fs.LocalFileSystem())
+    assert read_table(tmp_path / "c.lance").equals(TABLE)
+    write_table(TABLE, f"file://{tmp_path}/d.lance")
+    assert read_table(tmp_path / "d.lance").equals(TABLE)
+    stream = io.BytesIO()
+    write_table(TABLE, stream)
+    assert read_table(stream.getvalue()).equals(TABLE)
+    buffer = pa.BufferOutputStream()
+    write_table(TABLE, buffer)
+    assert read_table(buffer.getvalue()).equals(TABLE)
+
+
+def failing() -> Iterator[pa.RecordBatch]:
+    yield from TABLE.to_batches()
+    raise RuntimeError("the source broke")
+
+
+@pytest.mark.parametrize("url", ["{}/t.lance", "memory://failing/t.lance"])
+def test_nothing_appears_when_the_source_breaks(tmp_path: Path, url: str) -> None:
+    url = url.format(tmp_path)
+    with pytest.raises(RuntimeError, match="the source broke"):
+        write_table(failing(), url, schema=TABLE.schema)
+    with pytest.raises(FileNotFoundError):
+        read_table(url)
+    assert not os.listdir(tmp_path)
+
+
+def test_an_older_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    write_table(TABLE, path)
+    with pytest.raises(RuntimeError):
+        write_table(failing(), path, schema=TABLE.schema)
+    assert read_table(path).equals(TABLE)
+    write_table(TABLE.slice(1), path)
+    assert read_table(path).equals(TABLE.slice(1))
+
+
+def test_a_refused_batch_leaves_the_writer_usable(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    with LanceWriter(path, TABLE.schema) as writer:
+        writer.write(TABLE)
+        with pytest.raises(InvalidArgumentError):
+            writer.write(TABLE.select(["i"]))
+        writer.write(TABLE)
+    assert read_table(path).num_rows == 10
+
+
+def test_writers_say_when_they_are_closed(tmp_path: Path) -> None:
+    writer = LanceWriter(tmp_path / "t.lance", TABLE.schema)
+    writer.close()
+    writer.close()
+    with pytest.raises(InvalidArgumentError, match="closed"):
+        writer.write(TABLE)
+    forgotten = LanceWriter(tmp_path / "u.lance", TABLE.schema)
+    forgotten.write(TABLE)
+    del forgotten
+    assert os.listdir(tmp_path) == ["t.lance"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"file_version": "2.0"}, InvalidArgumentError),
+        ({"file_version": "9"}, InvalidArgumentError),
+        ({"preset": "tiny"}, InvalidArgumentError),
+        ({"rows_per_zone": -1}, InvalidArgumentError),
+        ({"checksums": "yes"}, InvalidArgumentError),
+        ({"page_bytes": 0}, InvalidArgumentError),
+        ({"column_options": {"nowhere": {"codec": "flat"}}}, InvalidArgumentError),
+        ({"column_options": {"i": {"codecs": "flat"}}}, InvalidArgumentError),
+        ({"column_options": {"i": {"codec": "no_such_codec"}}}, LanceError),
+        ({"column_options": {"i": {"codec": "fsst"}}}, UnsupportedError),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(tmp_path: Path, options: dict[str, object], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        write_table(TABLE, tmp_path / "t.lance", **options)
+    assert not os.listdir(tmp_path)
+
+
+def test_strings_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    wrong = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
+    with pytest.raises(InvalidArgumentError, match="UTF-8"):
+        write_table(pa.table({"s": wrong}), tmp_path / "t.lance")
+    assert not os.listdir(tmp_path)
+
+
+def test_offsets_that_go_back_are_refused(tmp_path: Path) -> None:
+    offsets = pa.py_buffer(np.array([0, 5, 2], np.int32).tobytes())
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    with pytest.raises(InvalidArgumentError):
+        write_table(pa.table({"s": wrong}), tmp_path / "t.lance")
+    assert not os.listdir(tmp_path)
+
+
+KILLED = """
+import sys, pyarrow as pa, numpy as np, lance_arrow
+table = pa.table({"i": np.arange(200_000)})
+with lance_arrow.LanceWriter(sys.argv[1], table.schema, page_bytes=1 << 16) as writer:
+    print("begun", flush=True)
+    while True:
+        writer.write(table)
+"""
+
+
+def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+    assert not path.exists()
+    assert not pads.dataset(tmp_path, format=lance_arrow.LanceFormat(), schema=pa.schema([("i", pa.int64())])).files

@@ -1,0 +1,272 @@
+"""Zones judged by a filter, against Arrow's own filter of their rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lance_arrow.assembly.column_tree import LeafNode, column_tree
+from lance_arrow.assembly.zone_builder import ZoneBuilder
+from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.assembly.zone_types import is_repeated
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import column_mapping, fields_from_arrow
+from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.datasets.zone_pruning import zone_predicate
+
+OSLO = pa.timestamp("us", "Europe/Oslo")
+NOON = datetime.datetime(2020, 2, 2, 12, tzinfo=datetime.UTC)
+LONG = "b" * 70
+VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "i8": (pa.int8(), [-128, -1, 0, 1, 5, 127]),
+    "i32": (pa.int32(), [-(2**31), -1, 0, 1, 5, 2**31 - 1]),
+    "i64": (pa.int64(), [-(2**53) - 1, -1, 0, 1, 5, 2**53 + 1]),
+    "u64": (pa.uint64(), [0, 1, 5, 2**63, 2**64 - 1]),
+    "f32": (pa.float32(), [0.0, -0.0, 1.5, -1.5, math.nan, math.inf, -math.inf]),
+    "f64": (pa.float64(), [0.0, -0.0, 1.5, -1.5, math.nan, math.inf, -math.inf]),
+    "b": (pa.bool_(), [True, False]),
+    "s": (pa.string(), ["", "a", "ab", "b", LONG, LONG + "c", "é" * 40, "\U0010ffff" * 20]),
+    "ls": (pa.large_string(), ["", "a", "ab", "b", LONG]),
+    "raw": (pa.binary(), [b"", b"a", b"ab", b"\xff" * 70, b"\xff"]),
+    "fsb": (pa.binary(2), [b"aa", b"ab", b"\xff\xff"]),
+    "d": (pa.decimal128(9, 2), [Decimal("-1.50"), Decimal("0.00"), Decimal("0.01"), Decimal("5.00")]),
+    "date": (pa.date32(), [datetime.date(1969, 12, 31), datetime.date(2020, 2, 2)]),
+    "t": (OSLO, [NOON, NOON + datetime.timedelta(microseconds=1), NOON - datetime.timedelta(days=999)]),
+    "naive": (pa.timestamp("s"), [datetime.datetime(1960, 1, 1), datetime.datetime(2020, 2, 2, 12)]),
+    "dic": (pa.dictionary(pa.int8(), pa.string()), ["a", "ab", "b"]),
+}
+ROWS_PER_ZONE = 4
+LITERALS: dict[str, list[Any]] = {
+    name: [*values, None, *more]
+    for name, (_, values) in VALUES.items()
+    for more in [
+        {
+            "i8": [2.5, 1000],
+            "i32": [2.5, 2**40],
+            "i64": [2.5],
+            "f32": [1, pa.scalar(1.5, pa.float64())],
+            "d": [1, Decimal("0.005"), Decimal("5.0")],
+            "t": [pa.scalar(NOON, pa.timestamp("ns", "UTC")), pa.scalar(NOON, pa.timestamp("s", "UTC"))],
+            "naive": [pa.scalar(datetime.datetime(2020, 2, 2, 12), pa.timestamp("ns"))],
+            "date": [pa.scalar(datetime.datetime(2020, 2, 2), pa.timestamp("us"))],
+        }.get(name, [])
+    ]
+}
+
+
+def scalar(name: str, value: Any) -> pa.Scalar:
+    if isinstance(value, pa.Scalar):
+        return value
+    type_ = VALUES[name][0]
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    try:
+        return pa.scalar(value, type_)
+    except (pa.ArrowInvalid, OverflowError, TypeError):
+        return pa.scalar(value)
+
+
+@st.composite
+def leaf_conditions(draw: st.DrawFn, names: list[str]) -> pc.Expression:
+    name = draw(st.sampled_from(names))
+    field = pc.field(name) if draw(st.booleans()) else pc.field("st", name)
+    literal = scalar(name, draw(st.sampled_from(LITERALS[name])))
+    kind = draw(st.integers(0, 9))
+    if kind <= 4:
+        left, right = (field, pc.scalar(literal))[:: draw(st.sampled_from([1, -1]))]
+        compare = draw(st.sampled_from(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"]))
+        return pc.Expression._call(compare, [left, right])
+    if kind == 5:
+        members = draw(st.lists(st.sampled_from([*VALUES[name][1], None]), max_size=4))
+        type_ = VALUES[name][0]
+        wanted = pa.array(members, type_.value_type if pa.types.is_dictionary(type_) else type_)
+        is_in = pc.Expression._call("is_in", [field], pc.SetLookupOptions(wanted, skip_nulls=draw(st.booleans())))
+        wraps = draw(st.booleans())
+        return pc.if_else(field.is_valid(), is_in, pc.scalar(pa.scalar(None, pa.bool_()))) if wraps else is_in
+    if kind == 6:
+        return field.is_null(nan_is_null=draw(st.booleans()))
+    if kind == 7:
+        return field.is_valid()
+    if kind == 8 and name in ("f32", "f64", "i32"):
+        return pc.is_nan(field)
+    if kind == 9 and name in ("s", "ls", "raw"):
+        prefix = draw(st.sampled_from(["", "a", "b", LONG, "é"]))
+        if draw(st.booleans()):
+            return pc.starts_with(field, prefix)
+        return pc.match_like(field, prefix + draw(st.sampled_from(["%", "_", "", "%b"])))
+    return field == pc.field(name)
+
+
+def conditions(names: list[str]) -> st.SearchStrategy[pc.Expression]:
+    return st.recursive(
+        leaf_conditions(names),
+        lambda inner: (
+            st.builds(lambda a, b: a & b, inner, inner)
+            | st.builds(lambda a, b: a | b, inner, inner)
+            | st.builds(lambda a: ~a, inner)
+            | st.builds(lambda a: a.is_null(), inner)
+            | st.builds(lambda a, b: pc.Expression._call("and", [a, b]), inner, inner)
+        ),
+        max_leaves=4,
+    )
+
+
+def leaves_of(schema: pa.Schema) -> list[LeafNode]:
+    roots = column_tree(schema, column_mapping(fields_from_arrow(schema), FileVersion.V2_2))
+    return [leaf for root in roots for leaf in root.leaves()]
+
+
+def zone_maps(table: pa.Table, rows_per_zone: int) -> dict[tuple[str, ...], ZoneMap]:
+    maps = {}
+    for leaf in leaves_of(table.schema):
+        builder = ZoneBuilder(leaf, rows_per_zone)
+        builder.add(table.column(leaf.path.split(".")[0]).combine_chunks())
+        maps[tuple(leaf.path.split("."))] = ZoneMap(builder.finish(), rows_per_zone, is_repeated(leaf))
+    return maps
+
+
+@st.composite
+def tables(draw: st.DrawFn, names: list[str]) -> pa.Table:
+    num_rows = draw(st.integers(1, 12))
+    columns = {}
+    for name in names:
+        type_, values = VALUES[name]
+        few = draw(st.lists(st.sampled_from([None, *values]), min_size=1, max_size=3))
+        rows = draw(st.lists(st.sampled_from(few), min_size=num_rows, max_size=num_rows))
+        columns[name] = pa.array(rows, type_)
+    mask = pa.array(draw(st.lists(st.booleans(), min_size=num_rows, max_size=num_rows)))
+    columns["st"] = pa.StructArray.from_arrays(list(columns.values()), names=names, mask=mask)
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_verdicts_hold(name, data):
+    names = [name, data.draw(st.sampled_from(["i64", "f64", "s"]))]
+    names = list(dict.fromkeys(names))
+    table = data.draw(tables(names))
+    expression = data.draw(conditions(names))
+    zones = [table.slice(start, ROWS_PER_ZONE) for start in range(0, len(table), ROWS_PER_ZONE)]
+    try:
+        left = table.append_column("row", pa.array(np.arange(len(table)))).filter(expression).column("row")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        assume(False)
+    kept = np.bincount(left.to_numpy() // ROWS_PER_ZONE, minlength=len(zones)).tolist()
+    predicate = zone_predicate(expression, table.schema)
+    assert predicate is not None
+    verdicts = predicate.verdicts(zone_maps(table, ROWS_PER_ZONE), len(zones))
+    for verdict, count, zone in zip(verdicts, kept, zones, strict=True):
+        assert verdict != Verdict.NO or count == 0
+        assert verdict != Verdict.ALL or count == len(zone)
+
+
+NUMBERS = pa.table({"x": pa.array([1, 2, 3, 4, None, None, 7, 8, 10, 10, 10, 10], pa.int32())})
+TEXTS = pa.table({"x": ["a", "ab", "abc", "ac", "b", "b", "b", "b", LONG, LONG + "c", LONG, LONG]})
+FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, 0.0, 0.0]})
+x = pc.field("x")
+NO, MAYBE, ALL = Verdict
+
+
+@pytest.mark.parametrize(
+    ("table", "expression", "expected"),
+    [
+        (NUMBERS, x > 8, [NO, NO, ALL]),
+        (NUMBERS, x >= 7, [NO, MAYBE, ALL]),
+        (NUMBERS, x == 10, [NO, NO, ALL]),
+        (NUMBERS, x != 10, [ALL, MAYBE, NO]),
+        (NUMBERS, x > 4.5, [NO, MAYBE, ALL]),
+        (NUMBERS, ~(x > 5), [ALL, NO, NO]),
+        (NUMBERS, x.is_null(), [NO, MAYBE, NO]),
+        (NUMBERS, x.is_valid(), [ALL, MAYBE, ALL]),
+        (NUMBERS, x.isin([2, 10]), [MAYBE, NO, ALL]),
+        (NUMBERS, x.isin([5, 6]), [NO, NO, NO]),
+        (NUMBERS, pc.if_else(x.is_valid(), x.isin([10]), pc.scalar(pa.scalar(None, pa.bool_()))), [NO, NO, ALL]),
+        (NUMBERS, (x >= 1) & (x <= 4), [ALL, NO, NO]),
+        (NUMBERS, (x < 2) | (x > 9), [MAYBE, NO, ALL]),
+        (NUMBERS, x + 1 > 100, [MAYBE, MAYBE, MAYBE]),
+        (NUMBERS, (x + 1 > 100) & (x > 8), [NO, NO, MAYBE]),
+        (NUMBERS, pc.scalar(False), [NO, NO, NO]),
+        (NUMBERS, pc.scalar(True), [ALL, ALL, ALL]),
+        (NUMBERS, x == pa.scalar(None, pa.int32()), [NO, NO, NO]),
+        (TEXTS, pc.starts_with(x, "a"), [ALL, NO, NO]),
+        (TEXTS, pc.starts_with(x, "ab"), [MAYBE, NO, NO]),
+        (TEXTS, pc.match_like(x, "bb%"), [NO, NO, MAYBE]),
+        (TEXTS, x > LONG[:64], [NO, NO, MAYBE]),
+        (TEXTS, x < "b", [ALL, NO, NO]),
+        (TEXTS, x.isin(["c", "aa"]), [MAYBE, NO, NO]),
+        (FLOATS, x > 3, [NO, NO, NO]),
+        (FLOATS, ~(x > 3), [ALL, ALL, ALL]),
+        (FLOATS, x < 5, [MAYBE, ALL, ALL]),
+        (FLOATS, x != 7, [ALL, ALL, ALL]),
+        (FLOATS, x == 0, [NO, NO, ALL]),
+        (FLOATS, x.isin([0.0]), [NO, NO, MAYBE]),
+        (FLOATS, pc.is_nan(x), [MAYBE, NO, NO]),
+        (FLOATS, x.is_null(nan_is_null=True), [MAYBE, NO, NO]),
+    ],
+    ids=str,
+)
+def test_zones_are_decided(table, expression, expected):
+    predicate = zone_predicate(expression, table.schema)
+    assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
+
+
+def test_indices_of_null_items_are_valid_to_arrow():
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 1, None, 1], pa.int8()), pa.array(["a", None]))
+    table = pa.table({"x": column})
+    for expression in (x.is_valid(), x.is_null(), x == "a", x.isin(["a"])):
+        (verdict,) = zone_predicate(expression, table.schema).verdicts(zone_maps(table, 4), 1)
+        kept = len(table.filter(expression))
+        assert verdict == Verdict.MAYBE or kept == (4 if verdict == Verdict.ALL else 0)
+
+
+def test_items_of_lists_are_not_rows():
+    table = pa.table({"x": [[1, 2], [], [3], None]})
+    maps = zone_maps_of_items(table)
+    predicate = ZonePredicate(("call", "is_null", (("field", ("x", "item"), pa.int64()),), False, pa.bool_()))
+    assert predicate.verdicts(maps, 1).tolist() == [Verdict.MAYBE]
+
+
+def zone_maps_of_items(table: pa.Table) -> dict[tuple[str, ...], ZoneMap]:
+    (leaf,) = leaves_of(table.schema)
+    builder = ZoneBuilder(leaf, 4)
+    builder.add(table.column(0).combine_chunks())
+    return {("x", "item"): ZoneMap(builder.finish(), 4, is_repeated(leaf))}
+
+
+def test_long_chains_are_judged():
+    expression = pc.scalar(False)
+    for value in range(100, 400):
+        expression = expression | (x == value)
+    assert zone_predicate(expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3).tolist() == [NO, NO, NO]
+
+
+def test_deep_trees_are_judged_or_maybe():
+    expression = x > 100
+    for _ in range(300):
+        expression = ~expression
+    verdicts = zone_predicate(expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3)
+    assert verdicts.tolist() == [MAYBE, MAYBE, MAYBE]
+
+
+def test_fields_are_named_once():
+    schema = pa.schema([("x", pa.int32()), ("st", pa.struct([("y", pa.int32())]))])
+    predicate = zone_predicate((x > 1) & (x < 5) & (pc.field("st", "y") == 1), schema)
+    assert sorted(predicate.fields()) == [("st", "y"), ("x",)]
+
+
+def test_many_zones_are_judged_quickly():
+    zones = 1000
+    table = pa.table({"x": np.arange(4 * zones)})
+    verdicts = zone_predicate((x >= 400) & (x < 800), table.schema).verdicts(zone_maps(table, 4), zones)
+    assert np.flatnonzero(verdicts == Verdict.ALL).tolist() == list(range(100, 200))
+    assert (verdicts == Verdict.NO).sum() == zones - 100

@@ -1,0 +1,175 @@
+"""Reads of a verified source: the same bytes as of the inner one, every block checked once, damage never returned."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.io import BufferSource, LocalSource, VerifiedSource, fetch, fetch_into, read_coalesced
+from lance_arrow.kernels import BlockChecks, crc32c_blocks
+
+BLOCK = 64
+SIZE = 1000
+DATA = np.random.default_rng(0).integers(0, 256, SIZE, dtype=np.uint8)
+BUFFERS = [(0, 200), (256, 130), (386, 64), (512, 400)]
+RANGES = st.lists(st.tuples(*[st.integers(0, SIZE)] * 2).map(sorted), min_size=1, max_size=6)
+
+
+def positions(values):
+    return np.array(values, np.int64)
+
+
+def checks_of(data):
+    parts = []
+    for start, size in BUFFERS:
+        crcs = np.empty(-(-size // BLOCK), np.uint32)
+        crc32c_blocks(data[start : start + size], BLOCK, crcs)
+        parts.append(crcs)
+    starts, sizes = zip(*BUFFERS, strict=True)
+    return BlockChecks(positions(starts), positions(sizes), np.concatenate(parts), BLOCK)
+
+
+def contradiction(start, stop):
+    return CorruptFileError("wrong", byte_range=(start, stop))
+
+
+def verified(inner):
+    source = VerifiedSource(inner)
+    source.check_with(checks_of(DATA), contradiction)
+    return source
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("verified") / "bytes"
+    path.write_bytes(DATA.tobytes())
+    return path
+
+
+def open_both(path):
+    return [verified(BufferSource(DATA.tobytes())), verified(LocalSource(path))]
+
+
+WAYS = {
+    "read": lambda source, starts, stops: (source.read(starts, stops), None),
+    "read_coalesced": lambda source, starts, stops: (read_coalesced(source, starts, stops), None),
+    "read_arena": lambda source, starts, stops: source.read_arena(starts, stops),
+    "fetch": fetch,
+    "fetch_into": lambda source, starts, stops: into(partial(fetch_into, source), starts, stops),
+    "read_into": lambda source, starts, stops: into(source.read_into, starts, stops),
+}
+
+
+def into(read, starts, stops):
+    sizes = stops - starts
+    out, out_starts = np.zeros(int(sizes.sum()), np.uint8), np.cumsum(sizes) - sizes
+    read(starts, stops, out, out_starts)
+    return out, out_starts
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=30)
+@given(ranges=RANGES)
+def test_every_way_of_reading_gives_the_bytes(path, way, ranges):
+    starts, stops = positions([r[0] for r in ranges]), positions([r[1] for r in ranges])
+    for source in open_both(path):
+        if way == "read_into" and not source.reads_into:
+            continue
+        for _ in range(2):
+            data, places = WAYS[way](source, starts, stops)
+            if places is None:
+                got = [answer.tobytes() for answer in data]
+            else:
+                ends = (places + stops - starts).tolist()
+                got = [data[a:b].tobytes() for a, b in zip(places.tolist(), ends, strict=True)]
+            assert got == [DATA[a:b].tobytes() for a, b in ranges]
+
+
+@given(RANGES, st.integers(0, SIZE * 8 - 1))
+def test_a_flipped_bit_is_never_returned(ranges, bit):
+    damaged = DATA.copy()
+    damaged[bit // 8] ^= 1 << bit % 8
+    starts, stops = positions([r[0] for r in ranges]), positions([r[1] for r in ranges])
+    is_covered = any(start <= bit // 8 < start + size for start, size in BUFFERS)
+    source = verified(BufferSource(damaged.tobytes()))
+    for method in (source.read, source.read_arena):
+        place, answer = outcome_of(method, starts, stops)
+        if place is not None:
+            assert is_covered
+            assert place[0] <= bit // 8 < place[1]
+        elif isinstance(answer, list) and is_covered:
+            assert [part.tobytes() for part in answer] == [DATA[a:b].tobytes() for a, b in ranges]
+
+
+def outcome_of(method, starts, stops):
+    try:
+        return None, method(starts, stops)
+    except CorruptFileError as error:
+        return error.byte_range, None
+
+
+def test_reading_into_memory_of_the_caller_is_checked(path):
+    damaged = DATA.copy()
+    damaged[600] ^= 1
+    for start, stop in ((600, 601), (590, 800), (512, 912), (0, 1000)):
+        source = verified(_Direct(damaged))
+        with pytest.raises(CorruptFileError):
+            source.read_into(positions([start]), positions([stop]), np.zeros(SIZE, np.uint8), positions([0]))
+
+
+class _Direct(BufferSource):
+    """A buffer that reads into memory of the caller."""
+
+    def __init__(self, data):
+        super().__init__(data.tobytes())
+        self._bytes = data
+
+    def read_into(self, starts, stops, out, out_starts):
+        for start, stop, place in zip(starts.tolist(), stops.tolist(), out_starts.tolist(), strict=True):
+            out[place : place + stop - start] = self._bytes[start:stop]
+
+
+def test_blocks_are_read_once(path):
+    source = verified(LocalSource(path))
+    source.read(positions([70, 75]), positions([72, 80]))
+    first = source.snapshot()
+    assert (first.requests, first.bytes_fetched) == (1, BLOCK)
+    source.read(positions([70]), positions([72]))
+    assert (source.snapshot() - first).bytes_fetched == 2
+
+
+def test_all_bytes_checked_means_nothing_to_check(path):
+    source = verified(LocalSource(path))
+    assert source.positional().checks is not None
+    source.read(positions([0]), positions([SIZE]))
+    assert source.positional().checks is None
+
+
+def test_a_source_that_was_not_told_checks_nothing(path):
+    source = VerifiedSource(LocalSource(path))
+    assert source.positional().checks is None
+    assert source.read(positions([1]), positions([3]))[0].tobytes() == DATA[1:3].tobytes()
+    assert source.snapshot().bytes_fetched == 2
+
+
+def test_large_requests_that_share_a_block_are_not_joined(monkeypatch):
+    monkeypatch.setattr(
+        BufferSource, "read_arena", lambda self, starts, stops: seen.append(len(starts)) or real(self, starts, stops)
+    )
+    seen, real = [], _real_read_arena
+    source = verified(BufferSource(DATA.tobytes()))
+    narrow = type(source.coalescing)(max_gap_bytes=0, max_span_bytes=100)
+    source._inner.coalescing = narrow
+    starts, stops = positions([512, 612, 712]), positions([612, 712, 812])
+    data, places = source.read_arena(starts, stops)
+    assert seen == [3]
+    for start, place in zip(starts.tolist(), places.tolist(), strict=True):
+        assert data[place : place + 100].tobytes() == DATA[start : start + 100].tobytes()
+
+
+_real_read_arena = BufferSource.read_arena
