@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from file_leaves import file_leaves
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_arrow.assembly.page_split import LeafPages, leaf_bytes, rows_within
@@ -24,7 +26,6 @@ def pages_of(leaf, arrays, **limits):
     return [*pages, last] if last else pages
 
 
-@settings(max_examples=50)
 @given(st.lists(ROWS, max_size=4), st.integers(1, 60), st.integers(1, 12))
 def test_pages_hold_all_rows_within_their_limits(chunks, page_bytes, max_levels):
     arrays = [pa.array(rows, TEXT_LISTS) for rows in chunks]
@@ -32,14 +33,14 @@ def test_pages_hold_all_rows_within_their_limits(chunks, page_bytes, max_levels)
     pages = pages_of(leaf, arrays, page_bytes=page_bytes, max_levels=max_levels)
     rows = [row for page in pages for array in page for row in array.to_pylist()]
     assert rows == [row for chunk in chunks for row in chunk]
-    for number, page in enumerate(pages):
+    for page, following in zip_longest(pages, pages[1:]):
         num_rows = sum(map(len, page))
         weight = sum(leaf_bytes(leaf, array) for array in page)
         levels = sum(len(array) + len(array.flatten()) for array in page)
         assert num_rows > 0
         assert num_rows == 1 or (weight <= page_bytes and levels <= max_levels)
-        if number + 1 < len(pages):
-            first = pages[number + 1][0].slice(0, 1)
+        if following is not None:
+            first = following[0].slice(0, 1)
             assert weight + leaf_bytes(leaf, first) > page_bytes or levels + 1 + len(first.flatten()) > max_levels, (
                 "the page had room for another row"
             )
