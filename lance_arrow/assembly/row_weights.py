@@ -50,6 +50,16 @@ class RowWeights:
             totals += np.interp(borders, starts, bytes_before)
         return cls(borders, totals)
 
+    @classmethod
+    def together(cls, parts: Sequence[RowWeights], num_rows: int) -> RowWeights:
+        """Weigh the same rows over the columns of several files."""
+        ends = np.array([0, num_rows], np.int64)
+        borders = np.unique(np.concatenate([ends, *(part.borders for part in parts)]))
+        totals = np.zeros(len(borders), np.float64)
+        for part in parts:
+            totals += np.interp(borders, part.borders, part.totals)
+        return cls(borders, totals)
+
     def within(self, rows: RowRanges) -> RowWeights:
         """Weigh some of the rows, as if there were no others."""
         points = np.unique(np.concatenate([rows.starts, rows.stops, self.borders]))

@@ -45,6 +45,7 @@ cdef extern from "arrow/dataset/file_base.h" nogil:
 
 cdef extern from "callbacks.hpp" namespace "lance_arrow":
     cdef struct Callbacks:
+        object (*adopt)(object, const CFileSource&)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
         object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
@@ -72,7 +73,7 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     shared_ptr[CFileFormat] MakeBridgeFormat(object handler, object python_class)
     const CBridgeFormat* AsBridgeFormat(const CFileFormat*)
     CBridgeFragment* AsBridgeFragment(CFragment*)
-    shared_ptr[CFragment] MakeBridgeFragment(
+    CResult[shared_ptr[CFragment]] MakeBridgeFragment(
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
@@ -113,6 +114,10 @@ cdef object _place(const CFileSource& source, object payload):
     with nogil:
         buffer = GetResultValue(SourceBuffer(source))
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
+
+
+cdef object _adopt(object handler, const CFileSource& source):
+    return handler.adopt(_place(source, None))
 
 
 cdef int _inspect(object handler, const CFileSource& source, object payload, shared_ptr[CSchema]* schema) except -1:
@@ -183,6 +188,7 @@ cdef int _finish(object writer) except -1:
 
 
 cdef Callbacks _callbacks
+_callbacks.adopt = _adopt
 _callbacks.inspect = _inspect
 _callbacks.supports = _supports
 _callbacks.plan = _plan
@@ -259,9 +265,9 @@ cdef class BridgeFormat(FileFormat):
         if partition_expression is None:
             partition_expression = pyarrow.compute.scalar(True)
         file, filesystem = resolve(file, filesystem)
-        fragment.init(MakeBridgeFragment(
+        fragment.init(GetResultValue(MakeBridgeFragment(
             self.format, _make_file_source(file, filesystem, file_size), partition_expression.unwrap(),
-            pyarrow_unwrap_schema(physical_schema), payload))
+            pyarrow_unwrap_schema(physical_schema), payload)))
         return fragment
 
     def make_write_options(self):

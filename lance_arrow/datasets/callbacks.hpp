@@ -18,6 +18,8 @@ namespace lance_arrow {
 
 // All are called with the GIL; -1 or null means that a Python exception is set. `payload` may be None.
 struct Callbacks {
+  // A new reference to the payload of a file that came without one, which may be None.
+  PyObject* (*adopt)(PyObject* handler, const arrow::dataset::FileSource& source);
   int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                  std::shared_ptr<arrow::Schema>* schema);
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1

@@ -85,7 +85,19 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeFragment(
       arrow::dataset::FileSource source, arrow::compute::Expression partition_expression,
       std::shared_ptr<arrow::Schema> physical_schema) override {
-    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+    // Only a file in such a folder may stand for more than itself: the others need not wait for the GIL.
+    if (source.filesystem() == nullptr || source.path().find("/data/") == std::string::npos) {
+      return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+    }
+    std::optional<GuardedRef> payload;
+    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+      PyObject* adopted = callbacks.adopt(handler(), source);
+      if (adopted == nullptr) return arrow::py::ConvertPyError();
+      payload.emplace(adopted);
+      return arrow::Status::OK();
+    }));
+    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                        std::move(*payload));
   }
 
   std::shared_ptr<arrow::dataset::FileFragment> MakeFragment(arrow::dataset::FileSource source,
@@ -135,13 +147,17 @@ inline BridgeFragment* AsBridgeFragment(arrow::dataset::Fragment* fragment) {
   return dynamic_cast<BridgeFragment*>(fragment);
 }
 
-inline std::shared_ptr<arrow::dataset::Fragment> MakeBridgeFragment(arrow::dataset::FileFormat* format,
-                                                                    arrow::dataset::FileSource source,
-                                                                    arrow::compute::Expression partition_expression,
-                                                                    std::shared_ptr<arrow::Schema> physical_schema,
-                                                                    PyObject* payload) {
-  return static_cast<BridgeFormat*>(format)->MakeFragment(std::move(source), std::move(partition_expression),
-                                                          std::move(physical_schema), GuardedRef::Share(payload));
+// Without a payload (None) the handler is asked for one.
+inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragment(
+    arrow::dataset::FileFormat* format, arrow::dataset::FileSource source,
+    arrow::compute::Expression partition_expression, std::shared_ptr<arrow::Schema> physical_schema,
+    PyObject* payload) {
+  auto* ours = static_cast<BridgeFormat*>(format);
+  if (payload == Py_None) {
+    return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema));
+  }
+  return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                            GuardedRef::Share(payload));
 }
 
 // The whole source in memory, for sources that are neither a path nor a buffer (an open file).

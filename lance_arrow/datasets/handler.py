@@ -100,6 +100,10 @@ class FileSink(Protocol):
 class ScanHandler(Protocol):
     """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
 
+    def adopt(self, place: FilePlace) -> object | None:
+        """Return the payload of a file for which a fragment is made without one; must be cheap, need not read."""
+        ...
+
     def inspect(self, place: FilePlace) -> pyarrow.Schema:
         """Return the schema of a file."""
         ...

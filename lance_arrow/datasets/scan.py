@@ -7,6 +7,7 @@ batches by one task, on whatever thread the bridge runs it. Arrow applies the fi
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -22,18 +23,27 @@ from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.handler import FilePlace, ScanRequest
+from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_scan import FragmentScan
+from lance_arrow.datasets.handler import FilePlace, ScanRequest, ScanTasks
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
-from lance_arrow.datasets.table_guard import refuse_table_file
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_parts import FoundPart, TablePart
+from lance_arrow.datasets.table_session import TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError, located
-from lance_arrow.io import ReadStats
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
+from lance_arrow.io import ReadStats, locate
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
 from lance_arrow.structure.row_selection import cut
 
 _TRUE = pc.scalar(True)
+_KEPT_TABLES = 16
+_KEPT_FRAGMENTS = 256
 
 
 class FileScanHandler:
@@ -54,20 +64,35 @@ class FileScanHandler:
         as_of: Any = None,
         options: ReadOptions | None = None,
     ) -> None:
-        if sum(option is not None for option in (version, tag, as_of)) > 1:
-            raise InvalidArgumentError("give one of version, tag and as_of")
+        choice = VersionChoice(version=version, tag=tag, as_of=as_of)
         self.version = version
         self.tag = tag
         self.as_of = as_of
         self.options = options if options is not None else ReadOptions()
-        self._files = OpenFiles(self.options)
+        self.files = OpenFiles(self.options)
+        self._sessions = TableSessions(choice)
+        self._columns: list[TableColumns] = []
+        self._fragments: OrderedDict[tuple[int, int], FragmentRows] = OrderedDict()
+        self._lock = Lock()
+
+    def adopt(self, place: FilePlace) -> object | None:
+        """Return the payload of a file that came without one: which table's rows it stands for, if any."""
+        return self._sessions.adopt(place)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
-        """Return the schema of a file."""
+        """Return the schema of a file, or that of the table it belongs to."""
+        part = _part_of(place)
+        if part is not None:
+            return self.columns_of(part.facts).schema
+        session = self._sessions.begin(place)
+        if session is not None:
+            return self.columns_of(session.facts()).schema
         return self._open(place).rows.schema
 
     def supports(self, place: FilePlace) -> bool:
-        """Tell whether the file ends like a Lance file; other faults raise."""
+        """Tell whether the file ends like a Lance file, or belongs to a table; other faults raise."""
+        if self._sessions.begin(place) is not None:
+            return True
         try:
             self._open(place)
         except CorruptFileError as error:
@@ -76,15 +101,54 @@ class FileScanHandler:
             raise
         return True
 
-    def plan(self, place: FilePlace, request: ScanRequest) -> FileScan:
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
-        file = self._open(place)
         paths = [parse_dot_path(column) for column in request.columns]
-        return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request)
+        part = _part_of(place)
+        if part is None:
+            file = self._open(place)
+            return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request)
+        if part.fragment is None:
+            return _Nothing()
+        rows = self._fragment(part.facts, part.fragment, place)
+        nodes = project(rows.columns.all_roots, paths, missing_ok=True)
+        return FragmentScan(FragmentReading(rows, nodes), request)
 
     def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
-        """Return the row count when nothing is filtered."""
-        return self._open(place).rows.num_rows if filter.equals(_TRUE) else None
+        """Return the row count when nothing is filtered; that of a table's fragment comes from its manifest."""
+        if not filter.equals(_TRUE):
+            return None
+        part = _part_of(place)
+        if part is None:
+            return self._open(place).rows.num_rows
+        return 0 if part.fragment is None else self._fragment(part.facts, part.fragment, place).num_rows
+
+    def columns_of(self, facts: TableFacts) -> TableColumns:
+        """Return the columns of a version of a table; those of the last few are kept."""
+        with self._lock:
+            for known in reversed(self._columns):
+                if known.facts is facts or known.facts == facts:
+                    return known
+        made = TableColumns(facts, self.options)
+        with self._lock:
+            self._columns = [*self._columns[1 - _KEPT_TABLES :], made]
+        return made
+
+    def _fragment(self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace) -> FragmentRows:
+        """Return the rows of a fragment; deletions and row ids of the last few are kept."""
+        columns = self.columns_of(facts)
+        key = id(columns), fragment.id
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        assert location is not None
+        with self._lock:
+            held = self._fragments.get(key)
+            if held is not None and held.columns is columns and held.meta == fragment:
+                self._fragments.move_to_end(key)
+                return held
+            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem)
+            while len(self._fragments) > _KEPT_FRAGMENTS:
+                self._fragments.popitem(last=False)
+        return made
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -93,12 +157,11 @@ class FileScanHandler:
         return DatasetSink(stream, schema, options, path)
 
     def _open(self, place: FilePlace) -> OpenFile:
-        refuse_table_file(place)
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self._files.get(place)
+        return self.files.get(place)
 
     def _key(self) -> tuple[Any, Any, Any, ReadOptions]:
         return self.version, self.tag, self.as_of, self.options
@@ -116,6 +179,24 @@ class FileScanHandler:
         names = ("version", "tag", "as_of", "options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
+
+
+class _Nothing:
+    """The scan of a file that yields no rows."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def run(self, index: int) -> list[pa.RecordBatch]:
+        raise InternalError(f"task {index} of none")
+
+
+def _part_of(place: FilePlace) -> TablePart | None:
+    """Return which part of a table a file stands for; None for a file that is none."""
+    payload = place.payload
+    if isinstance(payload, FoundPart):
+        return payload.resolved()
+    return payload if isinstance(payload, TablePart) else None
 
 
 class FileScan:

@@ -22,7 +22,7 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 
 from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.io.fetching import fetch, fetch_into, read_coalesced
-from lance_arrow.io.folders import list_names
+from lance_arrow.io.folders import list_names, list_sizes
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
@@ -53,6 +53,7 @@ __all__ = [
     "fetch",
     "fetch_into",
     "list_names",
+    "list_sizes",
     "locate",
     "open_sink",
     "open_source",
