@@ -35,6 +35,7 @@ from lance_arrow.spi.codecs import (
     CodecFactory,
     ValueLocator,
 )
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
 from lance_arrow.spi.encode_options import EncodeOptions
 from lance_arrow.spi.encoding import (
     BlocksEncoder,
@@ -101,6 +102,8 @@ __all__ = [
     "CodecFactory",
     "ColumnEncoder",
     "ColumnEncodingFactory",
+    "CommitAttempt",
+    "CommitStrategy",
     "DecodeContext",
     "DictionaryItems",
     "EncodeOptions",
@@ -123,6 +126,7 @@ __all__ = [
     "Levels",
     "Limits",
     "LoadedPage",
+    "LockedCommit",
     "NativeSide",
     "NodeKind",
     "NumBytes",
@@ -139,6 +143,7 @@ __all__ = [
     "SlotLayer",
     "SlotStructure",
     "Structure",
+    "TablePlace",
     "ValueBatch",
     "ValueLocator",
     "VariableWidth",
