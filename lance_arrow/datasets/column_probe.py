@@ -22,6 +22,9 @@ class _Probe:
         self.schema = schema
         self.columns: tuple[str, ...] = ()
 
+    def adopt(self, place: FilePlace) -> None:
+        return None
+
     def inspect(self, place: FilePlace) -> pa.Schema:
         return self.schema
 

@@ -240,10 +240,31 @@ def _offsets(arrays: Sequence[pa.Array], node: ColumnNode) -> pa.Array:
     return offsets[0]
 
 
+def _family(type_: pa.DataType) -> object:
+    """What a value is whatever it is stored as: only within a family one type stands for another."""
+    types = pa.types
+    type_ = storage_type(type_)
+    if isinstance(type_, pa.DictionaryType):
+        return _family(type_.value_type)
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+        return "number"
+    if types.is_string(type_) or types.is_large_string(type_):
+        return "text"
+    if types.is_binary(type_) or types.is_large_binary(type_) or types.is_fixed_size_binary(type_):
+        return "bytes"
+    if types.is_timestamp(type_) or types.is_date(type_):
+        return "moment"
+    if isinstance(type_, pa.FixedSizeListType):
+        return type_.list_size, _family(type_.value_type)
+    return "time" if types.is_time(type_) else type_.id
+
+
 def _cast(array: pa.Array, type_: pa.DataType, path: str) -> pa.Array:
     plain = array.storage if isinstance(array, pa.ExtensionArray) else array
     storage = storage_type(type_)
     if plain.type != storage:
+        if _family(plain.type) != _family(storage):
+            raise CorruptFileError(f"the data file holds {array.type}, the table says {type_}", column=path)
         try:
             plain = plain.cast(storage)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
 from lance_arrow.datasets.windows import may_be_sliced
-from lance_arrow.errors import CorruptManifestError, MissingFileError, located
+from lance_arrow.errors import CorruptManifestError, MissingFileError, UnsupportedError, located
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
@@ -29,6 +30,8 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
 
 _ADDRESS_SHIFT = 32
+# In files of these, structs and lists have columns of their own.
+_WITH_HEADERS = (FileVersion.V0_1, FileVersion.V2_0)
 # Ranges of so few rows that planning each of them costs more than decoding what lies between them.
 _SHORT_RANGE_ROWS = 64
 # How many times the wanted rows may be decoded for that.
@@ -319,6 +322,7 @@ class FragmentReading:
         field_id = self.rows.columns.field_id(leaf)
         found = self.rows.meta.file_of(field_id)
         if found is None:
+            self._refuse_whole(leaf)
             return None
         file, column = found
         number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
@@ -326,6 +330,15 @@ class FragmentReading:
         if column == NO_COLUMN or column not in places:
             raise _no_column(file, column, leaf)
         return places[column]
+
+    def _refuse_whole(self, leaf: LeafNode) -> None:
+        """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""
+        for above in self.rows.columns.ids_above(leaf):
+            found = self.rows.meta.file_of(above)
+            if found is not None and found[0].version not in _WITH_HEADERS and found[1] != NO_COLUMN:
+                raise UnsupportedError(
+                    f"the data file {found[0].path!r} has what lies above this field in one column", column=leaf.path
+                )
 
     def _leaves_of(self, number: int) -> dict[int, LeafPlace]:
         """Places of the leaves of a file, by physical column."""

@@ -116,14 +116,27 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows.
         """
         found = self._table
-        is_plain = filter is None and "filter" not in self._scan_options and not isinstance(columns, dict)
-        if found is None or not is_plain or not self.schema.equals(found.columns.schema):
+        is_plain = filter is None and "filter" not in self._scan_options
+        if found is None or not is_plain or isinstance(columns, dict) or not self.schema.equals(found.columns.schema):
             return FileSystemDataset.take(self, pyarrow.array(as_offsets(indices)), columns=columns, filter=filter)
         return found.take(indices, columns)
 
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
         self._table_reader: TableReader | None = table
+
+    def count_rows(
+        self,
+        filter: pyarrow.compute.Expression | None = None,
+        batch_size: int = _BATCH_ROWS,
+        use_threads: bool = True,
+    ) -> int:
+        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        found = self._table
+        if found is not None and filter is None and "filter" not in self._scan_options:
+            return found.num_rows
+        count: int = FileSystemDataset.count_rows(self, filter=filter, batch_size=batch_size, use_threads=use_threads)
+        return count
 
     @property
     def _table(self) -> TableReader | None:

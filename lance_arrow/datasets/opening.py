@@ -72,7 +72,8 @@ def open_dataset(
     options = ReadOptions(
         dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
     )
-    locations = [table_location(one, filesystem, storage_options) for one in (uri if many else [uri])]
+    named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
+    locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
     if not many and is_table(locations[0]):

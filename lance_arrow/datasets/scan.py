@@ -138,7 +138,7 @@ class FileScanHandler:
         """Return the rows of a fragment; deletions and row ids of the last few are kept."""
         columns = self.columns_of(facts)
         key = id(columns), fragment.id
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        location = locate(place.path, filesystem=place.filesystem)
         assert location is not None
         with self._lock:
             held = self._fragments.get(key)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
@@ -67,11 +68,11 @@ class TableReader:
     @cached_property
     def starts(self) -> np.ndarray:
         """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
-        counts = [fragment.num_rows for fragment in self.fragments]
-        unknown = [number for number, count in enumerate(counts) if count is None]
+        counts = np.array([-1 if one.num_rows is None else one.num_rows for one in self.fragments], np.int64)
+        unknown = np.flatnonzero(counts < 0).tolist()
         for number, count in zip(unknown, self._runtime.map(self._count, unknown), strict=True):
             counts[number] = count
-        return np.cumsum([0, *counts], dtype=np.int64)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
     @property
     def num_rows(self) -> int:
@@ -161,7 +162,7 @@ class TableReader:
         def read(part: tuple[int, RowRanges]) -> tuple[list[pa.RecordBatch], FragmentReading]:
             number, live = part
             reading = self._reading(number, projection)
-            offsets = reading.rows.offsets_of(_numbers(live))
+            offsets = reading.rows.offsets_of(expanded(live.starts, live.stops))
             batches, _ = reading.read(take_order(offsets, reading.rows.num_physical).rows, is_take=True)
             return batches, reading
 
@@ -302,9 +303,3 @@ def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     if not len(schema):
         return pa.Table.from_batches(list(batches)) if batches else pa.table({})
     return pa.Table.from_batches(batches, schema)
-
-
-def _numbers(rows: RowRanges) -> np.ndarray:
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(rows.starts - before, lengths) + np.arange(int(lengths.sum()))

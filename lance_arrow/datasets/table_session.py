@@ -148,11 +148,15 @@ class TableSessions:
                 known = self._begin(root)
             if known.session is None:
                 continue
-            if not known.session.adopt(path):
-                known = self._begin(root)
-                assert known.session is not None
-                known.session.adopt(path)
-            return FoundPart(known.session, path)
+            session = known.session
+            if not session.adopt(path):
+                # Another dataset is being made; the table may have changed, or be gone.
+                begun = self._begin(root).session
+                if begun is None:
+                    return None
+                begun.adopt(path)
+                session = begun
+            return FoundPart(session, path)
         return None
 
     def begin(self, place: FilePlace) -> TableSession | None:
@@ -182,7 +186,7 @@ def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
     """Yield the folders that a file's table might be: those above a folder ``data`` in its path."""
     if place.filesystem is None or f"/{DATA}/" not in place.path:
         return
-    found = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+    found = locate(place.path, filesystem=place.filesystem)
     assert found is not None
     parts = found.path.split("/")
     for at in range(len(parts) - 2, 0, -1):

@@ -18,6 +18,7 @@ from lance_arrow.proto import table_pb2
 DATA = "data"
 DELETIONS = "_deletions"
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
@@ -82,6 +83,8 @@ def check_file_name(path: str, what: str) -> str:
     CorruptManifestError
         It is empty, absolute, a URL, or climbs out of its folder.
     """
+    if _PLAIN_NAME.fullmatch(path) and ".." not in path:
+        return path
     if not path or path[0] in "/\\" or _URL.match(path) or _DRIVE.match(path) or ".." in _parts(path) or "\0" in path:
         raise CorruptManifestError(
             f"the manifest names the {what} {path!r}, expected a path below its folder", detail=path

@@ -54,13 +54,6 @@ class DeletionVector:
         before = self.offsets - np.arange(len(self.offsets))
         return live_rows + np.searchsorted(before, live_rows, side="right")
 
-    def is_live(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return for each row of a range whether it is left."""
-        mask = np.ones(stop - start, bool)
-        low, high = np.searchsorted(self.offsets, [start, stop])
-        mask[self.offsets[low:high] - start] = False
-        return mask
-
 
 def read_deletions(
     place: Location, meta: DeletionFileMeta, num_rows: int, *, manifest_path: str, limits: Limits | None = None
@@ -138,4 +131,5 @@ def _arrow(data: bytes) -> NDArray[np.int64]:
     if column.null_count:
         raise CorruptManifestError(f"{column.null_count} of the deleted rows are null")
     # Their order is that of a hash table.
-    return np.unique(column.to_numpy().astype(np.int64))
+    offsets = np.sort(column.to_numpy().astype(np.int64))
+    return offsets[np.append(True, np.diff(offsets) > 0)[: len(offsets)]]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import overload
 
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.errors import CorruptManifestError, UnsupportedError
+from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
 from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.proto import table_pb2
 
@@ -26,11 +27,13 @@ _VERSION_OF = {
     (2, 2): FileVersion.V2_2,
     (2, 3): FileVersion.V2_3,
 }
-_OPAQUE = (
-    "external_row_ids", "opaque_row_ids",
-    "external_last_updated_at_versions", "opaque_last_updated_at_versions",
-    "external_created_at_versions", "opaque_created_at_versions",
-)  # fmt: skip
+_READABLE_FORMS = {
+    "row_id_sequence": "inline_row_ids",
+    "last_updated_at_version_sequence": "inline_last_updated_at_versions",
+    "created_at_version_sequence": "inline_created_at_versions",
+}
+# A manifest of more fragments is opened without looking at each.
+_CHECKED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,67 @@ class FragmentMeta:
         return None
 
 
+class FragmentList(Sequence[FragmentMeta]):
+    """Fragments of a manifest, each checked when it is first looked at; all at once where they are not very many.
+
+    Parameters
+    ----------
+    messages
+        Source: Manifest.fragments.
+    path
+        The manifest, for error messages.
+    trusts_counts, has_row_ids, base_ids
+        As for `fragment_from_message`.
+
+    Raises
+    ------
+    CorruptManifestError, UnsupportedError
+        As `fragment_from_message`, now or later.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[table_pb2.DataFragment],
+        *,
+        path: str,
+        trusts_counts: bool,
+        has_row_ids: bool,
+        base_ids: Collection[int],
+    ) -> None:
+        self._messages = messages
+        self._path = path
+        self._made: list[FragmentMeta | None] = [None] * len(messages)
+        self._check = functools.partial(
+            fragment_from_message, trusts_counts=trusts_counts, has_row_ids=has_row_ids, base_ids=base_ids
+        )
+        if len(messages) <= _CHECKED_AT_ONCE:
+            list(self)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> FragmentMeta: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[FragmentMeta]: ...
+
+    def __getitem__(self, index: int | slice) -> FragmentMeta | list[FragmentMeta]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        made = self._made[index]
+        if made is None:
+            try:
+                made = self._made[index] = self._check(self._messages[index])
+            except LanceError as error:
+                located(path=self._path).fill(error)
+                raise
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return tuple, (list(self),)
+
+
 def fragment_from_message(
     message: table_pb2.DataFragment, *, trusts_counts: bool, has_row_ids: bool, base_ids: Collection[int]
 ) -> FragmentMeta:
@@ -157,15 +221,12 @@ def fragment_from_message(
     """
     if message.overlays:
         raise UnsupportedError(f"fragment {message.id} has overlay files, which are not known here", detail=message.id)
-    for name in _OPAQUE:
-        if message.HasField(name):
-            raise UnsupportedError(f"fragment {message.id} has {name}, which is not known here", detail=name)
+    row_ids, updated_at, created_at = [_inline(message, oneof) for oneof in _READABLE_FORMS]
     if message.id >= MAX_ROWS or message.physical_rows > MAX_ROWS:
         raise CorruptManifestError(
             f"fragment {message.id} has {message.physical_rows} rows, expected an id and a count of 32 bits",
             detail=message.id,
         )
-    row_ids = message.inline_row_ids if message.HasField("inline_row_ids") else None
     if has_row_ids and row_ids is None:
         raise CorruptManifestError(f"fragment {message.id} has no row ids, in a table of stable row ids")
     physical_rows = message.physical_rows if trusts_counts and message.physical_rows else None
@@ -182,33 +243,43 @@ def fragment_from_message(
         physical_rows=physical_rows,
         deletion=deletion,
         row_ids=row_ids if has_row_ids else None,
-        created_at_versions=_bytes(message, "inline_created_at_versions"),
-        updated_at_versions=_bytes(message, "inline_last_updated_at_versions"),
+        created_at_versions=created_at,
+        updated_at_versions=updated_at,
     )
 
 
 def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collection[int]) -> DataFileMeta:
     path = check_file_name(message.path, "data file")
-    fields, columns = tuple(message.fields), tuple(message.column_indices)
-    numbers = message.file_major_version, message.file_minor_version
+    try:
+        fields, columns, version = _columns(
+            tuple(message.fields),
+            tuple(message.column_indices),
+            (message.file_major_version, message.file_minor_version),
+        )
+    except LanceError as error:
+        error.message = f"data file {path!r} {error.message}"
+        raise
+    base_id = _base(message, fragment_id, base_ids)
+    return DataFileMeta(path, fields, columns, version, message.file_size_bytes or None, base_id)
+
+
+@functools.lru_cache(maxsize=1024)
+def _columns(
+    fields: tuple[int, ...], columns: tuple[int, ...], numbers: tuple[int, int]
+) -> tuple[tuple[int, ...], tuple[int, ...], FileVersion]:
+    """Check what most files of a table have in common."""
     version = _VERSION_OF.get(numbers)
     if version is None:
-        raise UnsupportedError(f"file version {numbers} of data file {path!r} is not known", detail=numbers)
-    if version is not FileVersion.V0_1:
-        if len(columns) < len(fields):
-            raise CorruptManifestError(f"data file {path!r} has {len(fields)} fields, but {len(columns)} columns")
-        if min(columns, default=0) < NO_COLUMN:
-            raise CorruptManifestError(f"data file {path!r} has the physical column {min(columns)}", detail=path)
+        raise UnsupportedError(f"is of the file version {numbers}, which is not known", detail=numbers)
     if min(fields, default=0) < 0 and any(field < 0 and field != TOMBSTONE for field in fields):
-        raise CorruptManifestError(f"data file {path!r} has the field id {min(fields)}", detail=path)
-    return DataFileMeta(
-        path,
-        fields,
-        columns if version is not FileVersion.V0_1 else (),
-        version,
-        message.file_size_bytes or None,
-        _base(message, fragment_id, base_ids),
-    )
+        raise CorruptManifestError(f"has the field id {min(fields)}", detail=fields)
+    if version is FileVersion.V0_1:
+        return fields, (), version
+    if len(columns) < len(fields):
+        raise CorruptManifestError(f"has {len(fields)} fields, but {len(columns)} columns", detail=columns)
+    if min(columns, default=0) < NO_COLUMN:
+        raise CorruptManifestError(f"has the physical column {min(columns)}", detail=columns)
+    return fields, columns, version
 
 
 def _deletion(message: table_pb2.DataFragment, base_ids: Collection[int]) -> DeletionFileMeta:
@@ -240,11 +311,11 @@ def _base(
     return message.base_id
 
 
-def _bytes(message: table_pb2.DataFragment, name: str) -> bytes | None:
-    found: bytes | None = getattr(message, name) if message.HasField(name) else None  # type: ignore[arg-type]
+def _inline(message: table_pb2.DataFragment, oneof: str) -> bytes | None:
+    form = message.WhichOneof(oneof)
+    if form is None:
+        return None
+    if form != _READABLE_FORMS[oneof]:
+        raise UnsupportedError(f"fragment {message.id} has {form}, which is not known here", detail=form)
+    found: bytes = getattr(message, form)
     return found
-
-
-def is_sorted_by_id(fragments: Sequence[FragmentMeta]) -> bool:
-    """Whether ids strictly ascend, as writers keep them."""
-    return all(first.id < second.id for first, second in pairwise(fragments))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,7 @@ from lance_arrow.errors import CorruptFileError, CorruptManifestError, Unsupport
 from lance_arrow.io import BufferSource, Location, RangeSource, open_source
 from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
-from lance_arrow.manifests.fragments import FragmentMeta, fragment_from_message
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts, protocols_of
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
@@ -40,7 +40,7 @@ class ManifestMeta:
     facts
         What all its fragments share: number, schema, places.
     fragments
-        In the manifest's order, which is that of scans.
+        In the manifest's order, which is that of scans; of very many, each is checked when it is first looked at.
     reader_flags, writer_flags
         Feature flags; those for readers are all known here.
     timestamp
@@ -64,7 +64,7 @@ class ManifestMeta:
     """
 
     facts: TableFacts
-    fragments: tuple[FragmentMeta, ...]
+    fragments: Sequence[FragmentMeta]
     reader_flags: int = 0
     writer_flags: int = 0
     timestamp: datetime.datetime | None = None
@@ -227,7 +227,13 @@ def _checked(
     has_writer = message.HasField("writer_version")
     return ManifestMeta(
         facts=facts,
-        fragments=_fragments(message, facts, trusts_counts=has_writer),
+        fragments=FragmentList(
+            message.fragments,
+            path=place.name,
+            trusts_counts=has_writer,
+            has_row_ids=facts.has_stable_row_ids,
+            base_ids=facts.base_paths.keys(),
+        ),
         reader_flags=message.reader_feature_flags,
         writer_flags=message.writer_feature_flags,
         timestamp=_timestamp(message),
@@ -256,21 +262,6 @@ def _fields(message: Manifest) -> tuple[SchemaField, ...]:
     return fields
 
 
-def _fragments(message: Manifest, facts: TableFacts, *, trusts_counts: bool) -> tuple[FragmentMeta, ...]:
-    base_ids = facts.base_paths.keys()
-    return tuple(
-        [
-            fragment_from_message(
-                fragment,
-                trusts_counts=trusts_counts,
-                has_row_ids=facts.has_stable_row_ids,
-                base_ids=base_ids,
-            )
-            for fragment in message.fragments
-        ]
-    )
-
-
 def _timestamp(message: Manifest) -> datetime.datetime | None:
     if not message.HasField("timestamp"):
         return None
@@ -284,7 +275,7 @@ def _timestamp(message: Manifest) -> datetime.datetime | None:
 
 def _section(message: Manifest, names: tuple[str, ...], stop: int) -> int | None:
     for name in names:
-        if message.HasField(name):  # type: ignore[arg-type]
+        if message.HasField(name):
             position: int = getattr(message, name)
             if position + SECTION_HEAD.size > stop:
                 raise CorruptManifestError(f"{name} is said to lie at {position}, beyond the manifest at {stop}")

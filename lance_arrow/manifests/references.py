@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import NoneType
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def read_branches(root: Location) -> Mapping[str, BranchMeta]:
         content = _json(root, posixpath.join(_BRANCHES, encoded + _JSON))
         name = encoded.replace("%2F", "/")
         parent, version = content.get("parentBranch"), content.get("parentVersion")
-        if not _is_number(version) or not (parent is None or isinstance(parent, str)):
+        if not isinstance(version, int) or not _is_number(version) or not isinstance(parent, (str, NoneType)):
             raise CorruptManifestError(
                 f"branch {name!r} began at version {version!r} of {parent!r}", path=root.name, detail=name
             )
@@ -127,13 +128,13 @@ def read_branches(root: Location) -> Mapping[str, BranchMeta]:
 
 def _tag(name: str, content: Mapping[str, object], root: Location) -> TagMeta:
     version, branch = content.get("version"), content.get("branch")
-    if not _is_number(version) or not (branch is None or isinstance(branch, str)):
+    if not isinstance(version, int) or not _is_number(version) or not isinstance(branch, (str, NoneType)):
         raise CorruptManifestError(
             f"tag {name!r} stands for version {version!r} of branch {branch!r}", path=root.name, detail=name
         )
     if branch is not None and branch != MAIN:
         _check_name(branch, "branch")
-    return TagMeta(name, version, None if branch == MAIN else branch)  # type: ignore[arg-type]
+    return TagMeta(name, version, None if branch == MAIN else branch)
 
 
 def _listed(root: Location, folder: str) -> list[str]:

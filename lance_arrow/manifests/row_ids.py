@@ -101,7 +101,8 @@ class BitmapSegment:
         rank = places - self._ones_before[number]
         bits = np.unpackbits(self.bitmap[number][:, None], axis=1, bitorder="little")
         bit = (np.cumsum(bits, axis=1) > rank[:, None]).argmax(axis=1)
-        return np.uint64(self.start) + (number * 8 + bit).astype(np.uint64)
+        ids: Ids = np.uint64(self.start) + (number * 8 + bit).astype(np.uint64)
+        return ids
 
     def find(self, ids: Ids) -> Places:
         inside = _inside(ids, self.start, self.stop)

@@ -9,6 +9,7 @@ from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.container.fields import SchemaField
+from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
@@ -57,7 +58,8 @@ class TableFacts:
 
     def _place(self, base_id: int | None, folder: str, name: str) -> str:
         base = None if base_id is None else self.base_paths[base_id]
-        return place_of(self.root, base, folder, name, self.protocols)
+        with located(path=self.manifest_path):
+            return place_of(self.root, base, folder, name, self.protocols)
 
 
 def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from witness import Witness
 
 from lance_arrow import LanceFile, LanceFormat
 from lance_arrow import dataset as open_dataset
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 
 pytestmark = pytest.mark.interop
 

@@ -127,7 +127,7 @@ def test_enough_is_readable() -> None:
 
 def test_manifests_without_files() -> None:
     """Tables of which only manifests were kept: all that manifests say is there, and reading names what is missing."""
-    roots = [root for root, rows in golden.tables() if not rows and not (root / "data").exists()]
+    roots = [root for root, rows in golden.tables() if not (root / "data").exists() and (root / "_versions").exists()]
     assert len(roots) >= 2
     for root in roots:
         history = LanceTable.open(root).history()

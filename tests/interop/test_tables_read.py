@@ -7,11 +7,13 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from pyarrow import fs as arrow_fs
 from same import assert_same, taken
 from witness import Witness
 
@@ -217,3 +219,72 @@ def test_columns_in_a_file_of_their_own(witness: Witness, tmp_path: Path) -> Non
     assert got.column_names == ["x", "w", "id"]
     assert got["x"].to_pylist() == [None if n is None else n["x"] for n in expected["n"].to_pylist()]
     assert got["w"].to_pylist() == expected["w"].to_pylist()
+
+
+def wide_rows() -> pa.Table:
+    rows = range(50)
+    blobs = pa.array([None if i % 5 == 0 else b"x" * i * 10 for i in rows], pa.large_binary())
+    fields = [
+        pa.field("id", pa.int64()),
+        pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"}),
+        pa.field("d", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("ls", pa.list_(pa.struct([("x", pa.int64()), ("y", pa.string())]))),
+        pa.field("f", pa.list_(pa.float32(), 2)),
+    ]
+    arrays = [
+        pa.array(rows, pa.int64()),
+        blobs,
+        pa.array([f"k{i % 4}" for i in rows]).dictionary_encode(),
+        pa.array([[{"x": j, "y": str(j)} for j in range(i % 4)] if i % 6 else None for i in rows], fields[3].type),
+        pa.array([[i, i / 2] for i in rows], fields[4].type),
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+@pytest.mark.parametrize("file_version", ["2.1", "2.2"])
+def test_blobs_and_dictionaries(witness: Witness, tmp_path: Path, file_version: str) -> None:
+    """Manifests have blobs of the second kind as a struct of two fields, files as one column of descriptors."""
+    path = tmp_path / "t.lance"
+    witness.write_directory(wide_rows(), path, file_version, max_rows_per_file=20)
+    witness.change_table(path, {"do": "delete", "predicate": "id % 7 = 2"})
+    expected = witness.read_directory(path)
+    table = LanceTable.open(path)
+    for got in (table.to_table(), lance_arrow.dataset(path).to_table(), table.take(range(len(table)))):
+        assert got.to_pylist() == expected.to_pylist()
+    assert sum(blob is not None for blob in expected["blob"].to_pylist()) > 20
+    places = LanceTable.open(path, blobs="descriptors").to_table(columns=["blob"])
+    assert pa.types.is_struct(places.schema.field("blob").type)
+    decoded = LanceTable.open(path, dictionaries="decode")
+    assert decoded.schema.field("d").type == pa.string()
+    assert decoded.to_table(columns=["d"]).to_pylist() == expected.select(["d"]).to_pylist()
+    inner = table.to_table(columns=["ls.x"], filter=[("id", ">", 20)])["ls"].to_pylist()
+    wanted = [row["ls"] for row in expected.to_pylist() if row["id"] > 20]
+    assert inner == [items and [{"x": item["x"]} for item in items] for items in wanted]
+
+
+def test_other_filesystems(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 40), path, "2.2", max_rows_per_file=16)
+    witness.change_table(path, {"do": "delete", "predicate": "id % 5 = 2"})
+    expected = witness.read_version(path)
+    memory = fsspec.filesystem("memory")
+    memory.put(str(path), "/tables/t.lance", recursive=True)
+    under = arrow_fs.SubTreeFileSystem(str(tmp_path), arrow_fs.LocalFileSystem())
+    monkeypatch.chdir(tmp_path)
+    places: list[tuple[str, Any]] = [
+        ("memory://tables/t.lance", None),
+        ("/tables/t.lance", memory),
+        ("/tables/t.lance", arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(memory))),
+        ("t.lance", under),
+        ("t.lance", None),
+        (f"file://{path}", None),
+    ]
+    for uri, filesystem in places:
+        assert_same(expected, LanceTable.open(uri, filesystem=filesystem).to_table())
+        dataset = lance_arrow.dataset(uri, filesystem=filesystem)
+        assert_same(expected, dataset.to_table())
+        assert_same(expected, pickle.loads(pickle.dumps(dataset)).to_table())
+        if filesystem is not None:
+            found = pads.dataset(uri, filesystem=filesystem, format=LanceFormat(version=2))
+            assert_same(expected, found.to_table().sort_by("id"))
+    memory.rm("/tables", recursive=True)
