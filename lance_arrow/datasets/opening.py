@@ -69,7 +69,9 @@ def open_dataset(
     """
     many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
     choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
-    options = ReadOptions(dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs)
+    options = ReadOptions(
+        dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+    )
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:

@@ -34,7 +34,10 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
     """
     facts = manifest.facts
     file_format = LanceFormat(
-        dictionaries=options.dictionaries, blobs=options.blobs, allow_external_blobs=options.allow_external_blobs
+        dictionaries=options.dictionaries,
+        blobs=options.blobs,
+        allow_external_blobs=options.allow_external_blobs,
+        verify=options.verify,
     )
     columns = file_format.handler.columns_of(facts)
     schema = columns.schema

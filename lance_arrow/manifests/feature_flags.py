@@ -12,7 +12,7 @@ CONFIG = 1 << 3
 BASE_PATHS = 1 << 4
 NO_TRANSACTION_FILES = 1 << 5
 # An index stores further columns; whoever reads no index is not concerned.
-_COVERING_INDEX = 1 << 7
+COVERING_INDEX = 1 << 7
 # Data files decide their version one by one here, so a mixture is nothing special.
 _MIXED_VERSIONS = 1 << 8
 
@@ -23,7 +23,7 @@ READABLE = (
     | CONFIG
     | BASE_PATHS
     | NO_TRANSACTION_FILES
-    | _COVERING_INDEX
+    | COVERING_INDEX
     | _MIXED_VERSIONS
 )
 

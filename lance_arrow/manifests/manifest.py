@@ -16,7 +16,7 @@ import numpy as np
 
 from lance_arrow.container.fields import NO_ID, SchemaField, fields_from_messages
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, UnsupportedError, located
-from lance_arrow.io import Location, RangeSource, open_source
+from lance_arrow.io import BufferSource, Location, RangeSource, open_source
 from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
@@ -125,18 +125,31 @@ def read_manifest(
     ResourceLimitError
         It is too large.
     """
-    limits = limits if limits is not None else Limits()
     source = open_source(place, size_bytes=size_bytes)
     try:
-        with located(path=place.name):
-            size = source.size()
-            position, body = _body(source, size, limits)
-            message = parse(
-                Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limits.max_metadata_bytes
-            )
-            return _checked(message, body, root, place, version, position)
+        return _from_source(source, place, root, version, limits)
     finally:
         source.close()
+
+
+def manifest_from_bytes(
+    data: bytes, place: Location, root: Location, version: int, limits: Limits | None = None
+) -> ManifestMeta:
+    """Check the file of a manifest that is here already; arguments and errors are those of `read_manifest`."""
+    return _from_source(BufferSource(data), place, root, version, limits)
+
+
+def _from_source(
+    source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None
+) -> ManifestMeta:
+    limits = limits if limits is not None else Limits()
+    with located(path=place.name):
+        size = source.size()
+        position, body = _body(source, size, limits)
+        message = parse(
+            Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limits.max_metadata_bytes
+        )
+        return _checked(message, body, root, place, version, position)
 
 
 def read_section(place: Location, position: int, limits: Limits | None = None) -> bytes:

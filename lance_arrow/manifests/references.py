@@ -20,7 +20,7 @@ from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, Versi
 from lance_arrow.io import Location, list_names, open_source
 
 MAIN = "main"
-_TAGS = "_refs/tags"
+TAGS = "_refs/tags"
 _BRANCHES = "_refs/branches"
 _JSON = ".json"
 _MAX_BYTES = 16 << 20
@@ -89,16 +89,26 @@ def read_tag(root: Location, tag: str) -> TagMeta:
     """
     _check_name(tag, "tag")
     try:
-        content = _json(root, posixpath.join(_TAGS, tag + _JSON))
+        content = _json(root, posixpath.join(TAGS, tag + _JSON))
     except FileNotFoundError:
-        known = ", ".join(map(repr, _listed(root, _TAGS))) or "none"
+        known = ", ".join(map(repr, _listed(root, TAGS))) or "none"
         raise VersionNotFoundError(f"the table has no tag {tag!r}; tags: {known}", path=root.name, detail=tag) from None
     return _tag(tag, content, root)
 
 
+def check_tag_name(name: object) -> None:
+    """Raise `InvalidArgumentError` for what no tag can be called."""
+    _check_name(name, "tag")
+
+
+def tag_content(root: Location, tag: str) -> Mapping[str, object]:
+    """Return all that a tag's file says; there must be one."""
+    return _json(root, posixpath.join(TAGS, tag + _JSON))
+
+
 def read_tags(root: Location) -> Mapping[str, TagMeta]:
     """Read all tags, by name."""
-    return {name: read_tag(root, name) for name in _listed(root, _TAGS)}
+    return {name: read_tag(root, name) for name in _listed(root, TAGS)}
 
 
 def read_branches(root: Location) -> Mapping[str, BranchMeta]:

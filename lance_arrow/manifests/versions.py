@@ -155,7 +155,7 @@ def open_version(root: Location, choice: VersionChoice, limits: Limits | None = 
 
 def read_listed(line: Location, manifest: ManifestFile, limits: Limits | None = None) -> ManifestMeta:
     """Read a manifest that a listing of its line of versions found."""
-    place = _place(line, manifest.name)
+    place = manifest_place(line, manifest.name)
     return read_manifest(place, line, manifest.version, size_bytes=manifest.size_bytes, limits=limits)
 
 
@@ -185,7 +185,7 @@ def moment(given: Any) -> datetime.datetime:
 def _numbered(root: Location, line: Location, version: int, branch: str | None, limits: Limits | None) -> ManifestMeta:
     for name in names_of(version):
         try:
-            return read_manifest(_place(line, name), line, version, limits=limits)
+            return read_manifest(manifest_place(line, name), line, version, limits=limits)
         except FileNotFoundError:
             continue
     manifests = list_manifests(line)
@@ -223,7 +223,8 @@ def _nothing(root: Location, line: Location, branch: str | None) -> TableNotFoun
     return TableNotFoundError("there is no table here: no manifest in _versions", path=root.name)
 
 
-def _place(line: Location, name: ManifestName) -> Location:
+def manifest_place(line: Location, name: ManifestName) -> Location:
+    """Return where a manifest of a line of versions lies."""
     return Location(line.filesystem, posixpath.join(line.path, VERSIONS, str(name)))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import posixpath
 from dataclasses import dataclass
 
 from lance_arrow.errors import CorruptFileError, TableNotFoundError, UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root
-from lance_arrow.manifests.versions import VERSIONS, list_manifests, read_listed
+from lance_arrow.manifests.versions import list_manifests, manifest_place, read_listed
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
@@ -73,8 +72,7 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
     def read(number: int) -> VersionMeta:
         found = manifests[number]
         meta = read_listed(line, found, limits)
-        place = Location(line.filesystem, posixpath.join(line.path, VERSIONS, str(found.name)))
-        return _version(meta, _transaction(line, place, meta, limits))
+        return _version(meta, _transaction(line, manifest_place(line, found.name), meta, limits))
 
     return list(default_runtime().map(read, range(len(manifests) - 1, -1, -1)))
 
