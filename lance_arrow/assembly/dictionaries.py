@@ -98,6 +98,10 @@ def decode_dictionary(
     chunks = []
     start = 0
     for page in pages:
+        if _has_no_value(page):
+            chunks.append(pa.DictionaryArray.from_arrays(pa.nulls(page.num_values, type_.index_type), _no_items(type_)))
+            start += page.num_values
+            continue
         indices = _array(type_.index_type, decode_values([page], leaf.leaf.shape, allocator), validity, start)
         items = _items(page, type_.value_type, leaf.leaf.items, allocator)
         chunks.append(_checked(pa.DictionaryArray.from_arrays(indices, items, safe=False), type_))
@@ -112,6 +116,16 @@ def decode_dictionary(
         raise UnsupportedError(
             f"pages with different dictionaries hold more items together than {type_.index_type} indices can tell apart"
         ) from error
+
+
+def _has_no_value(page: LoadedPage) -> bool:
+    """Whether all slots of a page are null, or below a null struct: no item was ever written."""
+    def_ = page.levels.def_
+    return page.dictionary is None and page.num_values > 0 and def_ is not None and bool(def_.all())
+
+
+def _no_items(type_: pa.DictionaryType) -> pa.Array:
+    return pa.array([], type_.value_type)
 
 
 def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -48,7 +48,19 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "span": (pa.duration("ms"), [datetime.timedelta(0), SECOND, -SECOND, datetime.timedelta(days=9)]),
     "dict": (pa.dictionary(pa.int8(), pa.string()), ["", "a", "ab", "b", LONG]),
 }
-ORDERED = tuple(name for name in VALUES if name not in ("bool", "dict"))
+NUMBERS = ("i8", "i32", "i64", "u16", "u64", "f32", "f64")
+CASTS = {
+    **dict.fromkeys(("i8", "i32", "u16"), (pa.float64(), pa.int64(), pa.decimal128(20, 2), pa.string(), pa.int16())),
+    **dict.fromkeys(("i64", "u64"), (pa.float64(), pa.int64(), pa.uint64(), pa.string())),
+    **dict.fromkeys(("f16", "f32", "f64"), (pa.float64(), pa.float32(), pa.string())),
+    **dict.fromkeys(("text", "large", "raw"), (pa.large_binary(), pa.binary(), pa.large_string())),
+    "dec": [pa.decimal128(20, 4), pa.decimal256(40, 2), pa.float64(), pa.string()],
+    **dict.fromkeys(("date", "millis"), (pa.date64(), pa.date32(), pa.timestamp("s"), pa.timestamp("ns"))),
+    **dict.fromkeys(("sec", "micro"), (pa.timestamp("ns"), pa.timestamp("ms"), pa.date32(), pa.timestamp("us", "UTC"))),
+    "oslo": [pa.timestamp("ns", "UTC"), pa.timestamp("us", "America/New_York"), pa.timestamp("us")],
+    "clock": [pa.time64("ns"), pa.time32("ms")],
+    "span": [pa.duration("ns"), pa.duration("s"), pa.int64()],
+}
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 
@@ -163,7 +175,7 @@ class _Expressions:
             return pc.if_else(left, right, self.condition(0))
         return left & right if kind % 2 else left | right
 
-    def _pick(self, items: list[Any]) -> Any:
+    def _pick(self, items: Sequence[Any]) -> Any:
         return items[int(self._rng.integers(len(items)))]
 
     def _field(self, name: str) -> pc.Expression:
@@ -177,6 +189,8 @@ class _Expressions:
         value = self._pick(values)
         if pa.types.is_integer(type_) and self._rng.random() < 0.3:
             return pa.scalar(self._pick([0.5, -1.0, math.nan, 2**40, 1]))
+        if name == "f16":
+            return pa.scalar(float(value), self._pick([pa.float32(), pa.float64()]))
         if name == "dec" and self._rng.random() < 0.5:
             return pa.scalar(self._pick([Decimal("0.005"), Decimal("5"), 0.01]))
         return pa.scalar(value, type_.value_type if pa.types.is_dictionary(type_) else type_)
@@ -198,6 +212,8 @@ class _Expressions:
         name = self._pick(self._names)
         type_, values = VALUES[name]
         wanted = [self._pick([*values, None]) for _ in range(int(self._rng.integers(0, 6)))]
+        if name == "f16":
+            return self._comparison()
         members = pa.array(wanted, type_.value_type if pa.types.is_dictionary(type_) else type_)
         field = self._field(name)
         options = pc.SetLookupOptions(members, skip_nulls=bool(self._rng.integers(2)))
@@ -208,10 +224,11 @@ class _Expressions:
     def _null(self) -> pc.Expression:
         field = self._pick([self._field(self._pick(self._names)), pc.field("st"), pc.field("list")])
         kind = int(self._rng.integers(0, 4))
+        numbers = [name for name in self._names if name in NUMBERS]
         if kind == 0:
             return field.is_valid()
-        if kind == 1:
-            return pc.is_nan(self._field(self._pick(self._names)))
+        if kind == 1 and numbers:
+            return pc.is_nan(self._field(self._pick(numbers)))
         return field.is_null(nan_is_null=kind == 2)
 
     def _text(self) -> pc.Expression:
@@ -225,17 +242,27 @@ class _Expressions:
         return pc.match_like(field, prefix + self._pick(["%", "_", "", "%b", "\\%"]))
 
     def _fields(self) -> pc.Expression:
-        return self._compared(*(self._field(self._pick(self._names)) for _ in range(2)))
+        name = self._pick(self._names)
+        other = self._pick([one for one in self._names if (one in NUMBERS) == (name in NUMBERS)])
+        return self._compared(self._field(name), self._field(self._pick([name, other])))
 
     def _cast(self) -> pc.Expression:
         name = self._pick(self._names)
-        to = self._pick([pa.float64(), pa.int64(), pa.string(), pa.timestamp("ns"), pa.large_binary(), pa.date64()])
-        safe = bool(self._rng.integers(2))
-        return self._compared(self._field(name).cast(to, safe=safe), pc.scalar(self._literal(self._pick(self._names))))
+        to = self._pick(CASTS.get(name, (pa.string(),)))
+        value = self._literal(name)
+        try:
+            literal = value.cast(to)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            literal = pa.scalar(None, to)
+        return self._compared(self._field(name).cast(to, safe=bool(self._rng.integers(2))), pc.scalar(literal))
 
     def _computed(self) -> pc.Expression:
-        name = self._pick(self._names)
-        return self._compared(self._field(name) + pc.scalar(1), pc.scalar(self._literal(name)))
+        numbers = [name for name in self._names if name in NUMBERS and name not in ("f16", "dec", "wide")]
+        if not numbers:
+            return self._comparison()
+        name = self._pick(numbers)
+        compute = self._pick([pc.add, pc.subtract, pc.multiply])
+        return self._compared(compute(self._field(name), pc.scalar(1)), pc.scalar(self._literal(name)))
 
     def _row(self) -> pc.Expression:
         return self._compared(pc.field("row"), pc.scalar(int(self._rng.integers(-1, self._num_rows + 2))))
