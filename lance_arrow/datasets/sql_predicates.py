@@ -9,6 +9,7 @@ fields of structs (``a.b``). Null is neither true nor false, as everywhere in SQ
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -109,7 +110,7 @@ class _Translation:
         found = _CONDITIONS.get(type(node))
         if found is not None:
             return found(self, node)
-        if isinstance(node, exp.Column | exp.Dot | exp.Cast):
+        if isinstance(node, exp.Column | exp.Dot) or type(node) is exp.Cast:
             return self.value(node)
         raise self.refusal(node)
 
@@ -120,7 +121,7 @@ class _Translation:
             return self.value(node.this, of)
         if isinstance(node, exp.Column | exp.Dot):
             return pc.field(*self._names(node))
-        if isinstance(node, exp.Cast) and type(node) is exp.Cast:
+        if type(node) is exp.Cast:
             return self._cast(node)
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null) or _is_negative_number(node):
             return pc.scalar(self._literal(node, of))
@@ -190,10 +191,9 @@ class _Translation:
     def matched(self, node: exp.Expression, escape: str | None = None) -> pc.Expression:
         if not _is_text(node.expression):
             raise self.refusal(node, "has no string for a pattern")
-        pattern = _arrow_pattern(node.expression.this, escape)
-        if pattern is None:
+        found = _like(self.value(node.this), node.expression.this, escape, isinstance(node, exp.ILike))
+        if found is None:
             raise self.refusal(node, "ends with its escape character")
-        found = pc.match_like(self.value(node.this), pattern, ignore_case=isinstance(node, exp.ILike))
         return ~found if node.args.get("negate") else found
 
     def escaped(self, node: exp.Expression) -> pc.Expression:
@@ -239,8 +239,10 @@ class _Translation:
 
     def _read_as(self, node: exp.Expression, text: str, type_: pa.DataType) -> pa.Scalar:
         try:
+            if pa.types.is_time(type_):
+                return pa.scalar(datetime.time.fromisoformat(text), type_)
             return pa.scalar(text).cast(type_)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (ValueError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise self.refusal(node, f"is no {type_}") from error
 
     def _cast(self, node: exp.Expression) -> pc.Expression:
@@ -338,16 +340,30 @@ def _is_literal(node: exp.Expression) -> bool:
     return isinstance(node, exp.Literal | exp.Boolean | exp.Null) or _is_negative_number(node)
 
 
-def _arrow_pattern(pattern: str, escape: str | None) -> str | None:
-    """Spell a LIKE pattern with backslashes as the escape character, as Arrow does; None when it ends with one."""
-    spelled = []
+def _like(value: pc.Expression, pattern: str, escape: str | None, ignore_case: bool) -> pc.Expression | None:
+    """Match a pattern; None when it ends with its escape character.
+
+    What is only a prefix, a suffix or a part goes to the function for it: Arrow's own shortcut takes escapes for text.
+    """
+    pieces: list[tuple[str, bool]] = []
     characters = iter(pattern)
     for character in characters:
-        if character == escape:
-            following = next(characters, None)
-            if following is None:
-                return None
-            spelled.append("\\" + following)
-        else:
-            spelled.append("\\\\" if character == "\\" else character)
-    return "".join(spelled)
+        is_escape = character == escape
+        following = next(characters, None) if is_escape else character
+        if following is None:
+            return None
+        pieces.append((following, not is_escape and following in "%_"))
+    wild = [place for place, (_, is_wild) in enumerate(pieces) if is_wild]
+    plain = "".join(character for character, is_wild in pieces if not is_wild)
+    last = len(pieces) - 1
+    if all(pieces[place][0] == "%" for place in wild):
+        if wild == [last]:
+            return pc.starts_with(value, plain, ignore_case=ignore_case)
+        if wild == [0]:
+            return pc.ends_with(value, plain, ignore_case=ignore_case)
+        if wild == [0, last]:
+            return pc.match_substring(value, plain, ignore_case=ignore_case)
+    if not wild and not ignore_case:
+        return value == plain
+    spelled = (character if is_wild or character not in "%_\\" else "\\" + character for character, is_wild in pieces)
+    return pc.match_like(value, "".join(spelled), ignore_case=ignore_case)
