@@ -15,7 +15,6 @@ from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
 
-
 _LONGEST_NAME = 100
 
 

@@ -115,7 +115,7 @@ def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
     if stored is None:
         return None
     # Who asks for chunks, or keeps a dictionary, has no other choice.
-    is_forced = scope.options.layout == "mini_block" or page.items is not None
+    is_forced = scope.options.layout == "mini_block" or scope.options.codec == "dictionary" or page.items is not None
     return (
         rules_for_chunks(page.levels, stored, scope, least=2)
         if is_forced

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import PluginContractError
+from lance_arrow.errors import PluginContractError, UnsupportedError
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.encoding import EncodedBlock, PageContent
 from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey
@@ -36,7 +37,13 @@ class Dictionary:
 
 
 def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | None:
-    """Return the dictionary of a page where one is worth it; made once per page."""
+    """Return the dictionary of a page where one is worth it, or named as its codec; made once per page.
+
+    Raises
+    ------
+    UnsupportedError
+        One is named, and the values are bits, lists or structs.
+    """
     if page.values is None or page.items is not None or page.is_blob or not _may_have(page.values, scope):
         return None
     return scope.summary(page.values).remember(_NAME, lambda: _make(page, scope))
@@ -44,9 +51,14 @@ def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | 
 
 def _may_have(values: BlockSlice, scope: EncodeScope) -> bool:
     """Whether the values are many enough, and of a width that the reference makes dictionaries of."""
-    if values.num_values < _FEWEST_VALUES or scope.options.codec is not None:
+    is_named = scope.options.codec == _NAME
+    if not is_named and (values.num_values < _FEWEST_VALUES or scope.options.codec is not None):
         return False
     if isinstance(values.shape, VariableWidth):
+        return True
+    if is_named:
+        if not isinstance(values.shape, FixedWidth) or values.shape.bits < 8:
+            raise UnsupportedError(f"dictionaries hold byte strings or values of whole bytes, not {values.shape}")
         return True
     widths = (128,) if scope.file_version == "2.1" else (64, 128)
     return isinstance(values.shape, FixedWidth) and values.shape.bits in widths
@@ -56,6 +68,9 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     values = page.values
     assert values is not None
     options, summary = scope.options, scope.summary(values)
+    if options.codec == _NAME:
+        found = _numbered(page, values, values.num_values)
+        return None if found is None else _dictionary(values, *found)
     ratio = _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio
     plain = scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK)
     if plain is None:
@@ -68,17 +83,18 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     found = _numbered(page, values, most_items)
     if found is None:
         return None
-    indices, firsts = found
-    items = values_at(values, firsts)
-    index_bytes = values.num_values * max(1, (len(firsts) - 1).bit_length()) / 8
-    if index_bytes + scope.summary(items).raw_bytes >= most_bytes:
-        return None
-    return Dictionary(BlockSlice(_INDEX, values.num_values, indices.view(np.uint8)), items)
+    made = _dictionary(values, *found)
+    index_bytes = values.num_values * max(1, (made.items.num_values - 1).bit_length()) / 8
+    return made if index_bytes + scope.summary(made.items).raw_bytes < most_bytes else None
+
+
+def _dictionary(values: BlockSlice, indices: NDArray[np.uint32], firsts: NDArray[np.int64]) -> Dictionary:
+    return Dictionary(BlockSlice(_INDEX, values.num_values, indices.view(np.uint8)), values_at(values, firsts))
 
 
 def _numbered(
     page: PageContent, values: BlockSlice, most_items: int
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint32]], np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None:
     """Indices, and where each item first appears; None where there are more than `most_items`."""
     nulls = visible_levels(page.levels) if page.levels.def_ is not None else None
     indices = np.empty(values.num_values, np.uint32)
