@@ -87,6 +87,9 @@ class General:
         wanted = _wanted(block, context, scope)
         if wanted is None:
             return None
+        if _with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+            # Samples may be without the value that is too large for everybody.
+            return None
         found = _choice(block, context, wanted, scope)[1]
         if found is None and _is_named(scope):
             # Named, it may turn out to compress nothing.
@@ -98,7 +101,7 @@ class General:
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
         key = _choice(block, context, wanted, scope)[0]
         inner = _with_room(scope)
-        child = inner.encode_child(block, context) if key is None else inner.encode_with(key, block, context)
+        child = _child(key, block, context, inner)
         answer = _compressed(child, wanted, scope)
         # Who names it wants it, though another codec alone may do better.
         most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
@@ -183,7 +186,11 @@ def _try_children(
         return None, None
     sizes = {}
     for key in _children(samples[0], context, scope):
-        encoded = [scope.encode_with(key, sample, context) for sample in samples]
+        try:
+            encoded = [scope.encode_with(key, sample, context) for sample in samples]
+        except UnsupportedError:
+            # It could hold the first sample only.
+            continue
         framed = [_compressed(one, wanted, scope).nbytes for one in encoded]
         sizes[key] = sum(framed) if _is_named(scope) else sum(map(min, framed, (one.nbytes for one in encoded)))
     if not sizes:
@@ -213,6 +220,17 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
         found.append(key)
         without |= {key}
     return found
+
+
+def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    """Encode the block with the codec that did best on samples, or the best one that can hold all of it."""
+    if key is not None:
+        try:
+            return scope.encode_with(key, block, context)
+        except UnsupportedError:
+            # Some value is not like those of the samples.
+            pass
+    return scope.encode_child(block, context)
 
 
 def _samples(block: BlockSlice, context: DecodeContext) -> list[BlockSlice]:
