@@ -1,4 +1,4 @@
-"""Codecs and layouts: each is chosen by default for some column, each can be asked for, and the reference reads them."""
+"""Codecs and layouts: each is chosen by default for some column, each can be asked for; the reference reads them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _DIVISOR = 2
 _SIZE_RATIO = 0.8
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
-_WITHOUT = EncodingKey(COMPRESSIVE, _NAME)
+_WITHOUT = frozenset({EncodingKey(COMPRESSIVE, _NAME)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,16 +76,49 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     if plain is None:
         plain = float(summary.raw_bytes)
     most_bytes = min(ratio * summary.raw_bytes, plain)
-    if isinstance(values.shape, FixedWidth) and most_bytes < values.num_values * values.shape.bytes_per_value / 4:
-        # Bits or runs of the values themselves are nearly as small as indices, and need no items.
+    is_small = isinstance(values.shape, FixedWidth) and most_bytes < summary.raw_bytes / 4
+    if is_small and not _shrinks_further(values, scope):
+        # Bits of the values themselves are nearly as small as indices, and need no items.
         return None
     most_items = min(values.num_values // (options.dict_divisor or _DIVISOR), _MOST_ITEMS)
     found = _numbered(page, values, most_items)
     if found is None:
         return None
     made = _dictionary(values, *found)
-    index_bytes = values.num_values * max(1, (made.items.num_values - 1).bit_length()) / 8
-    return made if index_bytes + scope.summary(made.items).raw_bytes < most_bytes else None
+    return made if _num_bytes(made, scope) < most_bytes else None
+
+
+def _shrinks_further(values: BlockSlice, scope: EncodeScope) -> bool:
+    """Whether indices are encoded by more than their bits: as runs, which are of half the width, or compressed."""
+    options, num_runs = scope.options, scope.summary(values).num_runs
+    if options.compression in ("lz4", "zstd") or options.preset == "compact":
+        return True
+    return num_runs is not None and num_runs * 4 < values.num_values
+
+
+def _num_bytes(made: Dictionary, scope: EncodeScope) -> float:
+    """Estimate what indices and items take, each as it will be encoded."""
+    indices = scope_of_indices(scope).estimate_child(made.indices, DecodeContext.MINI_BLOCK)
+    items = float(scope.summary(made.items).raw_bytes)
+    if scope.file_version != "2.1":
+        compressed = _scope_of_items(scope).estimate_child(made.items, DecodeContext.BLOCK, without=_WITHOUT)
+        items = items if compressed is None else min(items, compressed)
+    return items + (float(len(made.indices.values)) if indices is None else indices)
+
+
+def scope_of_indices(scope: EncodeScope) -> EncodeScope:
+    """Return the scope that indices are encoded with: compressed where the column asks for it."""
+    options = scope.options
+    asked = options.compression if options.compression in ("lz4", "zstd") else None
+    return scope.for_parts(compression=asked, compression_level=None if asked is None else options.compression_level)
+
+
+def _scope_of_items(scope: EncodeScope) -> EncodeScope:
+    options = scope.options
+    return scope.for_parts(
+        compression=options.dict_values_compression or "lz4",
+        compression_level=options.dict_values_compression_level,
+    )
 
 
 def _dictionary(values: BlockSlice, indices: NDArray[np.uint32], firsts: NDArray[np.int64]) -> Dictionary:
@@ -117,17 +150,12 @@ def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
     UnsupportedError
         No installed codec can hold them.
     """
-    options = scope.options
     if scope.file_version == "2.1":
         name = "variable" if isinstance(items.shape, VariableWidth) else "flat"
         encoded = scope.for_parts().encode_with(EncodingKey(COMPRESSIVE, name), items, DecodeContext.BLOCK)
     else:
-        inner = scope.for_parts(
-            compression=options.dict_values_compression or "lz4",
-            compression_level=options.dict_values_compression_level,
-        )
         # Items of a dictionary are distinct: a dictionary of them is none.
-        encoded = inner.encode_child(items, DecodeContext.BLOCK, without=frozenset({_WITHOUT}))
+        encoded = _scope_of_items(scope).encode_child(items, DecodeContext.BLOCK, without=_WITHOUT)
     if not isinstance(encoded, EncodedBlock):
         raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
     return encoded
