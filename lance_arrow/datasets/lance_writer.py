@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_tree import LeafNode, column_tree
 from lance_arrow.assembly.row_writer import RowWriter
 from lance_arrow.container.checksum_writer import ChecksumWriter
+from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import column_mapping, fields_from_arrow
@@ -85,7 +86,7 @@ class LanceWriter:
         runtime = runtime if runtime is not None else default_runtime()
         self._stored = StoredRows(schema, options.version)
         options.check_columns(self._stored.schema)
-        fields = fields_from_arrow(self._stored.schema)
+        fields = self._fields_of(self._stored.schema)
         tree = column_tree(self._stored.schema, column_mapping(fields, options.version))
         for leaf in (leaf for root in tree for leaf in root.leaves()):
             _check_leaf(leaf, options.version)
@@ -116,6 +117,10 @@ class LanceWriter:
         except BaseException:
             self._sink.abort()
             raise
+
+    def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
+        """Number the fields of the file's schema."""
+        return fields_from_arrow(schema)
 
     @property
     def schema(self) -> pa.Schema:

@@ -35,6 +35,7 @@ from lance_arrow.spi.codecs import (
     CodecFactory,
     ValueLocator,
 )
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
 from lance_arrow.spi.encode_options import EncodeOptions
 from lance_arrow.spi.encoding import (
     BlocksEncoder,
@@ -102,6 +103,8 @@ __all__ = [
     "CodecFactory",
     "ColumnEncoder",
     "ColumnEncodingFactory",
+    "CommitAttempt",
+    "CommitStrategy",
     "DecodeContext",
     "DictionaryItems",
     "EncodeOptions",
@@ -124,6 +127,7 @@ __all__ = [
     "Levels",
     "Limits",
     "LoadedPage",
+    "LockedCommit",
     "NativeSide",
     "NodeKind",
     "NumBytes",
@@ -140,6 +144,7 @@ __all__ = [
     "SlotLayer",
     "SlotStructure",
     "Structure",
+    "TablePlace",
     "ValueBatch",
     "ValueLocator",
     "VariableWidth",

@@ -31,7 +31,8 @@ def columns() -> dict[str, pa.Array]:
     return {
         "random": pa.array(RNG.integers(-(2**63), 2**63 - 1, ROWS)),
         "small": pa.array(RNG.integers(0, 50, ROWS)),
-        "runs": pa.array(np.repeat(RNG.integers(0, 9, ROWS // 50), 50)),
+        "runs": pa.array(np.repeat(RNG.integers(0, 9, ROWS // 50), 50).astype(np.int32)),
+        "long_runs": pa.array(np.repeat(RNG.integers(0, 9, ROWS // 50), 50) * 10**12),
         "wave": pa.array(np.sin(numbers / 100)),
         "texts": pa.array([f"{chance.choice(WORDS)} {number * 7919}" for number in range(ROWS)]),
         "codes": pa.array([chance.randbytes(9) for _ in range(ROWS)]),
@@ -104,6 +105,7 @@ DEFAULTS = [
     ("general", "huge", "default", *["full_zip_layout(general(ZSTD,variable(flat)))"] * 2),
     ("dictionary", "few", "default", *["mini_block_layout(inline_bitpacking,variable(flat))"] * 2),
     ("dictionary of numbers", "few_longs", "default", None, "mini_block_layout(inline_bitpacking,flat)"),
+    ("dictionary of runs", "long_runs", "default", None, "mini_block_layout(rle(flat,flat),flat)"),
     ("dictionary of decimals", "decimals", "default", *["mini_block_layout(inline_bitpacking,flat)"] * 2),
     ("fixed_size_list", "vectors", "default", *["mini_block_layout(fixed_size_list(flat))"] * 2),
     ("fixed_size_list zipped", "wide", "default", *["full_zip_layout(fixed_size_list(flat))"] * 2),

@@ -25,7 +25,8 @@ _DIVISOR = 2
 _SIZE_RATIO = 0.8
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
-_WITHOUT = frozenset({EncodingKey(COMPRESSIVE, _NAME)})
+# Items are distinct: a dictionary of them is none. The others 14.0.2 refuses where values are expected to have bytes.
+_NOT_FOR_ITEMS = frozenset(EncodingKey(COMPRESSIVE, name) for name in (_NAME, "constant", "range", "delta"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,7 @@ def _num_bytes(made: Dictionary, scope: EncodeScope) -> float:
     indices = scope_of_indices(scope).estimate_child(made.indices, DecodeContext.MINI_BLOCK)
     items = float(scope.summary(made.items).raw_bytes)
     if scope.file_version != "2.1":
-        compressed = _scope_of_items(scope).estimate_child(made.items, DecodeContext.BLOCK, without=_WITHOUT)
+        compressed = _scope_of_items(scope).estimate_child(made.items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
         items = items if compressed is None else min(items, compressed)
     return items + (float(len(made.indices.values)) if indices is None else indices)
 
@@ -154,8 +155,7 @@ def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
         name = "variable" if isinstance(items.shape, VariableWidth) else "flat"
         encoded = scope.for_parts().encode_with(EncodingKey(COMPRESSIVE, name), items, DecodeContext.BLOCK)
     else:
-        # Items of a dictionary are distinct: a dictionary of them is none.
-        encoded = _scope_of_items(scope).encode_child(items, DecodeContext.BLOCK, without=_WITHOUT)
+        encoded = _scope_of_items(scope).encode_child(items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
     if not isinstance(encoded, EncodedBlock):
         raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
     return encoded
