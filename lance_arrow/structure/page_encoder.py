@@ -41,6 +41,7 @@ from lance_arrow.spi import (
 )
 from lance_arrow.spi.table import EncodingTable, Provided
 
+_DICTIONARY = "dictionary"
 _SCHEMES = "lance.encodings21.CompressionScheme"
 _ANSWERS = {
     DecodeContext.MINI_BLOCK: EncodedChunks,
@@ -172,7 +173,8 @@ class PageScope:
         return replace(self, chunk_rules=rules)
 
     def for_values(self) -> PageScope:
-        return replace(self, forced=self.options.codec)
+        # A dictionary is of the page, not of its values: the layout makes it.
+        return self if self.options.codec == _DICTIONARY else replace(self, forced=self.options.codec)
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
         options = EncodeOptions(
@@ -257,8 +259,12 @@ class PageScope:
             if isinstance(provided.factory, LayoutEncoder) and (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
-            wanted = f" by the layout {self.options.layout!r}" if self.options.layout else ""
-            raise UnsupportedError(f"no installed plugin can write this page{wanted} in a {self.file_version} file")
+            names = {"layout": self.options.layout, "codec": self.options.codec}
+            wanted = " and ".join(f"the {kind} {name!r}" for kind, name in names.items() if name is not None)
+            raise UnsupportedError(
+                f"no installed plugin can write this page {f'by {wanted} ' if wanted else ''}"
+                f"in a {self.file_version} file"
+            )
         return min(scored, key=lambda one: one[:2])[2]
 
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:

@@ -87,8 +87,11 @@ class General:
         wanted = _wanted(block, context, scope)
         if wanted is None:
             return None
+        if _with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+            # Samples may be without the value that is too large for everybody.
+            return None
         found = _choice(block, context, wanted, scope)[1]
-        if found is None and scope.options.codec == self.key.case:
+        if found is None and _is_named(scope):
             # Named, it may turn out to compress nothing.
             return scope.estimate_child(block, context, without=frozenset({self.key}))
         return found
@@ -98,9 +101,13 @@ class General:
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
         key = _choice(block, context, wanted, scope)[0]
         inner = _with_room(scope)
-        child = inner.encode_child(block, context) if key is None else inner.encode_with(key, block, context)
+        child = _child(key, block, context, inner)
         answer = _compressed(child, wanted, scope)
-        return answer if answer.nbytes < child.nbytes else scope.encode_child(block, context)
+        # Who names it wants it, though another codec alone may do better.
+        most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
+        if answer.nbytes < most:
+            return answer
+        return child if key is not None else scope.encode_child(block, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,10 @@ class _Wanted:
     def message(self, child: Any) -> CompressiveEncoding:
         compression = BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
         return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
+
+
+def _is_named(scope: EncodeScope) -> bool:
+    return scope.options.codec == General.key.case
 
 
 def _with_room(scope: EncodeScope) -> EncodeScope:
@@ -128,7 +139,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     # Values of one width are found by counting; compressed one by one, they would need an index.
     if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
         return None
-    if options.codec == "general":
+    if _is_named(scope):
         return _asked(context, options)
     is_asked = options.compression in ("lz4", "zstd")
     if not is_asked and options.compression is not None:
@@ -149,7 +160,8 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
 def _asked(context: DecodeContext, options: EncodeOptions) -> _Wanted:
     is_compact = options.preset == "compact"
     # Zipped, LZ4 is never written: readers of the reference know ZSTD there. Source: spec 10.
-    usual = "zstd" if is_compact or context is DecodeContext.PER_VALUE else "lz4"
+    is_small = is_compact or options.codec == "general"
+    usual = "zstd" if is_small or context is DecodeContext.PER_VALUE else "lz4"
     scheme = options.compression if options.compression in ("lz4", "zstd") else usual
     if context is DecodeContext.PER_VALUE or scheme == "zstd":
         level = options.compression_level
@@ -161,7 +173,7 @@ def _choice(
     block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
 ) -> tuple[EncodingKey | None, float | None]:
     """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
-    of = ("general", context, wanted, scope.chunk_rules)
+    of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
     return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, _with_room(scope)))
 
 
@@ -174,8 +186,13 @@ def _try_children(
         return None, None
     sizes = {}
     for key in _children(samples[0], context, scope):
-        encoded = [scope.encode_with(key, sample, context) for sample in samples]
-        sizes[key] = sum(min(_compressed(one, wanted, scope).nbytes, one.nbytes) for one in encoded)
+        try:
+            encoded = [scope.encode_with(key, sample, context) for sample in samples]
+        except UnsupportedError:
+            # It could hold the first sample only.
+            continue
+        framed = [_compressed(one, wanted, scope).nbytes for one in encoded]
+        sizes[key] = sum(framed) if _is_named(scope) else sum(map(min, framed, (one.nbytes for one in encoded)))
     if not sizes:
         return None, None
     best = min(sizes, key=lambda key: (sizes[key], str(key)))
@@ -203,6 +220,17 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
         found.append(key)
         without |= {key}
     return found
+
+
+def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    """Encode the block with the codec that did best on samples, or the best one that can hold all of it."""
+    if key is not None:
+        try:
+            return scope.encode_with(key, block, context)
+        except UnsupportedError:
+            # Some value is not like those of the samples.
+            pass
+    return scope.encode_child(block, context)
 
 
 def _samples(block: BlockSlice, context: DecodeContext) -> list[BlockSlice]:

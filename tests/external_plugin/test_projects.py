@@ -215,7 +215,8 @@ def test_private_codec_needs_permission(zigzag: Path, tmp_path: Path) -> None:
 import os, sys, pyarrow as pa, lance_arrow
 from lance_arrow.errors import InvalidArgumentError
 try:
-    lance_arrow.write_table(pa.table({"c": [1, 2, 3]}), sys.argv[1], column_options={"c": {"codec": "example.zigzag/1"}})
+    options = {"c": {"codec": "example.zigzag/1"}}
+    lance_arrow.write_table(pa.table({"c": [1, 2, 3]}), sys.argv[1], column_options=options)
 except InvalidArgumentError as error:
     assert "allow_private_encodings=True" in str(error) and "example.zigzag/1" in str(error), str(error)
 else:

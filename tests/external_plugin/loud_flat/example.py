@@ -1,4 +1,4 @@
-"""Write a file whose first column this plugin reads, if it is preferred to the built-in codec; it writes none itself."""
+"""Write a file whose first column this plugin reads, if it is preferred to the built-in codec; it cannot write."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     value, base 100    100   99  101   98  102
     stored               0    1    2    3    4
 
-It is written where a column asks for it: ``column_options={"c": {"codec": "example.zigzag/1", "base": 100}}`` together
-with ``allow_private_encodings=True``. Its description holds the width of the values and the base; the stored numbers are
-a child, of whatever encoding suits them.
+It is written where a column asks for it, by ``column_options={"c": {"codec": "example.zigzag/1", "base": 100}}`` and
+``allow_private_encodings=True``. Its description holds the width of the values and the base; the stored numbers
+are a child, of whatever encoding suits them.
 """
 
 from __future__ import annotations
