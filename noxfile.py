@@ -107,7 +107,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def fuzz_written(session: nox.Session) -> None:
-    """Flip 2,000 bits of files written here, kill 200 writers: right rows or `CorruptFileError`, whole files or none."""
+    """Flip 2,000 bits of files written here, kill 200 writers: right rows or an error, whole files or none."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/flipped.py", *session.posargs)
     session.run("python", "tests/faults/killed.py", *session.posargs)

@@ -186,8 +186,8 @@ class _Commit:
         if outcome is Outcome.COMPATIBLE:
             return
         raise CommitConflictError(
-            f"this {self._transaction.operation} was made from version {self._read_version}, but version {meta.version} "
-            f"came first ({name}): {reason}",
+            f"this {self._transaction.operation} was made from version {self._read_version}, but version "
+            f"{meta.version} came first ({name}): {reason}",
             ours=self._transaction,
             theirs=theirs,
             retryable=outcome is Outcome.RETRYABLE,

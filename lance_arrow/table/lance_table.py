@@ -275,7 +275,8 @@ class LanceTable:
         ----------
         data
             What `write_table` takes. Columns are found by name; those not given are null.
-        preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes, max_rows_per_file, message
+        preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes, max_rows_per_file,
+        message
             As for `create`.
 
         Raises
@@ -307,7 +308,7 @@ class LanceTable:
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> None:
-        """Replace all rows and the schema, in one version; older ones stay. Arguments and errors: `create`, `append`."""
+        """Replace all rows and the schema, in one version; older ones stay. Arguments, errors: `create`, `append`."""
         options = _Options(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
 
