@@ -14,17 +14,18 @@ from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import ReadCounts, RowReader
+from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches, Watch
+from lance_arrow.datasets.open_files import zone_reader
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
+from lance_arrow.datasets.row_taking import as_table, take_stored
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.structure.row_selection import take_order
 
 
 class LanceFile:
@@ -85,7 +86,8 @@ class LanceFile:
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = RowReader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
-            self._batches = FileBatches(self._source, self._rows, self._blobs)
+            zones = zone_reader(self._rows, place)
+            self._batches = FileBatches(self._source, self._rows, self._blobs, zones)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -148,12 +150,12 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return _table(
+            return as_table(
                 list(self._batches.filtered(projection, filter, columns, None, selected, is_bounded=True)),
                 projection.schema,
             )
         batches = self._batches.at_once(projection, selected)
-        return _table(batches, projection.schema)
+        return as_table(batches, projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by offset, in the caller's order, duplicates kept.
@@ -172,9 +174,9 @@ class LanceFile:
         """
         watch = Watch(self._source)
         projection = self._projection(columns)
-        table, counts = self._take_stored(projection, as_offsets(indices))
+        table, counts = take_stored(self._rows, projection, as_offsets(indices))
         if projection.has_blobs:
-            table = _table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
+            table = as_table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
         self._batches.report(projection, [counts], table.num_rows, watch)
         return table
 
@@ -204,26 +206,12 @@ class LanceFile:
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
             raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
-        table, _ = self._take_stored(projection, as_offsets(indices))
+        table, _ = take_stored(self._rows, projection, as_offsets(indices))
         return [
             blob
             for chunk in table.column(0).chunks
             for blob in open_blobs(self._blobs.places(leaf, chunk), f"{self.name}[{column}]")
         ]
-
-    def _take_stored(self, projection: Projection, offsets: np.ndarray) -> tuple[pa.Table, ReadCounts]:
-        """Read rows in the caller's order, with descriptors in place of blobs."""
-        order = take_order(offsets, self.num_rows)
-        read, counts = self._rows.take(projection.nodes, order.rows)
-        batches = [projection.apply(batch) for batch in read]
-        table = _table(batches, projection.stored)
-        if order.positions is None:
-            return table, counts
-        if not table.num_columns:
-            # pyarrow's `take` forgets how many rows a table without columns has.
-            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
-            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)]), counts
-        return table.take(pa.array(order.positions)), counts
 
     def to_batches(
         self,
@@ -336,10 +324,3 @@ class LanceFile:
         if self._everything is None:
             self._everything = Projection.of(self._rows.roots, self.schema, None)
         return self._everything
-
-
-def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    if not len(schema):
-        # A table of no columns has no row count in pyarrow unless a batch carries it.
-        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
-    return pa.Table.from_batches(batches, schema)

@@ -24,6 +24,8 @@ from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
+from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_guard import refuse_table_file
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
@@ -45,6 +47,8 @@ class FileScanHandler:
         Which version of a table to read; only meaningful for table directories.
     options
         How columns are wanted; as by default when None.
+    scan_options
+        Wishes of scans that bring none of their own.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class FileScanHandler:
         tag: str | None = None,
         as_of: Any = None,
         options: ReadOptions | None = None,
+        scan_options: ScanOptions | None = None,
     ) -> None:
         if sum(option is not None for option in (version, tag, as_of)) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
@@ -60,6 +65,7 @@ class FileScanHandler:
         self.tag = tag
         self.as_of = as_of
         self.options = options if options is not None else ReadOptions()
+        self.scan_options = scan_options if scan_options is not None else ScanOptions()
         self._files = OpenFiles(self.options)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
@@ -78,13 +84,20 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> FileScan:
         """Prune columns and cut windows."""
-        file = self._open(place)
+        wishes = request.options if request.options is not None else self.scan_options
+        file = self._open(place, wishes)
         paths = [parse_dot_path(column) for column in request.columns]
-        return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request)
+        return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request, place.rows, wishes)
 
     def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
         """Return the row count when nothing is filtered."""
-        return self._open(place).rows.num_rows if filter.equals(_TRUE) else None
+        if not filter.equals(_TRUE):
+            return None
+        return rows_within(place.rows, self._open(place).rows.num_rows).num_rows
+
+    def opened(self, place: FilePlace) -> OpenFile:
+        """Return the open file."""
+        return self._open(place)
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -92,16 +105,16 @@ class FileScanHandler:
         """Start a file on a stream that Arrow opened and will close."""
         return DatasetSink(stream, schema, options, path)
 
-    def _open(self, place: FilePlace) -> OpenFile:
+    def _open(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         refuse_table_file(place)
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self._files.get(place)
+        return self._files.get(place, wishes if wishes is not None else self.scan_options)
 
-    def _key(self) -> tuple[Any, Any, Any, ReadOptions]:
-        return self.version, self.tag, self.as_of, self.options
+    def _key(self) -> tuple[Any, Any, Any, ReadOptions, ScanOptions]:
+        return self.version, self.tag, self.as_of, self.options, self.scan_options
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -113,7 +126,7 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of", "options")
+        names = ("version", "tag", "as_of", "options", "scan_options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
 
@@ -124,8 +137,17 @@ class FileScan:
     The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
     """
 
-    def __init__(self, file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> None:
+    def __init__(
+        self,
+        file: OpenFile,
+        nodes: Sequence[ColumnNode],
+        request: ScanRequest,
+        within: RowRestriction | None = None,
+        wishes: ScanOptions | None = None,
+    ) -> None:
         self._file = file
+        self._within = within
+        self._wishes = ScanOptions() if wishes is None else wishes
         self._nodes = nodes
         self._request = request
         self._has_blobs = any(node.shown is not node.field for node in nodes)
@@ -147,7 +169,8 @@ class FileScan:
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
-        max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
+        budget_bytes = self._wishes.memory_budget_bytes or settings.memory_budget_bytes
+        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
@@ -173,8 +196,8 @@ class FileScan:
     def _wanted_rows(self) -> RowRanges:
         """Rows of the zones that the filter leaves."""
         request, reader = self._request, self._file.rows
-        everything = RowRanges.one(0, reader.num_rows)
-        if request.filter.equals(_TRUE):
+        everything = rows_within(self._within, reader.num_rows)
+        if request.filter.equals(_TRUE) or not self._wishes.zone_maps:
             return everything
         predicate = zone_predicate(request.filter, request.dataset_schema)
         return zone_ranges(reader, self._file.zones, predicate, everything)

@@ -17,7 +17,7 @@ from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import joined_ranges
+from lance_arrow.structure.row_selection import intersection, joined_ranges
 
 
 def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicate | None:
@@ -59,7 +59,7 @@ def zone_ranges(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | N
         return within
     borders, aligned = _aligned(maps, rows.num_rows)
     kept = predicate.verdicts(aligned, len(borders) - 1) != Verdict.NO
-    return _intersection(within, joined_ranges(borders[:-1][kept], borders[1:][kept]))
+    return intersection(within, joined_ranges(borders[:-1][kept], borders[1:][kept]))
 
 
 def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
@@ -86,17 +86,3 @@ def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64
         owners = pa.array(borders[:-1] // one.rows_per_zone)
         aligned[path] = ZoneMap(one.zones.take(owners), one.rows_per_zone, one.is_repeated)
     return borders, aligned
-
-
-def _intersection(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Rows in both."""
-    if not len(left) or not len(right):
-        return RowRanges.one(0, 0)
-    first = np.searchsorted(right.stops, left.starts, "right")
-    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
-    of_left = np.repeat(np.arange(len(left)), counts)
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
-    starts = np.maximum(left.starts[of_left], right.starts[of_right])
-    stops = np.minimum(left.stops[of_left], right.stops[of_right])
-    return joined_ranges(starts, stops)
