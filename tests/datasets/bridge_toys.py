@@ -75,6 +75,9 @@ class ToyHandler:
         self.log.requests.append(request)
         return ToyTasks(self, self._open(place), request)
 
+    def opened(self, place: FilePlace) -> None:
+        return None
+
     def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
         self.log.num_counted += 1
         if not filter.equals(pc.scalar(True)):

@@ -16,10 +16,9 @@ from witness import Witness
 from zoned import with_zone_maps
 
 from lance_arrow import LanceFile, LanceFormat
-from lance_arrow.datasets.zone_pruning import _intersection
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import joined_ranges
+from lance_arrow.structure.row_selection import intersection, joined_ranges
 
 pytestmark = pytest.mark.interop
 
@@ -137,4 +136,4 @@ def test_intersections(left, right):
             row for start, stop in zip(of.starts.tolist(), of.stops.tolist(), strict=True) for row in range(start, stop)
         }
 
-    assert rows(_intersection(left, right)) == rows(left) & rows(right)
+    assert rows(intersection(left, right)) == rows(left) & rows(right)
