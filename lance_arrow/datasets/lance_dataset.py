@@ -190,7 +190,7 @@ class LanceDataset(FileSystemDataset):
         both = own if filter is None else filter if own is None else own & filter
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
-        for fragment in self.get_fragments(filter):
+        for fragment in self._left_by_guarantees(both):
             if not missing:
                 break
             for part in fragment.first_parts(missing, both):
@@ -232,7 +232,7 @@ class LanceDataset(FileSystemDataset):
         both = own if wanted is None else wanted if own is None else own & wanted
         try:
             explainer = ScanExplainer(self.schema, columns, both)
-            left = list(self.get_fragments(wanted))
+            left = self._left_by_guarantees(both)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError) as error:
             raise InvalidArgumentError(f"the filter or a column does not fit the dataset: {error}") from error
         left.reverse()
@@ -283,6 +283,12 @@ class LanceDataset(FileSystemDataset):
         """The filter of `Dataset.filter`."""
         found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
         return found
+
+    def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
+        """Fragments of which it is not known beforehand that no row satisfies a filter."""
+        unfiltered = bridge.show_as(FileSystemDataset, self)
+        unfiltered._scan_options = {}
+        return [LanceFileFragment.from_fragment(fragment) for fragment in unfiltered.get_fragments(filter)]
 
     def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
         """Return these fragments seen as this dataset sees its own."""

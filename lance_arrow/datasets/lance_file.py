@@ -21,6 +21,7 @@ from lance_arrow.datasets.file_batches import FileBatches, Watch
 from lance_arrow.datasets.open_files import zone_reader
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
+from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.datasets.row_taking import as_table, take_stored
 from lance_arrow.errors import InvalidArgumentError
@@ -311,6 +312,10 @@ class LanceFile:
     def __repr__(self) -> str:
         columns = len(self.schema.names)
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
+
+    def _repr_html_(self) -> str:
+        facts = {"file": self.name, "version": self.version, "rows": f"{self.num_rows:,}"}
+        return as_html("LanceFile", facts, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
