@@ -21,7 +21,9 @@ from pyarrow.lib cimport (
     pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
 from pyarrow._compute cimport Expression
-from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
+from pyarrow._dataset cimport (
+    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, _make_file_source,
+)
 from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
@@ -82,6 +84,10 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "scan_options.hpp" namespace "lance_arrow":
+    shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)
+    object BridgeScanOptionsOf(const ScanOptions&)
 
 cdef extern from "expressions.hpp" namespace "lance_arrow":
     cdef cppclass CLookup "arrow::compute::SetLookupOptions":
@@ -146,6 +152,7 @@ cdef object _request(const ScanOptions* wanted, const CExpression& filter, colum
         use_threads=wanted.use_threads,
         memory_pool=box_memory_pool(wanted.pool),
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
+        options=BridgeScanOptionsOf(wanted[0]),
     )
 
 
@@ -270,7 +277,7 @@ cdef class BridgeFormat(FileFormat):
 
     def make_fragment(self, file, filesystem=None, Expression partition_expression=None, *, file_size=None,
                       Schema physical_schema=None, payload=None):
-        cdef LanceFileFragment fragment = LanceFileFragment.__new__(LanceFileFragment)
+        cdef BridgeFragment fragment = _fragment_class.__new__(_fragment_class)
         if partition_expression is None:
             partition_expression = pyarrow.compute.scalar(True)
         file, filesystem = resolve(file, filesystem)
@@ -324,8 +331,17 @@ cdef object _wrap_format(const shared_ptr[CFileFormat]& sp):
     return shown
 
 
-cdef class LanceFileFragment(FileFragment):
-    """One file of a Lance dataset."""
+cdef object _fragment_class = None
+
+
+def show_fragments_as(cls):
+    """Have all fragments shown as a Python class, which is derived from `BridgeFragment`."""
+    global _fragment_class
+    _fragment_class = cls
+
+
+cdef class BridgeFragment(FileFragment):
+    """One file of a dataset."""
 
     cdef CBridgeFragment* bridge_fragment
 
@@ -333,12 +349,12 @@ cdef class LanceFileFragment(FileFragment):
         FileFragment.init(self, sp)
         self.bridge_fragment = AsBridgeFragment(sp.get())
 
-    @staticmethod
-    def from_fragment(Fragment fragment not None):
-        cdef LanceFileFragment shown
+    @classmethod
+    def from_fragment(cls, Fragment fragment not None):
+        cdef BridgeFragment shown
         if AsBridgeFragment(fragment.fragment) == NULL:
             raise InvalidArgumentError(f"not a fragment of Lance format: {fragment!r}")
-        shown = LanceFileFragment.__new__(LanceFileFragment)
+        shown = cls.__new__(cls)
         shown.init(fragment.wrapped)
         return shown
 
@@ -349,6 +365,10 @@ cdef class LanceFileFragment(FileFragment):
     @property
     def payload(self):
         return <object> self.bridge_fragment.payload().get().get()
+
+    @property
+    def place(self):
+        return _place(self.file_fragment.source(), self.payload)
 
     @property
     def file_size(self):
@@ -362,6 +382,16 @@ cdef class LanceFileFragment(FileFragment):
         size = None if self.filesystem is None else self.file_size
         return rebuild_fragment, (
             self.format, file, self.filesystem, self.partition_expression, (size, schema, self.payload))
+
+
+cdef class BridgeScanOptions(FragmentScanOptions):
+    """Options of one scan, for the handler's eyes only."""
+
+    cdef readonly object options
+
+    def __init__(self, options):
+        self.init(MakeBridgeScanOptions(options))
+        self.options = options
 
 
 def is_lance_fragment(Fragment fragment not None):

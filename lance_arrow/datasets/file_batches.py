@@ -40,14 +40,18 @@ class FileBatches:
         Its rows, with descriptors of blobs.
     blobs
         Its blobs.
+    zones
+        Its zone maps; those in the file when None.
     """
 
-    def __init__(self, source: MeteredSource, rows: RowReader, blobs: BlobReader) -> None:
+    def __init__(
+        self, source: MeteredSource, rows: RowReader, blobs: BlobReader, zones: ZoneReader | None = None
+    ) -> None:
         self._source = source
         self._rows = rows
         self._blobs = blobs
         self._runtime = rows.runtime
-        self.zones = ZoneReader(rows)
+        self.zones = ZoneReader(rows) if zones is None else zones
 
     def at_once(self, projection: Projection, rows: RowRanges) -> list[pa.RecordBatch]:
         """Read rows, cut evenly among the threads.

@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow
 import pyarrow.compute
+
+from lance_arrow.datasets.row_restriction import RowRestriction
+from lance_arrow.datasets.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.open_files import OpenFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,8 @@ class FilePlace:
         Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
     payload
         What `LanceFormat.make_fragment` was given for the handler's eyes only.
+    rows
+        The rows that the fragment is cut down to; None for all of them.
     """
 
     path: str
@@ -40,6 +48,7 @@ class FilePlace:
     buffer: pyarrow.Buffer | None = None
     size: int | None = None
     payload: object | None = None
+    rows: RowRestriction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +75,8 @@ class ScanRequest:
         The caller's pool, for every buffer of a result. Valid as long as a task runs, not longer.
     dataset_schema
         Schema of the whole dataset, which may differ from the file's.
+    options
+        What this scan wants otherwise than the format says; None where nobody said.
     """
 
     columns: tuple[str, ...]
@@ -75,6 +86,7 @@ class ScanRequest:
     use_threads: bool
     memory_pool: pyarrow.MemoryPool
     dataset_schema: pyarrow.Schema
+    options: ScanOptions | None = None
 
 
 class ScanTasks(Protocol):
@@ -123,6 +135,10 @@ class ScanHandler(Protocol):
 
         The request names no columns.
         """
+        ...
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Return the open file, for what goes past scans (zones, rows by number); None where scans are all there is."""
         ...
 
     def make_writer(self, stream: pyarrow.NativeFile, schema: pyarrow.Schema, options: Any, path: str) -> FileSink:

@@ -29,10 +29,13 @@ from lance_arrow.datasets.late_reading import LateReader
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import Receipt
 from lance_arrow.datasets.row_filter import RowFilter
+from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
+from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
 from lance_arrow.datasets.table_session import TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
 from lance_arrow.io import locate
 from lance_arrow.manifests.fragments import FragmentMeta
@@ -55,6 +58,8 @@ class FileScanHandler:
         Which version of a table to read; only meaningful for table directories.
     options
         How columns are wanted; as by default when None.
+    scan_options
+        Wishes of scans that bring none of their own.
     """
 
     def __init__(
@@ -63,12 +68,14 @@ class FileScanHandler:
         tag: str | None = None,
         as_of: Any = None,
         options: ReadOptions | None = None,
+        scan_options: ScanOptions | None = None,
     ) -> None:
         choice = VersionChoice(version=version, tag=tag, as_of=as_of)
         self.version = version
         self.tag = tag
         self.as_of = as_of
         self.options = options if options is not None else ReadOptions()
+        self.scan_options = scan_options if scan_options is not None else ScanOptions()
         self.files = OpenFiles(self.options)
         self._sessions = TableSessions(choice)
         self._columns: list[TableColumns] = []
@@ -106,8 +113,9 @@ class FileScanHandler:
         paths = [parse_dot_path(column) for column in request.columns]
         part = _part_of(place)
         if part is None:
-            file = self._open(place)
-            return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request)
+            wishes = self._wishes(request)
+            file = self._open(place, wishes)
+            return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request, place.rows, wishes)
         if part.fragment is None:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place)
@@ -124,18 +132,24 @@ class FileScanHandler:
                 return None
             # What the manifest says: no file is opened.
             return self._fragment(part.facts, part.fragment, place).num_rows
-        file = self._open(place)
+        wishes = self._wishes(request)
+        file = self._open(place, wishes)
+        within = rows_within(place.rows, file.rows.num_rows)
         if request.filter.equals(_TRUE):
-            return file.rows.num_rows
+            return within.num_rows
         condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
         if not condition.is_repeatable:
             return None
         receipt = _receipt(file, condition.nodes, request)
-        judged = condition.judged(RowRanges.one(0, file.rows.num_rows))
+        judged = _judged(condition, within, wishes)
         receipt.judged(judged, sure_are_read=False)
         found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
         return found
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Return the open file; None for a part of a table, whose rows may be in several."""
+        return self._open(place) if place.payload is None else None
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -170,15 +184,18 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
-    def _open(self, place: FilePlace) -> OpenFile:
+    def _wishes(self, request: ScanRequest) -> ScanOptions:
+        return self.scan_options if request.options is None else request.options
+
+    def _open(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self.files.get(place)
+        return self.files.get(place, self.scan_options if wishes is None else wishes)
 
-    def _key(self) -> tuple[Any, Any, Any, ReadOptions]:
-        return self.version, self.tag, self.as_of, self.options
+    def _key(self) -> tuple[Any, Any, Any, ReadOptions, ScanOptions]:
+        return self.version, self.tag, self.as_of, self.options, self.scan_options
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -190,7 +207,7 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of", "options")
+        names = ("version", "tag", "as_of", "options", "scan_options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
 
@@ -219,10 +236,19 @@ class FileScan:
     The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
     """
 
-    def __init__(self, file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> None:
+    def __init__(
+        self,
+        file: OpenFile,
+        nodes: Sequence[ColumnNode],
+        request: ScanRequest,
+        within: RowRestriction | None = None,
+        wishes: ScanOptions | None = None,
+    ) -> None:
         # A scan that cannot be planned has nothing to tell.
         self._is_planned = False
         self._file = file
+        self._within = within
+        self._wishes = ScanOptions() if wishes is None else wishes
         self._nodes = nodes
         self._request = request
         self._has_blobs = any(node.shown is not node.field for node in nodes)
@@ -242,7 +268,8 @@ class FileScan:
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
-        max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
+        budget_bytes = self._wishes.memory_budget_bytes or settings.memory_budget_bytes
+        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
@@ -268,11 +295,11 @@ class FileScan:
     def _wanted_rows(self) -> RowRanges:
         """Rows of the zones that the filter leaves."""
         request, file = self._request, self._file
-        everything = RowRanges.one(0, file.rows.num_rows)
+        everything = rows_within(self._within, file.rows.num_rows)
         if request.filter.equals(_TRUE):
             return everything
         condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
-        judged = condition.judged(everything)
+        judged = _judged(condition, everything, self._wishes)
         self._receipt.judged(judged)
         if condition.is_repeatable:
             self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
@@ -317,6 +344,11 @@ class FileScan:
     def __del__(self) -> None:
         if self._is_planned:
             self._receipt.send(self._rows)
+
+
+def _judged(condition: RowFilter, rows: RowRanges, wishes: ScanOptions) -> JudgedRows:
+    """Ask the zone maps, unless they are not wanted: then every row is to be looked at."""
+    return condition.judged(rows) if wishes.zone_maps else JudgedRows(rows, RowRanges.one(0, 0))
 
 
 def _receipt(file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> Receipt:

@@ -357,3 +357,12 @@ _CONDITIONS: Mapping[str, Callable[[_Judge, Tree], Condition | None]] = {
     "starts_with": _starts_with,
     "match_like": _match_like,
 }
+
+
+def is_understood(node: Tree) -> bool:
+    """Tell whether what a call gives follows from bounds of its arguments."""
+    if node[0] != "call":
+        return True
+    if node[1] == "cast":
+        return len(node[2]) == 1 and (node[2][0][-1] == node[-1] or _keeps_order(node[2][0][-1], node[-1]))
+    return node[1] in _CONDITIONS

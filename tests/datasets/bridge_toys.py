@@ -93,6 +93,9 @@ class ToyHandler:
         self.log.written.append((options, path))
         return ToySink(pa.ipc.new_file(stream, schema))
 
+    def opened(self, place: FilePlace) -> None:
+        return None
+
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         self.log.num_counted += 1
         if not request.filter.equals(pc.scalar(True)):
