@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.row_arguments import as_offsets
+from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
