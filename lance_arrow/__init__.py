@@ -9,6 +9,8 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
+| `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
+| `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
 | `build_zones` | zone maps beside files that have none |
 | `verify` | a `VerifyReport` of one file: every checksum compared, every page decoded |
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from lance_arrow.runtime import Runtime as Runtime
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
+    from lance_arrow.table.lance_table import LanceTable as LanceTable
 
 _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
@@ -49,6 +52,7 @@ _HOMES = {
     "LanceFragmentScanOptions": ("lance_arrow.datasets.fragment_options", "LanceFragmentScanOptions"),
     "LanceReadOptions": ("lance_arrow.datasets.fragment_options", "LanceReadOptions"),
     "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
+    "LanceTable": ("lance_arrow.table.lance_table", "LanceTable"),
     "Limits": ("lance_arrow.settings", "Limits"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow
 import pyarrow.compute
 from numpy.typing import NDArray
-from pyarrow.dataset import FileSystemDataset, FragmentScanOptions
+from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.dataset_parts import all_fragments, put_together, take_apart
@@ -21,7 +21,10 @@ from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.row_taking import rows_without_columns
 from lance_arrow.datasets.scan_defaults import BATCH_READAHEAD, BATCH_ROWS, FRAGMENT_READAHEAD
+from lance_arrow.datasets.table_parts import TablePart
+from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import locate
 from lance_arrow.structure.row_selection import check_numbers
 
 _SHOWN_FILES = 5
@@ -56,6 +59,39 @@ class LanceDataset(FileSystemDataset):
     def fragments(self) -> list[LanceFileFragment]:
         """All fragments, a filter of the dataset notwithstanding, in order."""
         return all_fragments(self)
+
+    def scanner(
+        self,
+        columns: list[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: pyarrow.compute.Expression | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> Scanner:
+        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`."""
+        found = self._table
+        dataset: FileSystemDataset = self
+        if found is not None and isinstance(columns, (list, tuple)):
+            virtual = [node.field for node in found.columns.virtual if node.field.name in columns]
+            fields = [field for field in virtual if field.name not in self.schema.names]
+            if fields:
+                dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
+        return FileSystemDataset.scanner(
+            dataset,
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            batch_readahead=batch_readahead,
+            fragment_readahead=fragment_readahead,
+            fragment_scan_options=fragment_scan_options,
+            use_threads=use_threads,
+            cache_metadata=cache_metadata,
+            memory_pool=memory_pool,
+        )
 
     def to_table(
         self,
@@ -116,6 +152,10 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows; it is named.
         """
         offsets = as_offsets(indices)
+        table = self._table
+        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
+        if table is not None and is_plain and self.schema.equals(table.columns.schema):
+            return table.take(offsets, columns)
         how = {
             "columns": columns,
             "batch_size": batch_size,
@@ -212,7 +252,7 @@ class LanceDataset(FileSystemDataset):
         Parameters
         ----------
         filter
-            Expression or DNF tuples; joined with the filter of the dataset, if it has one.
+            Expression, DNF tuples or SQL; joined with the filter of the dataset, if it has one.
         columns
             As for a scan: names, or expressions by name; all when None.
 
@@ -227,7 +267,7 @@ class LanceDataset(FileSystemDataset):
         InvalidArgumentError
             The filter or a column does not fit the schema.
         """
-        wanted = None if filter is None else as_expression(filter)
+        wanted = None if filter is None else as_expression(filter, self.schema)
         own = self._own_filter
         both = own if wanted is None else wanted if own is None else own & wanted
         try:
@@ -249,6 +289,44 @@ class LanceDataset(FileSystemDataset):
             else:
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
         return explainer.plan(plans)
+
+    def know_table(self, table: TableReader) -> None:
+        """Tell which table this is a dataset of, which its fragments tell unless there are none."""
+        self._table_reader: TableReader | None = table
+
+    def count_rows(
+        self,
+        filter: pyarrow.compute.Expression | None = None,
+        batch_size: int = BATCH_ROWS,
+        use_threads: bool = True,
+    ) -> int:
+        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        found = self._table
+        if found is not None and filter is None and self._own_filter is None:
+            return found.num_rows
+        count: int = FileSystemDataset.count_rows(self, filter=filter, batch_size=batch_size, use_threads=use_threads)
+        return count
+
+    @property
+    def _table(self) -> TableReader | None:
+        """The table this is a dataset of; None for bare files."""
+        if not hasattr(self, "_table_reader"):
+            self._table_reader = self._find_table()
+        return self._table_reader
+
+    def _find_table(self) -> TableReader | None:
+        fragments = self.fragments
+        parts = [fragment.payload for fragment in fragments]
+        if not parts or not all(isinstance(part, TablePart) for part in parts):
+            return None
+        facts = parts[0].facts
+        if any(part.facts is not facts and part.facts != facts for part in parts):
+            return None
+        handler = self.format.handler
+        place = locate(fragments[0].path, filesystem=self.filesystem)
+        assert place is not None
+        metas = [part.fragment for part in parts if part.fragment is not None]
+        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
         """Return the same files seen with another schema."""

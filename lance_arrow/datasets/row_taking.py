@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.pruning import parse_path, reach
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
-from lance_arrow.datasets.file_batches import FileBatches, Watch
+from lance_arrow.datasets.file_batches import FileBatches
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.structure.row_selection import take_order
@@ -52,14 +52,15 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
         ``(n,) int64`` rows of the file.
     """
     batches = FileBatches(file.source, file.rows, file.blobs, file.zones)
-    watch = Watch(file.source)
     wanted = schema.names if columns is None else columns
     is_whole = schema.names == file.rows.schema.names and columns is None
     projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)
+    receipt = batches.receipt(projection.nodes)
     table, counts = take_stored(file.rows, projection, offsets)
     if projection.has_blobs:
         table = as_table(list(batches.with_blobs(projection, table.to_batches())), projection.schema)
-    batches.report(projection, [counts], table.num_rows, watch)
+    receipt.tally.add(counts, table.num_rows)
+    receipt.send(table.num_rows)
     return table
 
 

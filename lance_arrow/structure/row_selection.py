@@ -46,10 +46,11 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
     check_numbers(indices, num_rows)
-    if len(indices) == 1:
-        return TakeOrder(RowRanges(indices, indices + 1), None)
-    steps = np.diff(indices)
-    if (steps > 0).all():
+    smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
+    if smallest > 1:
+        # Callers may pass every seventh item of an array; native code wants its own row of numbers.
+        return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
+    if smallest == 1:
         return TakeOrder(_joined(indices), None)
     distinct, positions = np.unique(indices, return_inverse=True)
     return TakeOrder(_joined(distinct), positions.astype(np.int64, copy=False))
@@ -87,7 +88,7 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
 
 
 def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Return the rows in both."""
+    """Rows in both."""
     if not len(left) or not len(right):
         return RowRanges.one(0, 0)
     first = np.searchsorted(right.stops, left.starts, "right")
@@ -131,10 +132,48 @@ def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def check_numbers(numbers: NDArray[np.int64], num_rows: int) -> None:
     """Raise `InvalidArgumentError`, which names it, for a row number that is negative or not below `num_rows`."""
-    outside = (numbers < 0) | (numbers >= num_rows)
-    if outside.any():
-        wrong = int(numbers[np.argmax(outside)])
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_rows):
+        wrong = int(numbers[np.argmax((numbers < 0) | (numbers >= num_rows))])
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
+
+
+def difference(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of the left that are not in the right."""
+    if not len(left) or not len(right):
+        return left
+    end = max(int(left.stops[-1]), int(right.stops[-1]))
+    starts, stops = np.append(0, right.stops), np.append(right.starts, end)
+    return intersection(left, joined_ranges(starts, stops))
+
+
+def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of both, which have none in common."""
+    starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
+    order = np.argsort(starts)
+    return joined_ranges(starts[order], stops[order])
+
+
+def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
+    """Keep the rows that are marked.
+
+    Parameters
+    ----------
+    rows
+        Some rows.
+    flags
+        ``(rows.num_rows,) bool``: which of them, in order.
+    """
+    if not len(flags):
+        return rows
+    ends = np.cumsum(rows.stops - rows.starts)
+    begins = np.append(0, ends[:-1])
+    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    runs = np.union1d(changes, begins)
+    on = flags[runs]
+    starts, stops = runs[on], np.append(runs[1:], len(flags))[on]
+    owners = np.searchsorted(begins, starts, "right") - 1
+    shifts = rows.starts[owners] - begins[owners]
+    return joined_ranges(starts + shifts, stops + shifts)
 
 
 def scaled(rows: RowRanges, factor: int) -> RowRanges:
@@ -150,9 +189,10 @@ def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
         first = int(page_starts.searchsorted(rows.starts[0], "right")) - 1
         last = int(page_starts.searchsorted(rows.stops[0], "left"))
         return [page for page in range(first, last) if page_starts[page] < page_starts[page + 1]]
-    low = np.searchsorted(rows.stops, page_starts[:-1], side="right")
-    high = np.searchsorted(rows.starts, page_starts[1:], side="left")
-    return np.flatnonzero(low < high).tolist()
+    low = rows.stops.searchsorted(page_starts[:-1], "right")
+    high = rows.starts.searchsorted(page_starts[1:], "left")
+    pages: list[int] = (low < high).nonzero()[0].tolist()
+    return pages
 
 
 def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[int, RowRanges]]:

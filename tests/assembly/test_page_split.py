@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -31,7 +33,7 @@ def test_pages_hold_all_rows_within_their_limits(chunks, page_bytes, max_levels)
     pages = pages_of(leaf, arrays, page_bytes=page_bytes, max_levels=max_levels)
     rows = [row for page in pages for array in page for row in array.to_pylist()]
     assert rows == [row for chunk in chunks for row in chunk]
-    for page, following in zip(pages, [*pages[1:], None], strict=True):
+    for page, following in zip_longest(pages, pages[1:]):
         num_rows = sum(map(len, page))
         weight = sum(leaf_bytes(leaf, array) for array in page)
         levels = sum(len(array) + len(array.flatten()) for array in page)

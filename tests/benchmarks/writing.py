@@ -47,10 +47,9 @@ class Written:
     def __str__(self) -> str:
         times = f"{self.ours_ms:8.1f} ms  reference {self.reference_ms:8.1f} ms"
         reference, parquet = self.ours_bytes / self.reference_bytes, self.ours_bytes / self.parquet_bytes
-        return (
-            f"{self.table:11} {self.version} {self.preset:8} {times}  ratio {self.ratio:5.2f} (cpu {self.cpu_ratio:5.2f}) "
-            f"{self.ours_bytes:12,} B  / reference {reference:5.3f}  / parquet {parquet:5.3f}"
-        )
+        head = f"{self.table:11} {self.version} {self.preset:7} {times}"
+        ratios = f"ratio {self.ratio:5.2f} (cpu {self.cpu_ratio:5.2f})"
+        return f"{head}  {ratios}  {self.ours_bytes:12,} B  / reference {reference:5.3f}  / parquet {parquet:5.3f}"
 
 
 def flights() -> pa.Table:

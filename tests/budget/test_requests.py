@@ -113,3 +113,51 @@ def test_dataset_scan_counts(wide: Path, receipts: list[ReadReport]) -> None:
     assert report.fetched_bytes <= 1.1 * 2 * 8 * ROWS
     assert report.files == 1
     assert np.isfinite(report.seconds)
+
+
+ZONED_ROWS, ZONED_COLUMNS = 200_000, 8
+
+
+@pytest.fixture(scope="module")
+def zoned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = seeded("zoned")
+    columns = {f"c{i}": rng.integers(0, 2**62, ZONED_ROWS) for i in range(ZONED_COLUMNS - 1)}
+    path = tmp_path_factory.mktemp("zoned") / "zoned.lance"
+    lance_arrow.write_table(pa.table({"id": np.arange(ZONED_ROWS), **columns}), path)
+    return path
+
+
+def test_zone_maps_come_in_one_request(zoned: Path) -> None:
+    for make in (remote, local):
+        source = make(zoned)
+        with lance_arrow.LanceFile(source) as file:
+            file.count_rows(pc.field("id") < 0)
+            before = source.snapshot()
+            condition = (pc.field("c0") < 0) | (pc.field("c1") < 0) | (pc.field("c2") < 0)
+            assert file.count_rows(condition) == 0
+            stats = source.snapshot() - before
+        # The metadata of three columns, then their maps: none of it is a page.
+        assert stats.requests <= (2 if make is remote else 6)
+        assert stats.bytes_fetched <= 64 << 10
+
+
+def test_a_selective_filter_fetches_a_zone_and_a_few_chunks(zoned: Path) -> None:
+    source = local(zoned)
+    with lance_arrow.LanceFile(source) as file:
+        opened = source.snapshot()
+        assert file.read(filter=pc.field("id") == 123_456).num_rows == 1
+        stats = source.snapshot() - opened
+    # Of `id` a zone of 8,192 rows; of the others a chunk of at most 8 KiB; and metadata, maps and chunk tables of all.
+    assert stats.bytes_fetched <= ZONED_COLUMNS * (24 << 10)
+    assert stats.bytes_fetched <= 0.02 * zoned.stat().st_size
+
+
+def test_a_selective_filter_of_a_far_file_takes_few_rounds(zoned: Path) -> None:
+    source = remote(zoned)
+    with lance_arrow.LanceFile(source) as file:
+        opened = source.snapshot()
+        assert file.read(filter=pc.field("id") == 123_456).num_rows == 1
+        stats = source.snapshot() - opened
+    # Metadata and maps lie together at the end; then chunk tables, then chunks of a zone: all columns side by side.
+    assert stats.requests <= 3 + ZONED_COLUMNS
+    assert stats.bytes_fetched <= 0.5 * zoned.stat().st_size

@@ -26,6 +26,7 @@ class Log:
 
     places: list[FilePlace] = field(default_factory=list)
     requests: list[ScanRequest] = field(default_factory=list)
+    written: list[tuple[object, str]] = field(default_factory=list)
     num_inspected: int = 0
     num_counted: int = 0
     started: list[int] = field(default_factory=list)
@@ -33,6 +34,19 @@ class Log:
     running: int = 0
     max_running: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True)
+class ToySink:
+    """One file that is written."""
+
+    writer: pa.ipc.RecordBatchFileWriter
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.writer.write_batch(batch)
+
+    def finish(self) -> None:
+        self.writer.close()
 
 
 @dataclass(frozen=True)
@@ -78,9 +92,13 @@ class ToyHandler:
     def opened(self, place: FilePlace) -> None:
         return None
 
-    def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
+    def make_writer(self, stream: pa.NativeFile, schema: pa.Schema, options: object, path: str) -> ToySink:
+        self.log.written.append((options, path))
+        return ToySink(pa.ipc.new_file(stream, schema))
+
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         self.log.num_counted += 1
-        if not filter.equals(pc.scalar(True)):
+        if not request.filter.equals(pc.scalar(True)):
             return None
         reader = self._open(place)
         return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))

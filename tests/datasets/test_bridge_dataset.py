@@ -8,10 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
-from bridge_toys import ToyFormat, toy_bytes, toy_format, write_toy
+from bridge_toys import ToyFormat, ToyHandler, toy_bytes, toy_format, write_toy
 from fsspec.implementations.memory import MemoryFileSystem
-
-from lance_arrow.errors import UnsupportedError
 
 NUM_ROWS = 100
 
@@ -207,11 +205,22 @@ def test_formats_compare_and_hash_by_class_and_handler() -> None:
     assert repr(one) == "ToyFormat(ToyHandler(name='x'))"
 
 
-def test_writing_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="written"):
-        toy_format().make_write_options()
-    with pytest.raises(UnsupportedError, match="written"):
-        pads.write_dataset(table(), str(tmp_path / "out"), format=toy_format())
+def test_files_are_written_through_the_handler(tmp_path: Path) -> None:
+    handler = ToyHandler()
+    one = ToyFormat(handler)
+    options = one.write_options({"for": "the handler"})
+    pads.write_dataset(table(), tmp_path / "out", format=one, file_options=options, basename_template="{i}.toy")
+    assert handler.log.written == [({"for": "the handler"}, str(tmp_path / "out" / "0.toy"))]
+    assert pads.dataset(tmp_path / "out", format=one).to_table().equals(table())
+
+
+def test_an_exception_of_a_writer_arrives_as_it_is(tmp_path: Path) -> None:
+    class Refusing(ToyHandler):
+        def make_writer(self, *_: object) -> None:
+            raise KeyError("not this one")
+
+    with pytest.raises(KeyError, match="not this one"):
+        pads.write_dataset(table(), tmp_path / "out", format=ToyFormat(Refusing()), basename_template="{i}.toy")
 
 
 def test_inspect_takes_paths_buffers_and_open_files(folder: Path) -> None:

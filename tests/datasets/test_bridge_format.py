@@ -11,7 +11,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow.datasets.format import LanceFormat
-from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, LanceError
 
 MOMENT = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 
@@ -41,11 +41,6 @@ def test_options_that_exclude_each_other_are_refused() -> None:
         LanceFormat(version=1, tag="x")
     with pytest.raises(TypeError):
         LanceFormat(3)
-
-
-def test_it_cannot_write_yet() -> None:
-    with pytest.raises(UnsupportedError, match="cannot be written"):
-        LanceFormat().make_write_options()
 
 
 def test_what_is_not_a_lance_file_is_told_by_our_error(tmp_path: Path) -> None:

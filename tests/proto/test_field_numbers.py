@@ -29,7 +29,7 @@ SCALARS = {
 
 # One field after the other: number, name, type. "*" is repeated, "?" optional, {k:v} a map.
 FILE = {
-    "FileDescriptor": "1 schema Schema, 2 length u64",
+    "FileDescriptor": "1 schema Schema, 2 length u64, 1001 checksums ChecksumPlace",
     "Schema": "1 fields *Field, 5 metadata {str:bytes}",
     "Metadata": """1 manifest_position u64, 2 batch_offsets *i32, 3 page_table_position u64,
         5 statistics StatisticsMetadata""",
