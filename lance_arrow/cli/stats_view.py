@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_bounds import bound_array
 from lance_arrow.assembly.zone_builder import ZoneBuilder
@@ -31,6 +32,9 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.structure.description import describe
 
 _WHOLE_FILE = (1 << 32) - 1
+
+# Blobs have no bounds: their places are enough.
+_AS_STORED = ReadOptions(blobs="descriptors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +133,7 @@ class _File:
         with ExitStack() as on_failure:
             on_failure.callback(self.source.close)
             self.file = LanceFileReader(self.source, limits=self.runtime.settings.limits)
-            self.rows = RowReader(self.file, self.runtime)
+            self.rows = RowReader(self.file, self.runtime, _AS_STORED)
             self.blobs = BlobReader(self.rows, place)
             self._own, self._all = ZoneReader(self.rows), zone_reader(self.rows, place)
             on_failure.pop_all()
@@ -219,7 +223,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     projection = Projection.covering(file.rows.roots, file.rows.schema, [(name,) for name in names])
     batches = FileBatches(file.source, file.rows, file.blobs)
     everything = RowRanges.one(0, file.rows.num_rows)
-    for batch in batches.stream(projection, None, everything, with_blobs=False):
+    for batch in batches.stream(projection, None, everything):
         for leaf, builder in builders:
             builder.add(batch.column(tops[leaf.column]))
     return {leaf.column: ZoneMap(builder.finish(), _WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}

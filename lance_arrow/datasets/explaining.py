@@ -20,7 +20,7 @@ from lance_arrow.datasets.fragment_zones import FragmentZones
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.repr_html import html_table
 from lance_arrow.datasets.zone_predicates import Tree, ZonePredicate, is_understood
-from lance_arrow.datasets.zone_pruning import zone_ranges
+from lance_arrow.datasets.zone_pruning import judged_rows
 from lance_arrow.io import coalesce
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, rows_before, scaled
@@ -196,9 +196,9 @@ class ScanExplainer:
         """Plan what is read of one file; reads its metadata and zone maps."""
         kept, zones = held, FragmentZones.of(file, held)
         if self._filter is not None:
-            kept = zone_ranges(file.rows, file.zones, ZonePredicate(self._filter), held)
+            kept = judged_rows(file.rows, file.zones, ZonePredicate(self._filter), held).rows
             for conjunct in self._conjuncts:
-                left = zone_ranges(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
+                left = judged_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held).rows
                 pruned = _pruned(zones, left)
                 conjunct.zones_pruned += pruned
                 if pruned < len(zones):

@@ -14,7 +14,7 @@ from pyarrow.dataset import Dataset, FragmentScanOptions
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.fragment_zones import FragmentZones, left_by_filter, pieces
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.datasets.row_restriction import RestrictedPayload, RowRestriction, rows_within
@@ -99,9 +99,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         if rows is not None:
             kept = intersection(kept, as_rows(rows, file.rows.num_rows))
         if filter is not None:
-            kept = left_by_filter(
-                file, as_expression(filter, self.physical_schema if schema is None else schema), schema, kept
-            )
+            kept = left_by_filter(file, filter, schema, kept)
         return self._cut_to(kept)
 
     def split_by_zone(
@@ -129,9 +127,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         file = self._opened()
         kept = self._ranges(file)
         if filter is not None:
-            kept = left_by_filter(
-                file, as_expression(filter, self.physical_schema if schema is None else schema), schema, kept
-            )
+            kept = left_by_filter(file, filter, schema, kept)
         return [self._cut_to(part) for part in pieces(FragmentZones.of(file, kept), kept, max_rows)]
 
     def take(

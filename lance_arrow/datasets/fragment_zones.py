@@ -8,14 +8,16 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.open_files import OpenFile
+from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.row_arguments import as_offsets
-from lance_arrow.datasets.row_filter import columns_of
-from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
+from lance_arrow.datasets.zone_predicates import ZonePredicate
+from lance_arrow.datasets.zone_pruning import judged_rows
+from lance_arrow.datasets.zone_values import UNCOMPARABLE
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut, intersection, joined_ranges, rows_before
@@ -158,17 +160,21 @@ class FragmentZones(Sequence[ZoneInfo]):
         )
 
 
-def left_by_filter(file: OpenFile, expression: pc.Expression, schema: pa.Schema | None, within: RowRanges) -> RowRanges:
+def left_by_filter(file: OpenFile, filter: Predicate, schema: pa.Schema | None, within: RowRanges) -> RowRanges:
     """Leave out the rows of zones in which no row satisfies a filter.
 
     Raises
     ------
     InvalidArgumentError
-        The filter does not fit the schema.
+        The filter does not fit the schema, that of the file when None.
     """
     schema = file.rows.schema if schema is None else schema
-    columns_of(expression, schema)
-    return zone_ranges(file.rows, file.zones, zone_predicate(expression, schema), within)
+    expression = as_expression(filter, schema)
+    try:
+        predicate = ZonePredicate(bridge.expression_tree(expression, schema))
+    except (*UNCOMPARABLE, pa.ArrowKeyError) as error:
+        raise InvalidArgumentError(f"the filter {expression} does not fit the file: {error}") from error
+    return judged_rows(file.rows, file.zones, predicate, within).rows
 
 
 def pieces(zones: FragmentZones, held: RowRanges, max_rows: int | None) -> list[RowRanges]:

@@ -60,6 +60,39 @@ class LanceDataset(FileSystemDataset):
         """All fragments, a filter of the dataset notwithstanding, in order."""
         return all_fragments(self)
 
+    def scanner(
+        self,
+        columns: list[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: pyarrow.compute.Expression | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> Scanner:
+        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`."""
+        found = self._table
+        dataset: FileSystemDataset = self
+        if found is not None and isinstance(columns, (list, tuple)):
+            virtual = [node.field for node in found.columns.virtual if node.field.name in columns]
+            fields = [field for field in virtual if field.name not in self.schema.names]
+            if fields:
+                dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
+        return FileSystemDataset.scanner(
+            dataset,
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            batch_readahead=batch_readahead,
+            fragment_readahead=fragment_readahead,
+            fragment_scan_options=fragment_scan_options,
+            use_threads=use_threads,
+            cache_metadata=cache_metadata,
+            memory_pool=memory_pool,
+        )
+
     def to_table(
         self,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
@@ -102,8 +135,6 @@ class LanceDataset(FileSystemDataset):
     ) -> pyarrow.Table:
         """Read rows by number, in the caller's order, duplicates kept; only what holds these rows is read.
 
-        Of a table, columns that are computed take a scan of the fragments that hold these rows.
-
         Parameters
         ----------
         indices
@@ -121,6 +152,10 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows; it is named.
         """
         offsets = as_offsets(indices)
+        table = self._table
+        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
+        if table is not None and is_plain and self.schema.equals(table.columns.schema):
+            return table.take(offsets, columns)
         how = {
             "columns": columns,
             "batch_size": batch_size,
@@ -135,9 +170,6 @@ class LanceDataset(FileSystemDataset):
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = super().take(pyarrow.array(offsets), filter=filter, **how)
             return found
-        table = self._table
-        if table is not None and not isinstance(columns, dict) and self.schema.equals(table.columns.schema):
-            return table.take(offsets, columns)
         fragments, starts = self._row_starts()
         check_numbers(offsets, int(starts[-1]))
         schema = self.scanner(columns=columns).projected_schema
@@ -257,39 +289,6 @@ class LanceDataset(FileSystemDataset):
             else:
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
         return explainer.plan(plans)
-
-    def scanner(
-        self,
-        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
-        filter: pyarrow.compute.Expression | None = None,
-        batch_size: int = BATCH_ROWS,
-        batch_readahead: int = BATCH_READAHEAD,
-        fragment_readahead: int = FRAGMENT_READAHEAD,
-        fragment_scan_options: FragmentScanOptions | None = None,
-        use_threads: bool = True,
-        cache_metadata: bool = True,
-        memory_pool: pyarrow.MemoryPool | None = None,
-    ) -> Scanner:
-        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`."""
-        found = self._table
-        dataset: FileSystemDataset = self
-        if found is not None and isinstance(columns, (list, tuple)):
-            virtual = [node.field for node in found.columns.virtual if node.field.name in columns]
-            fields = [field for field in virtual if field.name not in self.schema.names]
-            if fields:
-                dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
-        return FileSystemDataset.scanner(
-            dataset,
-            columns=columns,
-            filter=filter,
-            batch_size=batch_size,
-            batch_readahead=batch_readahead,
-            fragment_readahead=fragment_readahead,
-            fragment_scan_options=fragment_scan_options,
-            use_threads=use_threads,
-            cache_metadata=cache_metadata,
-            memory_pool=memory_pool,
-        )
 
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""

@@ -116,6 +116,8 @@ class FileScanHandler:
             wishes = self._wishes(request)
             file = self._open(place, wishes)
             return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request, place.rows, wishes)
+        if place.rows is not None:
+            raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place)
@@ -141,15 +143,15 @@ class FileScanHandler:
         if not condition.is_repeatable:
             return None
         receipt = _receipt(file, condition.nodes, request)
-        judged = _judged(condition, within, wishes)
+        judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
         receipt.judged(judged, sure_are_read=False)
         found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
         return found
 
     def opened(self, place: FilePlace) -> OpenFile | None:
-        """Return the open file; None for a part of a table, whose rows may be in several."""
-        return self._open(place) if place.payload is None else None
+        """Return the open file; None for one that stands for rows of a table."""
+        return self._open(place) if _part_of(place) is None else None
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -185,14 +187,14 @@ class FileScanHandler:
         return made
 
     def _wishes(self, request: ScanRequest) -> ScanOptions:
-        return self.scan_options if request.options is None else request.options
+        return request.options if request.options is not None else self.scan_options
 
     def _open(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self.files.get(place, self.scan_options if wishes is None else wishes)
+        return self.files.get(place, wishes if wishes is not None else self.scan_options)
 
     def _key(self) -> tuple[Any, Any, Any, ReadOptions, ScanOptions]:
         return self.version, self.tag, self.as_of, self.options, self.scan_options
@@ -299,7 +301,7 @@ class FileScan:
         if request.filter.equals(_TRUE):
             return everything
         condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
-        judged = _judged(condition, everything, self._wishes)
+        judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
         self._receipt.judged(judged)
         if condition.is_repeatable:
             self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
@@ -344,11 +346,6 @@ class FileScan:
     def __del__(self) -> None:
         if self._is_planned:
             self._receipt.send(self._rows)
-
-
-def _judged(condition: RowFilter, rows: RowRanges, wishes: ScanOptions) -> JudgedRows:
-    """Ask the zone maps, unless they are not wanted: then every row is to be looked at."""
-    return condition.judged(rows) if wishes.zone_maps else JudgedRows(rows, RowRanges.one(0, 0))
 
 
 def _receipt(file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> Receipt:

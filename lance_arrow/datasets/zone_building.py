@@ -12,6 +12,7 @@ import numpy as np
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import encode_zones
@@ -27,6 +28,9 @@ from lance_arrow.spi import RowRanges
 
 Progress = Callable[[int, int | None], None]
 """Gets how many rows of a file were read, and of how many."""
+
+# Blobs have no bounds: their places are enough.
+_AS_STORED = ReadOptions(blobs="descriptors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +115,7 @@ def _build(
     runtime = default_runtime()
     with closing(VerifiedSource(open_source(location))) as source:
         file = LanceFileReader(source, limits=runtime.settings.limits)
-        rows = RowReader(file, runtime)
+        rows = RowReader(file, runtime, _AS_STORED)
         projection = Projection.of(rows.roots, rows.schema, columns)
         leaves = [leaf for node in projection.nodes for leaf in node.leaves()]
         unreadable = {leaf.column for node in projection.nodes for leaf in node.leaves() if _is_unreadable(node)}
@@ -155,7 +159,7 @@ def _maps(
     projection = Projection.covering(rows.roots, rows.schema, [(name,) for name in names])
     batches = FileBatches(source, rows, BlobReader(rows, None))
     done = 0
-    for batch in batches.stream(projection, None, RowRanges.one(0, rows.num_rows), with_blobs=False):
+    for batch in batches.stream(projection, None, RowRanges.one(0, rows.num_rows)):
         for leaf, builder in builders:
             builder.add(batch.column(tops[leaf.column]))
         done += batch.num_rows

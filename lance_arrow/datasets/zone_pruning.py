@@ -99,11 +99,6 @@ def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | N
     )
 
 
-def zone_ranges(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | None, within: RowRanges) -> RowRanges:
-    """Leave out rows of zones in which none satisfies a filter; parameters as of `judged_rows`."""
-    return judged_rows(rows, zones, predicate, within).rows
-
-
 def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
     """The leaf that a field path of Arrow's names: through structs alone, whole."""
     if reach(roots, path) is None:

@@ -88,7 +88,7 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
 
 
 def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Return the rows in both."""
+    """Rows in both."""
     if not len(left) or not len(right):
         return RowRanges.one(0, 0)
     first = np.searchsorted(right.stops, left.starts, "right")
@@ -99,6 +99,42 @@ def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
     starts = np.maximum(left.starts[of_left], right.starts[of_right])
     stops = np.minimum(left.stops[of_left], right.stops[of_right])
     return joined_ranges(starts, stops)
+
+
+def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the rows that lie before each of some rows of the file, ``(n,) int64``."""
+    if not len(rows):
+        return np.zeros(len(places), np.int64)
+    lengths = rows.stops - rows.starts
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(rows.starts, places, "right") - 1
+    found: NDArray[np.int64] = np.where(at < 0, 0, before[at] + np.minimum(places - rows.starts[at], lengths[at]))
+    return found
+
+
+def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which rows of the file are the n-th of `rows`; any order, duplicates allowed.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A number is negative, or there are not so many rows; it is named.
+    """
+    check_numbers(numbers, rows.num_rows)
+    if not len(numbers):
+        return numbers
+    lengths = rows.stops - rows.starts
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(before, numbers, "right") - 1
+    found: NDArray[np.int64] = rows.starts[at] + numbers - before[at]
+    return found
+
+
+def check_numbers(numbers: NDArray[np.int64], num_rows: int) -> None:
+    """Raise `InvalidArgumentError`, which names it, for a row number that is negative or not below `num_rows`."""
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_rows):
+        wrong = int(numbers[np.argmax((numbers < 0) | (numbers >= num_rows))])
+        raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
 
 
 def difference(left: RowRanges, right: RowRanges) -> RowRanges:
@@ -138,42 +174,6 @@ def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
     owners = np.searchsorted(begins, starts, "right") - 1
     shifts = rows.starts[owners] - begins[owners]
     return joined_ranges(starts + shifts, stops + shifts)
-
-
-def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the rows that lie before each of some rows of the file, ``(n,) int64``."""
-    if not len(rows):
-        return np.zeros(len(places), np.int64)
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
-    at = np.searchsorted(rows.starts, places, "right") - 1
-    found: NDArray[np.int64] = np.where(at < 0, 0, before[at] + np.minimum(places - rows.starts[at], lengths[at]))
-    return found
-
-
-def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which rows of the file are the n-th of `rows`; any order, duplicates allowed.
-
-    Raises
-    ------
-    InvalidArgumentError
-        A number is negative, or there are not so many rows; it is named.
-    """
-    check_numbers(numbers, rows.num_rows)
-    if not len(numbers):
-        return numbers
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
-    at = np.searchsorted(before, numbers, "right") - 1
-    found: NDArray[np.int64] = rows.starts[at] + numbers - before[at]
-    return found
-
-
-def check_numbers(numbers: NDArray[np.int64], num_rows: int) -> None:
-    """Raise `InvalidArgumentError`, which names it, for a row number that is negative or not below `num_rows`."""
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_rows):
-        wrong = int(numbers[np.argmax((numbers < 0) | (numbers >= num_rows))])
-        raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
 
 
 def scaled(rows: RowRanges, factor: int) -> RowRanges:

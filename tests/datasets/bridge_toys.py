@@ -89,12 +89,12 @@ class ToyHandler:
         self.log.requests.append(request)
         return ToyTasks(self, self._open(place), request)
 
+    def opened(self, place: FilePlace) -> None:
+        return None
+
     def make_writer(self, stream: pa.NativeFile, schema: pa.Schema, options: object, path: str) -> ToySink:
         self.log.written.append((options, path))
         return ToySink(pa.ipc.new_file(stream, schema))
-
-    def opened(self, place: FilePlace) -> None:
-        return None
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         self.log.num_counted += 1
