@@ -45,7 +45,9 @@ def editable(manifest: ManifestMeta) -> Manifest:
     unknown_flags = manifest.writer_flags & ~READABLE
     if unknown_flags:
         raise UnsupportedFeatureFlagError(
-            f"the table demands writer features {unknown_flags:#x} that are unknown here", path=path, detail=unknown_flags
+            f"the table demands writer features {unknown_flags:#x} that are unknown here",
+            path=path,
+            detail=unknown_flags,
         )
     ids = [fragment.id for fragment in manifest.fragments]
     if len(set(ids)) != len(ids):
@@ -166,7 +168,7 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
     """
     sections = bytearray()
     for name, data in (("index_section", indices), ("transaction_section", transaction)):
-        message.ClearField(name)  # type: ignore[arg-type]
+        message.ClearField(name)
         if data is not None:
             setattr(message, name, len(sections))
             sections += SECTION_HEAD.pack(len(data)) + data
@@ -178,5 +180,3 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
     except struct.error as error:
         raise UnsupportedError(f"a manifest of {len(body):,} bytes cannot be stored: compact the table") from error
     return b"".join((sections, head, body, FOOTER.pack(len(sections), *_FOOTER_NUMBERS, MAGIC)))
-
-

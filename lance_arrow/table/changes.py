@@ -261,7 +261,9 @@ def delete_rows(
 def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]:
     """Return where the rows lie that satisfy a predicate, ``(n,) uint64`` row addresses."""
     if _ADDRESS in reader.columns.schema.names:
-        raise UnsupportedError(f"the table has a column {_ADDRESS!r}, which hides the addresses of rows", column=_ADDRESS)
+        raise UnsupportedError(
+            f"the table has a column {_ADDRESS!r}, which hides the addresses of rows", column=_ADDRESS
+        )
     projection = reader.projection([_ADDRESS])
     batches = reader.batches(projection, [_ADDRESS], expression, None)
     parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
@@ -317,4 +319,3 @@ def checked_message(message: object) -> str | None:
     if message is not None and not isinstance(message, str):
         raise InvalidArgumentError(f"message is {message!r}, expected text", detail=message)
     return message
-

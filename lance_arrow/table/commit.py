@@ -170,9 +170,7 @@ class _Commit:
 
     def _transaction_of(self, manifest: ManifestFile, meta: ManifestMeta) -> TransactionMeta | None:
         try:
-            return read_transaction(
-                self._line, manifest_place(self._line, manifest.name), meta, self._settings.limits
-            )
+            return read_transaction(self._line, manifest_place(self._line, manifest.name), meta, self._settings.limits)
         except (CorruptFileError, UnsupportedError):
             # Treated as an operation that nobody knows: refused, not passed over.
             return None
@@ -188,8 +186,8 @@ class _Commit:
         if outcome is Outcome.COMPATIBLE:
             return
         raise CommitConflictError(
-            f"this {self._transaction.operation} was made from version {self._read_version}, but version {meta.version} "
-            f"came first ({name}): {reason}",
+            f"this {self._transaction.operation} was made from version {self._read_version}, but version "
+            f"{meta.version} came first ({name}): {reason}",
             ours=self._transaction,
             theirs=theirs,
             retryable=outcome is Outcome.RETRYABLE,

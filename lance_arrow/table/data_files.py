@@ -125,9 +125,7 @@ def _begin(
     return name, DataFileWriter(place, schema, fields, options)
 
 
-def _finish(
-    writer: DataFileWriter, name: str, fields: Sequence[SchemaField], options: WriteOptions
-) -> DataFragment:
+def _finish(writer: DataFileWriter, name: str, fields: Sequence[SchemaField], options: WriteOptions) -> DataFragment:
     writer.close()
     file = data_file(name, fields, options.version, writer.num_bytes)
     return DataFragment(files=[file], physical_rows=writer.num_rows)

@@ -222,7 +222,8 @@ class Restore(Operation):
         newest, message = editable(base), editable(self.old)
         if has_stable_row_ids(newest) != has_stable_row_ids(message):
             raise InvalidArgumentError(
-                f"version {self.old.version} and the newest one do not both have stable row ids", detail=self.old.version
+                f"version {self.old.version} and the newest one do not both have stable row ids",
+                detail=self.old.version,
             )
         # Numbers that were given once are not given again.
         highest = max(next_fragment_id(newest), next_fragment_id(message)) - 1

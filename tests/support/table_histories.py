@@ -1,7 +1,7 @@
 """Random histories of one table, written by turns by us and by the reference, compared after every step.
 
-What a step must give is computed here with pyarrow alone wherever both can do it; what only the reference does (updates,
-new columns, compaction) it tells itself, and we must read the same.
+What a step must give is computed here with pyarrow alone wherever both can do it; what only the reference does
+(updates, new columns, compaction) it tells itself, and we must read the same.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ class History:
         limit = int(self.random.integers(5, 30))
         if self.random.integers(2):
             version = str(self.random.choice(["2.1", "2.2"]))
-            LanceTable.create(
-                path, rows, file_version=version, max_rows_per_file=limit, enable_stable_row_ids=stable
-            )
+            LanceTable.create(path, rows, file_version=version, max_rows_per_file=limit, enable_stable_row_ids=stable)
         else:
             v2_names = bool(self.random.integers(2))
             witness.write_directory(
