@@ -106,6 +106,14 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz_written(session: nox.Session) -> None:
+    """Flip 2,000 bits of files written here, kill 200 writers: right rows or `CorruptFileError`, whole files or none."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/flipped.py", *session.posargs)
+    session.run("python", "tests/faults/killed.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)

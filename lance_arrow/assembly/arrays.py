@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,10 @@ from lance_arrow.assembly.column_destination import LeafBuffers
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, located
-from lance_arrow.spi import NO_BYTES, NodeKind
+from lance_arrow.spi import NO_BYTES, FixedWidth, NodeKind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DecodedLeaf:
+class DecodedLeaf(NamedTuple):
     """A leaf column's selected rows: its values, and the structure of every node on its path.
 
     Parameters
@@ -30,6 +30,82 @@ class DecodedLeaf:
 
     values: LeafBuffers | pa.Array
     structure: tuple[NodeStructure, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayBuilder:
+    """How one schema node is assembled: what its types say is looked up once, small takes are built many times.
+
+    Parameters
+    ----------
+    node, storage
+        The node, and its type without extensions.
+    extended
+        The type to put back on top of the storage; None where they are one.
+    column, depth
+        Physical column that tells the node's structure, and the node's distance from the root.
+    items_per_slot
+        Items of its only child for one slot; 0 for lists, whose offsets tell.
+    is_plain
+        Whether a leaf is one buffer of values of one width under its validity.
+    children
+        How its children are assembled; none for leaves.
+    """
+
+    node: ColumnNode
+    storage: pa.DataType
+    extended: pa.DataType | None
+    column: int
+    depth: int
+    items_per_slot: int
+    is_plain: bool
+    children: tuple[ArrayBuilder, ...]
+
+    @classmethod
+    def of(cls, node: ColumnNode, depth: int = 0) -> ArrayBuilder:
+        """Look at the types of a node and of those below."""
+        storage, kind = node.storage, node.kind
+        leaves = list(node.leaves())
+        first = next((leaf for leaf in leaves if leaf.tells_ancestors), leaves[0])
+        sizes = {NodeKind.LIST: 0, NodeKind.FIXED_SIZE_LIST: getattr(storage, "list_size", 1)}
+        is_plain = isinstance(node, LeafNode) and isinstance(node.leaf.shape, FixedWidth) and not node.leaf.items
+        extended = None if node.field.type == storage else node.field.type
+        children = tuple(cls.of(child, depth + 1) for child in node.children)
+        return cls(node, storage, extended, first.column, depth, sizes.get(kind, 1), is_plain, children)
+
+    def build(self, leaves: Mapping[int, DecodedLeaf]) -> pa.Array:
+        """Assemble the column from its decoded leaves.
+
+        Raises
+        ------
+        CorruptPageError
+            Sibling leaves disagree about rows, or text is not UTF-8.
+        """
+        decoded = leaves[self.column]
+        if isinstance(self.node, LeafNode):
+            values, own = decoded.values, decoded.structure[0]
+            if self.is_plain and values.num_values == own.num_slots:
+                array = pa.Array.from_buffers(
+                    self.storage, own.num_slots, [own.validity, values.values], own.null_count
+                )
+            else:
+                with located(column=self.node.path):
+                    array = _leaf_array(self.storage, values, own)
+        else:
+            array = self._inner(leaves, decoded.structure[-1 - self.depth])
+        return array if self.extended is None else _with_extensions(array, self.extended)
+
+    def _inner(self, leaves: Mapping[int, DecodedLeaf], own: NodeStructure) -> pa.Array:
+        children = [child.build(leaves) for child in self.children]
+        expected = own.num_slots * self.items_per_slot if self.items_per_slot else own.num_items
+        for child, array in zip(self.children, children, strict=True):
+            if len(array) != expected:
+                beside = next(leaf.path for leaf in self.node.leaves() if leaf.column == self.column)
+                raise CorruptPageError(
+                    f"{len(array)} items, expected {expected} as in column {beside!r} beside it", column=child.node.path
+                )
+        buffers = [own.validity] if self.items_per_slot else [own.validity, own.offsets]
+        return pa.Array.from_buffers(self.storage, own.num_slots, buffers, own.null_count, children=children)
 
 
 def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array:
@@ -47,39 +123,7 @@ def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array
     CorruptPageError
         Sibling leaves disagree about rows, or text is not UTF-8.
     """
-    return _build(node, leaves, 0)
-
-
-def _build(node: ColumnNode, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
-    storage = node.storage
-    if isinstance(node, LeafNode):
-        decoded = leaves[node.column]
-        with located(column=node.path):
-            array = _leaf_array(storage, decoded.values, decoded.structure[0])
-    else:
-        array = _inner_array(node, storage, leaves, depth)
-    return array if node.field.type == storage else _with_extensions(array, node.field.type)
-
-
-def _inner_array(node: ColumnNode, storage: pa.DataType, leaves: Mapping[int, DecodedLeaf], depth: int) -> pa.Array:
-    first = next((leaf for leaf in node.leaves() if leaf.tells_ancestors), next(node.leaves()))
-    own = leaves[first.column].structure[-1 - depth]
-    children = [_build(child, leaves, depth + 1) for child in node.children]
-    if node.kind is NodeKind.LIST:
-        expected = own.num_items
-        buffers = [own.validity, own.offsets]
-    elif node.kind is NodeKind.FIXED_SIZE_LIST:
-        expected = own.num_slots * storage.list_size
-        buffers = [own.validity]
-    else:
-        expected = own.num_slots
-        buffers = [own.validity]
-    for child, array in zip(node.children, children, strict=True):
-        if len(array) != expected:
-            raise CorruptPageError(
-                f"{len(array)} items, expected {expected} as in column {first.path!r} beside it", column=child.path
-            )
-    return pa.Array.from_buffers(storage, own.num_slots, buffers, own.null_count, children=children)
+    return ArrayBuilder.of(node).build(leaves)
 
 
 def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure) -> pa.Array:
@@ -130,7 +174,8 @@ def _list_array(
 ) -> pa.Array:
     """Nest the innermost items into lists, layer by layer from the outside."""
     num_items = num_lists * type_.list_size
-    item_type = storage_type(type_.value_type)
+    value_type = type_.value_type
+    item_type = storage_type(value_type)
     item_validity = values.item_validity[layer]
     unknown = 0 if item_validity is None else -1
     if isinstance(item_type, pa.FixedSizeListType):
@@ -139,7 +184,9 @@ def _list_array(
         items = pa.nulls(num_items)
     else:
         items = pa.Array.from_buffers(item_type, num_items, [item_validity, values.values], unknown)
-    plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)
+    plain = type_
+    if items.type != value_type:
+        plain = pa.list_(type_.value_field.with_type(items.type), type_.list_size)
     return pa.Array.from_buffers(plain, num_lists, [validity], null_count, children=[items])
 
 

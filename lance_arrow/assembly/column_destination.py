@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,7 @@ from lance_arrow.spi import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LeafBuffers:
+class LeafBuffers(NamedTuple):
     """Decoded values of a leaf, as Arrow buffers.
 
     Parameters

@@ -98,8 +98,13 @@ def decode_dictionary(
     chunks = []
     start = 0
     for page in pages:
+        if page.dictionary is None:
+            # No item was ever written: every slot is null, or one that a null around it hides.
+            chunks.append(pa.nulls(page.num_values, type_))
+            start += page.num_values
+            continue
         indices = _array(type_.index_type, decode_values([page], leaf.leaf.shape, allocator), validity, start)
-        items = _items(page, type_.value_type, leaf.leaf.items, allocator)
+        items = _items(page.dictionary, type_.value_type, leaf.leaf.items, allocator)
         chunks.append(_checked(pa.DictionaryArray.from_arrays(indices, items, safe=False), type_))
         start += page.num_values
     if len(chunks) == 1:
@@ -114,11 +119,8 @@ def decode_dictionary(
         ) from error
 
 
-def _items(page: LoadedPage, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:
-    if page.dictionary is None:
-        # Every row of the page is null: no item was ever written.
-        return pa.array([], type_)
-    values = decode_values([_ItemsAsPage(page.dictionary)], shape, allocator)
+def _items(items: DictionaryItems, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:
+    values = decode_values([_ItemsAsPage(items)], shape, allocator)
     check_text(type_, values)
     return _array(type_, values, None, 0)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.leaf_path import buffer_view, offsets_of, storage_array
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import CorruptPageError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import (
     NO_BYTES,
     Bitmap,
@@ -94,7 +94,8 @@ def build_block(
     Raises
     ------
     InvalidArgumentError
-        An array has another shape, or buffers too small for its rows; or there are more bytes than offsets can count.
+        An array has another shape, or buffers too small for its rows; there are more bytes than offsets can count, or
+        text is not UTF-8.
     UnsupportedError
         JSON text; null children of a packed struct.
     """
@@ -193,7 +194,24 @@ def _strings(shape: VariableWidth, arrays: Sequence[pa.Array], values: VisibleVa
         for source, levels, added in sources:
             kernels.shred_bytes(*source, *levels, data[start : start + added])
             start += added
+    if any(_is_text(array.type) for array in arrays):
+        _check_text(offsets.view(np.uint8), shape.offset_bits, data)
     return BlockSlice(shape, values.num_values, data, offsets=offsets.view(np.uint8))
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_))
+
+
+def _check_text(offsets: Bytes, offset_bits: int, data: Bytes) -> None:
+    """Refuse what no reader would take for text; bytes under nulls are gone by now."""
+    try:
+        kernels.check_utf8(offsets, offset_bits, data if len(data) else NO_BYTES)
+    except CorruptPageError as error:
+        raise InvalidArgumentError(
+            "a string is not valid UTF-8: make the column binary, or repair it", detail=error.detail
+        ) from error
 
 
 def _plain_strings(shape: VariableWidth, array: pa.Array, runs: _Runs) -> tuple[pa.Array, _Runs]:

@@ -77,16 +77,18 @@ class TakePlan:
         if self.plain_type is not None and nodes[0][0] == num_values:
             return pa.Array.from_buffers(self.plain_type, num_values, [nodes[0][1], values], nodes[0][2])
         buffers = LeafBuffers(self.leaf.leaf.shape, num_values, values, offsets, self.item_validity)
-        return DecodedLeaf(buffers, tuple([NodeStructure(*node) for node in nodes]))
+        return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
 
 
 def take_leaves(
     plans: Sequence[TakePlan],
     pages: Sequence[Pages],
-    rows: RowRanges,
-    source: MeteredSource,
+    rows: tuple[RowRanges, int],
+    source: tuple[MeteredSource, Positional],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
+    num_threads: int,
+    largest_offset: int,
 ) -> dict[int, DecodedLeaf | pa.Array]:
     """Read rows of leaves natively.
 
@@ -95,35 +97,42 @@ def take_leaves(
     plans, pages
         Leaves, and the pages of each that hold wanted rows, in order.
     rows
-        Rows of the file, not empty.
+        Rows of the file, not empty, and their number.
     source
-        Where the file is.
+        Where the file is, and how native code reads it.
     runtime
         Threads and limits.
     pool
         Arrow memory pool of the result; the default one when None.
+    num_threads
+        Threads that may share the rows.
+    largest_offset
+        What 32 bits of an offset hold.
 
     Returns
     -------
     dict
         By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
-        refused or the source cannot be read natively.
+        refused.
     """
-    place = source.positional()
-    if place is None:
-        return {}
+    counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(rows, len(plans), runtime.settings.num_threads)
+    parts = _parts(rows[0], len(plans), num_threads)
     wanted = [
         (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes
+    if len(parts) == 1:
+        done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
+        if done is None:
+            return {}
+        return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True) if one is not None}
     prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
     leaves = [leaf for leaf in prepared if leaf is not None]
-    if not leaves or not _run(leaves, parts, place, source, runtime):
+    if not leaves or not _run(leaves, parts, place, counted, runtime):
         return {}
-    done = native.finish_leaves(leaves, allocate)
+    done = native.finish_leaves(leaves, largest_offset, allocate)
     if isinstance(done, str):
         return {}
     served = [plan for plan, leaf in zip(plans, prepared, strict=True) if leaf is not None]
@@ -160,6 +169,34 @@ def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges
         parts.append(RowRanges(starts, stops))
         start = stop
     return parts
+
+
+def _read(
+    wanted: list[Any],
+    rows: tuple[RowRanges, int],
+    place: Positional,
+    source: MeteredSource,
+    limits: tuple[int, int],
+    allocate: Callable[[int], pa.Buffer],
+) -> list[Any] | None:
+    """Read all leaves in this thread; None when one was refused."""
+    begun = time.perf_counter()
+    done, requests, ranges, wanted_bytes, read_bytes = native.read_leaves(
+        wanted,
+        rows[0].starts,
+        rows[0].stops,
+        rows[1],
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        *limits,
+        allocate,
+        place.checks,
+    )
+    if isinstance(done, str):
+        native_codecs.raise_pending()
+    source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
+    return None if isinstance(done, str) else done
 
 
 def _run(

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.arrays import ArrayBuilder, DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, decode_values
@@ -27,8 +27,9 @@ from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.unravel import unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
+from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     BlockShape,
@@ -65,6 +66,7 @@ class _TakeSet:
     """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result."""
 
     nodes: Sequence[ColumnNode]
+    builders: tuple[ArrayBuilder, ...]
     leaves: tuple[LeafNode, ...]
     plans: tuple[TakePlan, ...]
     paths: tuple[str, ...]
@@ -75,17 +77,19 @@ class _TakeSet:
         leaves = tuple(leaf for node in nodes for leaf in node.leaves())
         plans = tuple(plan for plan in map(TakePlan.of, leaves) if plan is not None)
         paths = tuple(leaf.path for leaf in leaves)
-        return cls(nodes, leaves, plans, paths, pa.schema([node.field for node in nodes]))
+        return cls(
+            nodes, tuple(map(ArrayBuilder.of, nodes)), leaves, plans, paths, pa.schema([node.field for node in nodes])
+        )
 
     def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
         """Assemble the columns; some leaves are columns already."""
         arrays = []
-        for node in self.nodes:
-            array = decoded.get(node.column) if isinstance(node, LeafNode) else None
+        for builder in self.builders:
+            array = decoded[builder.column] if not builder.children else None
             if not isinstance(array, pa.Array):
-                array = build_array(node, decoded)
+                array = builder.build(decoded)
             if len(array) != num_rows:
-                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
+                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -165,7 +169,7 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
-        return self._read(nodes, rows, pool, {})
+        return self._read_natively(nodes, rows, pool, is_scan=True)
 
     def _read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: _Indices
@@ -213,19 +217,39 @@ class RowReader:
 
         Parameters, results and errors are those of `read`.
         """
+        return self._read_natively(nodes, rows, pool, is_scan=False)
+
+    def _read_natively(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Let the engine read what it can, and the layouts the rest, or all of it where bytes are refused.
+
+        A scan is one of several windows that threads read, and leaves to the layouts what they read faster; a take has
+        all threads to itself.
+        """
         source = self.file.source
         wanted = self._take_set(nodes)
-        if not wanted.plans or not len(rows) or not isinstance(source, MeteredSource):
-            return self.read(nodes, rows, pool)
+        place = source.positional() if isinstance(source, MeteredSource) else None
+        if not wanted.plans or not len(rows) or place is None:
+            return self._read(nodes, rows, pool, {})
+        assert isinstance(source, MeteredSource)
+        num_rows = rows.num_rows
+        num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name):
-            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows)
-            decoded = take_leaves(wanted.plans, pages, rows, source, self.runtime, pool)
+            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
+            try:
+                decoded = take_leaves(
+                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                )
+            except ResourceLimitError:
+                # The layouts ask for the same memory, and can name the column.
+                decoded = {}
             num_pages = sum(map(len, pages))
             if not decoded:
                 return self._read(nodes, rows, pool, loaded)
 
             def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
-                return wanted.batch({**decoded, **rest}, rows.num_rows)
+                return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
 
             try:
                 if len(decoded) == len(wanted.leaves):
@@ -248,28 +272,28 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> tuple[list[Pages], _Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], _Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             pages: Pages = []
-            for number in pages_with(rows, meta.page_starts):
+            numbers = pages_with(rows, meta.page_starts)
+            keys = [(self._token, leaf.column, number) for number in numbers]
+            held = self.runtime.indices.get_many(keys)
+            for number, key, index in zip(numbers, keys, held, strict=True):
                 page = meta.pages[number]
-                key = (self._token, leaf.column, number)
-                index = self.runtime.indices.get(key)
                 if index is None:
                     with located(column=leaf.path):
                         layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-                found = getattr(index, "native", None)
-                pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
+                pages.append((_native(index, is_scan), page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
         if missing:
             tasks = [task for task, _, _ in missing]
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
             for task, pages, place in missing:
-                pages[place] = (getattr(task.index, "native", None), *pages[place][1:])
+                pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         return wanted, {task.cache_key: task.index for task, _, _ in missing if task.index is not None}
 
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
@@ -368,6 +392,11 @@ class RowReader:
     ) -> list[pa.RecordBatch]:
         first, second = _halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
+    found: NativePage | None = getattr(index, "native", None)
+    return None if found is not None and is_scan and not found.is_for_scans else found
 
 
 def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:

@@ -49,7 +49,8 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
     Raises
     ------
     InvalidArgumentError
-        The arrays are of another type than the leaf, contradict themselves, or have too many bytes for their offsets.
+        The arrays are of another type than the leaf, contradict themselves, hold text that is not UTF-8, or have too
+        many bytes for their offsets.
     UnsupportedError
         The format has no place for the values: JSON text, null children of a packed struct, null or empty lists
         around fixed-size lists of structs.

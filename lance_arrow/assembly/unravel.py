@@ -9,8 +9,7 @@ positions need no levels: a run of rows is a run of slots in every node.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +21,7 @@ from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.spi import LayerKind, Levels, SlotStructure, Structure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeStructure:
+class NodeStructure(NamedTuple):
     """Slots of one schema node for the selected rows.
 
     Parameters

@@ -152,3 +152,31 @@ def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Sche
     pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
         The expression does not fit the schema.
     """
+
+def bind(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> pyarrow.compute.Expression:
+    """Bind an expression, which inserts casts where the types of arguments differ.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """
+
+def mentioned_columns(bound: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[str, ...]:
+    """Return the columns, and fields of structs, that a bound expression mentions, as `ScanRequest.columns` does."""
+
+def evaluate(
+    bound: pyarrow.compute.Expression,
+    schema: pyarrow.Schema,
+    batch: pyarrow.RecordBatch,
+    pool: pyarrow.MemoryPool | None = None,
+) -> pyarrow.Array:
+    """Return what an expression gives for each row of a batch.
+
+    As in Arrow's own scan, columns of the schema that the batch lacks are null, and those of another type are cast.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        A function fails on a value; the expression is not bound.
+    """

@@ -16,8 +16,9 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema,
-    pyarrow_wrap_batch, pyarrow_wrap_buffer, pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
+    Buffer, MemoryPool, NativeFile, RecordBatch, Schema, box_memory_pool, maybe_unbox_memory_pool,
+    pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_array, pyarrow_wrap_batch, pyarrow_wrap_buffer,
+    pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
 from pyarrow._compute cimport Expression
 from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
@@ -48,9 +49,10 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*adopt)(object, const CFileSource&)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
-        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
+        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
-        int (*count_rows)(object, const CFileSource&, object, const CExpression&, int64_t*) except -1
+        int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
+                          int64_t*) except -1
         object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
                               const c_string&)
         int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
@@ -77,6 +79,7 @@ cdef extern from "format.hpp" namespace "lance_arrow":
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
+    vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
@@ -101,6 +104,8 @@ cdef extern from "expressions.hpp" namespace "lance_arrow":
     const CMatch* MatchOf(const CExpression&)
     const CNulls* NullsOf(const CExpression&)
     int NullMatching(const CLookup&)
+    CResult[shared_ptr[CArray]] Evaluate(const CExpression&, const CSchema&, const shared_ptr[CRecordBatch]&,
+                                         CMemoryPool*) nogil
 
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
@@ -132,19 +137,22 @@ cdef int _supports(object handler, const CFileSource& source) except -1:
     return 1 if handler.supports(_place(source, None)) else 0
 
 
-cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
-                  int64_t* num_tasks):
-    cdef const ScanOptions* wanted = options.get()
-    request = ScanRequest(
-        columns=tuple([path.decode() for path in ColumnPaths(wanted[0])]),
-        filter=Expression.wrap(wanted.filter),
+cdef object _request(const ScanOptions* wanted, const CExpression& filter, columns):
+    return ScanRequest(
+        columns=columns,
+        filter=Expression.wrap(filter),
         batch_size=wanted.batch_size,
         batch_readahead=wanted.batch_readahead,
         use_threads=wanted.use_threads,
         memory_pool=box_memory_pool(wanted.pool),
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
     )
-    tasks = handler.plan(_place(source, payload), request)
+
+
+cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
+                  const CExpression& filter, int64_t* num_tasks):
+    columns = tuple([path.decode() for path in ColumnPaths(options.get()[0])])
+    tasks = handler.plan(_place(source, payload), _request(options.get(), filter, columns))
     num_tasks[0] = len(tasks)
     return tasks
 
@@ -160,9 +168,10 @@ cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr
     return 0
 
 
-cdef int _count_rows(object handler, const CFileSource& source, object payload, const CExpression& filter,
+cdef int _count_rows(object handler, const CFileSource& source, object payload,
+                     const shared_ptr[ScanOptions]& options, const CExpression& filter,
                      int64_t* num_rows) except -1:
-    answer = handler.count_rows(_place(source, payload), Expression.wrap(filter))
+    answer = handler.count_rows(_place(source, payload), _request(options.get(), filter, ()))
     if answer is None:
         return 0
     num_rows[0] = answer
@@ -451,3 +460,26 @@ cdef object _tree(const CExpression& node, Schema schema, int depth):
 def expression_tree(Expression expression not None, Schema schema not None):
     cdef CExpression bound = GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0]))
     return _tree(bound, schema, 0)
+
+
+def bind(Expression expression not None, Schema schema not None):
+    """Bind an expression, with casts where the types of its arguments differ."""
+    return Expression.wrap(GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0])))
+
+
+def mentioned_columns(Expression bound not None, Schema schema not None):
+    """Return the columns that an expression mentions, escaped as `ScanRequest.columns` are."""
+    paths = MentionedPaths(bound.unwrap(), pyarrow_unwrap_schema(schema).get()[0])
+    return tuple([path.decode() for path in paths])
+
+
+def evaluate(Expression bound not None, Schema schema not None, RecordBatch batch not None, MemoryPool pool=None):
+    """Return what an expression, bound to `schema`, gives for each row; columns that the batch lacks are null."""
+    cdef CExpression expression = bound.unwrap()
+    cdef shared_ptr[CSchema] full = pyarrow_unwrap_schema(schema)
+    cdef shared_ptr[CRecordBatch] rows = pyarrow_unwrap_batch(batch)
+    cdef CMemoryPool* native_pool = maybe_unbox_memory_pool(pool)
+    cdef shared_ptr[CArray] found
+    with nogil:
+        found = GetResultValue(Evaluate(expression, full.get()[0], rows, native_pool))
+    return pyarrow_wrap_array(found)

@@ -53,7 +53,9 @@ class ScanRequest:
         within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
         added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
     filter
-        Expression bound to `dataset_schema`. Arrow applies it again: it may serve to skip, and need not be exact.
+        Expression bound to `dataset_schema`, simplified by what the fragment guarantees: it mentions no partition
+        column that has one value. Arrow applies it again to what it is given: leaving out some, or all, of the rows
+        that do not satisfy it is allowed, and no duty.
     batch_size
         No batch may hold more rows.
     batch_readahead
@@ -116,8 +118,11 @@ class ScanHandler(Protocol):
         """Decide what to read; may read metadata."""
         ...
 
-    def count_rows(self, place: FilePlace, filter: pyarrow.compute.Expression) -> int | None:
-        """Return the number of rows that match a bound filter if metadata alone can tell, else None."""
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Return the number of rows that satisfy the request's filter, or None to have Arrow count by a scan.
+
+        The request names no columns.
+        """
         ...
 
     def make_writer(self, stream: pyarrow.NativeFile, schema: pyarrow.Schema, options: Any, path: str) -> FileSink:
@@ -127,3 +132,20 @@ class ScanHandler(Protocol):
     def __eq__(self, other: object, /) -> bool: ...
 
     def __hash__(self) -> int: ...
+
+
+def parse_dot_path(text: str) -> tuple[str, ...]:
+    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
+
+    Brackets are part of a name: the bridge has turned indices into names before.
+    """
+    parts = [""]
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            parts[-1] += next(characters, "")
+        elif character == ".":
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(parts)

@@ -17,7 +17,7 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
-from lance_arrow.datasets.file_batches import FileBatches, Watch
+from lance_arrow.datasets.file_batches import FileBatches
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
@@ -130,14 +130,15 @@ class LanceFile:
             structs gives the field it ends at (``a.b`` is named ``b``); one into a list or map keeps that with items
             of the chosen fields alone (``items.x``, or ``items.item.x``, is named ``items``).
         filter
-            Expression or DNF tuples over the file's columns; its columns and the wanted ones are read, no others.
+            Expression, DNF tuples, or SQL (``"a > 3 AND s IN ('x')"``, see `parse_sql`), over the file's columns. These
+            are decoded where zone maps leave rows, the wanted ones where the filter does; no others are read.
         rows
             A slice, ``(start, stop)``, or several of these in ascending order; only they are read. All rows when None.
 
         Raises
         ------
         InvalidArgumentError
-            A column or row that does not exist; it is named.
+            A column or row that does not exist; it is named. A filter that does not fit the file, or fails on a value.
         UnknownEncodingError, UnsupportedError
             A wanted column cannot be read; the message names it.
         CorruptFileError
@@ -148,10 +149,8 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return _table(
-                list(self._batches.filtered(projection, filter, columns, None, selected, is_bounded=True)),
-                projection.schema,
-            )
+            batches = list(self._batches.filtered(projection, filter, None, selected, is_bounded=True))
+            return _table(batches, projection.schema)
         batches = self._batches.at_once(projection, selected)
         return _table(batches, projection.schema)
 
@@ -170,12 +169,13 @@ class LanceFile:
         InvalidArgumentError
             An offset is negative or not below `num_rows`; the message names it.
         """
-        watch = Watch(self._source)
         projection = self._projection(columns)
+        receipt = self._batches.receipt(projection.nodes)
         table, counts = self._take_stored(projection, as_offsets(indices))
         if projection.has_blobs:
             table = _table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
-        self._batches.report(projection, [counts], table.num_rows, watch)
+        receipt.tally.add(counts, table.num_rows)
+        receipt.send(table.num_rows)
         return table
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
@@ -265,11 +265,11 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return self._batches.filtered(projection, filter, columns, batch_rows, selected, is_bounded=False)
+            return self._batches.filtered(projection, filter, batch_rows, selected, is_bounded=False)
         return self._batches.stream(projection, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
+        """Count rows, all of them or those that satisfy `filter`; zones that can tell by themselves are not read."""
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))

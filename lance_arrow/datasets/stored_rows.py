@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.batch_inputs import Rows
+from lance_arrow.datasets.offset_checks import check_offsets
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 
 _SUGGESTIONS = (
@@ -83,6 +84,7 @@ class StoredRows:
     def _stored(self, array: pa.Array, field: pa.Field) -> pa.Array:
         try:
             array.validate()
+            check_offsets(array, field.name)
             return array if array.type == field.type else _cast(array, field.type)
         except pa.ArrowInvalid as error:
             raise InvalidArgumentError(f"the array contradicts itself: {error}", column=field.name) from error

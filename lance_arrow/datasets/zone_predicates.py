@@ -71,6 +71,17 @@ class ZonePredicate:
                 waiting.extend(node[2])
         return tuple(found)
 
+    def calls(self, function: str) -> bool:
+        """Whether a function is called, or may be where the tree is too deep to see."""
+        waiting = [self.tree]
+        while waiting:
+            node = waiting.pop()
+            if node[0] == "call":
+                if node[1] in (function, ""):
+                    return True
+                waiting.extend(node[2])
+        return False
+
     def verdicts(self, zone_maps: Mapping[Path, ZoneMap], num_zones: int) -> NDArray[np.int8]:
         """Judge each zone.
 

@@ -31,7 +31,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `distinct` | numbers distinct values in order of first appearance |
 | `positional` | reads many ranges of a file |
 | `native_codecs` | capsules of the C tables of the format's codecs |
-| `native` | the engine that reads few rows of many leaves by them |
+| `native` | the engine that reads rows of many leaves by them |
 | `native_checks` | calls one such table, for tests |
 
 `reference/` holds a numpy twin of each: its meaning and the oracle of its test, never the way production runs.

@@ -17,6 +17,7 @@ class NativePage:
     def value_bits(self) -> int: ...
     data_buffer: int
     offset_bits: int
+    is_for_scans: bool
 
 def chunked_page(
     num_rows: int,
@@ -64,6 +65,19 @@ def run_leaves(
     size: int,
     checks: BlockChecks | None = None,
 ) -> tuple[str | None, int, int, int, int]: ...
+def read_leaves(
+    wanted: list[tuple[list[Any], Sequence[int], int, int]],
+    starts: _Positions,
+    stops: _Positions,
+    num_rows: int,
+    fd: int,
+    memory: Bytes | None,
+    size: int,
+    limit_bytes: int,
+    largest_offset: int,
+    allocate: Callable[[int], Any],
+    checks: BlockChecks | None = None,
+) -> tuple[list[tuple[int, Any, Any, list[_Node]] | None] | str, int, int, int, int]: ...
 def finish_leaves(
-    leaves: list[LeafTake], allocate: Callable[[int], Any]
+    leaves: list[LeafTake], largest_offset: int, allocate: Callable[[int], Any]
 ) -> list[tuple[int, Any, Any, list[_Node]]] | str: ...

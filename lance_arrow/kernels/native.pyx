@@ -113,6 +113,8 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         vector[int] offset_bits
         int64_t value_bits
         cbool lent
+        void borrow_part() except +
+        void give_back_part()
 
     cdef struct NodeOut:
         uint8_t* validity
@@ -139,12 +141,14 @@ cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
 
 cdef class NativePage:
     """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width."""
+    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width; `is_for_scans`
+    tells whether long runs of rows, too, are read faster this way than by the layouts."""
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
     cdef readonly int offset_bits
+    cdef readonly bint is_for_scans
 
     @property
     def num_rows(self):
@@ -164,6 +168,7 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
     page.kept = kept
+    page.is_for_scans = True
     return page
 
 
@@ -258,10 +263,13 @@ def zipped_page(
     form.max_rep, form.max_def, form.zip.max_visible = levels
     form.num_entries, form.num_values = counts
     form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
+    cdef NativePage page
     cdef const int64_t* starts = NULL
     if row_starts is not None:
         starts = &row_starts[0]
-    return _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts))
+    page = _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts))
+    page.is_for_scans = row_starts is None
+    return page
 
 
 cdef class LeafTake:
@@ -303,7 +311,10 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         address = <uint8_t*><size_t>take.lent.address
     take.leaf.parts.resize(num_parts)
     for part in range(num_parts):
-        take.leaf.parts[part].reset(new LeafPart())
+        if num_parts == 1:
+            take.leaf.borrow_part()
+        else:
+            take.leaf.parts[part].reset(new LeafPart())
         take.leaf.parts[part].get().limit = limit_bytes
         if take.leaf.lent:
             take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width)
@@ -360,42 +371,116 @@ def run_leaves(
     requests, ranges, bytes_wanted, bytes_read
         What was read.
     """
-    cdef LaRuns rows
-    cdef Reader reader
+    cdef Request request = _request(starts, stops, fd, memory, size, checks)
     cdef LeafTake leaf
-    cdef unique_ptr[LeafReader] one
     cdef Outcome outcome
-    cdef int64_t requests = 0, ranges = 0, bytes_wanted = 0, bytes_read = 0
-    rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
-    reader.fd, reader.size = fd, size
-    reader.memory = NULL
-    reader.checks = NULL
-    if checks is not None:
-        # `checks` is held by the caller's argument as long as this runs.
-        reader.checks = <BlockChecks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
-    if memory is not None:
-        reader.memory = &memory[0]
     for item in leaves:
         leaf = item
-        one.reset(new LeafReader(leaf.refs, reader))
-        with nogil:
-            outcome = one.get().run(rows, leaf.leaf.parts[part].get())
-        requests += one.get().count().requests
-        ranges += one.get().count().ranges
-        bytes_wanted += one.get().count().bytes_wanted
-        bytes_read += one.get().count().bytes_read
+        outcome = _run(leaf, part, &request)
         if outcome.message != NULL:
-            return outcome.message.decode("ascii"), requests, ranges, bytes_wanted, bytes_read
-    return None, requests, ranges, bytes_wanted, bytes_read
+            return outcome.message.decode("ascii"), *_counts(&request)
+    return None, *_counts(&request)
 
 
-cdef object _finish(LeafTake leaf, int offset_bits, allocate):
+def read_leaves(
+    list wanted, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t num_rows, int fd,
+    const uint8_t[::1] memory, int64_t size, int64_t limit_bytes, int64_t largest_offset,
+    allocate, checks=None,
+):
+    """Read, open and lay out leaves one after the other: what one was read into serves the next.
+
+    Parameters
+    ----------
+    wanted, limit_bytes, allocate
+        As for `prepare_leaves`.
+    largest_offset
+        As for `finish_leaves`.
+    starts, stops, fd, memory, size, checks
+        As for `run_leaves`, and the number of the rows.
+
+    Returns
+    -------
+    done
+        Per leaf what `finish_leaves` says of it, or None for one that the engine cannot read; why a leaf could not be
+        read where one was refused, and then nothing may be used.
+    requests, ranges, bytes_wanted, bytes_read
+        What was read.
+    """
+    cdef Request request = _request(starts, stops, fd, memory, size, checks)
+    cdef LeafTake leaf
+    cdef Outcome outcome
+    cdef tuple part_rows = (num_rows,)
+    cdef list done = []
+    for item in wanted:
+        leaf = _prepare(item, part_rows, num_rows, limit_bytes, allocate)
+        if leaf is None:
+            done.append(None)
+            continue
+        outcome = _run(leaf, 0, &request)
+        if outcome.message != NULL:
+            return outcome.message.decode("ascii"), *_counts(&request)
+        finished = _finish(leaf, leaf.value_offset_bits, largest_offset, allocate)
+        if isinstance(finished, str):
+            return finished, *_counts(&request)
+        done.append(finished)
+        leaf.leaf.give_back_part()
+    return done, *_counts(&request)
+
+
+cdef struct Request:
+    LaRuns rows
+    Reader reader
+    int64_t requests
+    int64_t ranges
+    int64_t bytes_wanted
+    int64_t bytes_read
+
+
+cdef Request _request(
+    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks
+):
+    cdef Request request
+    request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    request.reader.fd, request.reader.size = fd, size
+    request.reader.memory = NULL
+    if memory is not None:
+        request.reader.memory = &memory[0]
+    request.reader.checks = NULL
+    if checks is not None:
+        # `checks` is held by the caller's argument as long as the request is used.
+        request.reader.checks = <BlockChecks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
+    request.requests = request.ranges = request.bytes_wanted = request.bytes_read = 0
+    return request
+
+
+cdef tuple _counts(const Request* request):
+    return request.requests, request.ranges, request.bytes_wanted, request.bytes_read
+
+
+cdef Outcome _run(LeafTake leaf, int part, Request* request):
+    cdef unique_ptr[LeafReader] one
+    cdef Outcome outcome
+    one.reset(new LeafReader(leaf.refs, request.reader))
+    with nogil:
+        outcome = one.get().run(request.rows, leaf.leaf.parts[part].get())
+    request.requests += one.get().count().requests
+    request.ranges += one.get().count().ranges
+    request.bytes_wanted += one.get().count().bytes_wanted
+    request.bytes_read += one.get().count().bytes_read
+    return outcome
+
+
+cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allocate):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
     cdef NodeOut nodes[MAX_NODES]
     cdef size_t num_nodes = leaf.leaf.offset_bits.size(), node, part
     cdef int64_t num_values = 0, num_bytes = 0
-    cdef Outcome outcome = measure_leaf(leaf.leaf, slots, nullable)
+    cdef Outcome outcome
+    if num_nodes > MAX_NODES:
+        return "there must be 1 to 64 layers"
+    with nogil:
+        outcome = measure_leaf(leaf.leaf, slots, nullable)
     if outcome.message != NULL:
         return outcome.message.decode("ascii")
     for part in range(leaf.leaf.parts.size()):
@@ -412,19 +497,20 @@ cdef object _finish(LeafTake leaf, int offset_bits, allocate):
             nodes[node].validity = <uint8_t*><size_t>validity.address
             nodes[node].validity[(slots[node] + 7) // 8 - 1] = 0
         if leaf.leaf.offset_bits[node]:
-            if leaf.leaf.offset_bits[node] == 32 and node and slots[node - 1] > 0x7FFFFFFF:
+            if leaf.leaf.offset_bits[node] == 32 and node and slots[node - 1] > largest_offset:
                 return "a list has more items than its offsets can count"
             offsets = allocate((slots[node] + 1) * leaf.leaf.offset_bits[node] // 8)
             nodes[node].offsets = <void*><size_t>offsets.address
         structure.append((validity, offsets))
-    outcome = fill_structure(leaf.leaf, nodes)
+    with nogil:
+        outcome = fill_structure(leaf.leaf, nodes)
     if outcome.message != NULL:
         return outcome.message.decode("ascii")
     cdef uint8_t* value_bytes = NULL
     cdef uint8_t* offset_bytes = NULL
     values, value_offsets = leaf.lent, None
     if offset_bits:
-        if offset_bits == 32 and num_bytes > 0x7FFFFFFF:
+        if offset_bits == 32 and num_bytes > largest_offset:
             return "the values exceed 32-bit offsets"
         value_offsets = allocate((num_values + 1) * offset_bits // 8)
         offset_bytes = <uint8_t*><size_t>value_offsets.address
@@ -443,13 +529,15 @@ cdef object _finish(LeafTake leaf, int offset_bits, allocate):
     return num_values, values, value_offsets, structure
 
 
-def finish_leaves(list leaves, allocate):
+def finish_leaves(list leaves, int64_t largest_offset, allocate):
     """Lay out what all parts read.
 
     Parameters
     ----------
     leaves
         LeafTake objects whose parts have all run.
+    largest_offset
+        Of offsets of 32 bits.
     allocate
         Called with a number of bytes; returns a writable Arrow buffer.
 
@@ -463,9 +551,7 @@ def finish_leaves(list leaves, allocate):
     done = []
     for item in leaves:
         leaf = item
-        if leaf.leaf.offset_bits.size() > MAX_NODES:
-            return "there must be 1 to 64 layers"
-        finished = _finish(leaf, leaf.value_offset_bits, allocate)
+        finished = _finish(leaf, leaf.value_offset_bits, largest_offset, allocate)
         if isinstance(finished, str):
             return finished
         done.append(finished)

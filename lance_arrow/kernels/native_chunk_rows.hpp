@@ -10,9 +10,10 @@ struct LocalRuns {
   std::vector<int64_t> starts, stops;
   int64_t count = 0;
 
-  // Takes from runs (from `*run` on) what lies in first .. stop; leaves `*run` at the first that reaches beyond.
+  // Takes from runs (from `*run` on) what lies in first .. stop, counted from `base`; leaves `*run` at the first that
+  // reaches beyond.
   void cut(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, int64_t first, int64_t stop,
-           int64_t* run) {
+           int64_t base, int64_t* run) {
     starts.clear();
     stops.clear();
     count = 0;
@@ -20,8 +21,8 @@ struct LocalRuns {
       const int64_t begin = std::max(run_starts[*run], first);
       const int64_t end = std::min(run_stops[*run], stop);
       if (begin < end) {
-        starts.push_back(begin - first);
-        stops.push_back(end - first);
+        starts.push_back(begin - base);
+        stops.push_back(end - base);
         count += end - begin;
       }
       if (run_stops[*run] > stop) break;
@@ -40,7 +41,7 @@ inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, 
     Outcome outcome = open_chunk(chunk, bytes, size, &opened);
     if (outcome.message != nullptr) return outcome;
     const int64_t first = places_.value_starts[chunk], num_values = opened.chunk.num_values;
-    local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, &run);
+    local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, first, &run);
     const uint16_t* def = nullptr;
     if (form_.def != nullptr) {
       if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
@@ -125,7 +126,7 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
   thread_local LocalRuns local;
   int64_t run = 0, done_values = 0;
   for (size_t at = 0; at < chunks.size(); ++at) {
-    local.cut(found[2], found[3], count, value_starts[at], value_starts[at + 1], &run);
+    local.cut(found[2], found[3], count, value_starts[at], value_starts[at + 1], value_starts[at], &run);
     if (local.count == 0) continue;
     const uint16_t* levels = visible.empty() ? nullptr : visible.data() + done_values;
     outcome = append_values(chunks[at], local.view(), local.count, levels, out);

@@ -51,6 +51,15 @@ class ChunkedPage : public Page {
     if (is_plain) headers_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(places.num_chunks));
   }
 
+  int64_t batch_stop(int64_t row) const override {
+    const int64_t count = places_.num_chunks + 1;
+    const int64_t* borders = places_.rows_started == nullptr ? places_.value_starts : places_.rows_finished;
+    const int64_t first = find(places_.rows_started == nullptr ? borders : places_.rows_started, count, row);
+    int64_t chunk = find(places_.chunk_starts, count, places_.chunk_starts[first] + kBatchBytes);
+    while (chunk < places_.num_chunks && borders[chunk] <= row) ++chunk;
+    return chunk < places_.num_chunks ? borders[chunk] : num_rows;
+  }
+
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
     int64_t next = 0;  // chunks before it are in the plan, or their headers are

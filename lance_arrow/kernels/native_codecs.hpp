@@ -121,7 +121,12 @@ struct InlineBitpacking {
     const T packed_bits = load<T>(bytes, 0);
     if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
       return "a bit-packed chunk's size contradicts its bit width";
-    if (num_selected(*runs) > few) {
+    const int64_t wanted = num_selected(*runs);
+    if (wanted == kBlockValues) {
+      kUnpackBlock<T>[packed_bits](bytes + width, out->values);
+      return kDone;
+    }
+    if (wanted > few) {
       alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
       kUnpackBlock<T>[packed_bits](bytes + width, whole);
       copy_fixed_runs(whole, width, *runs, out->values);
@@ -218,14 +223,23 @@ struct Variable {
     const uint64_t header = static_cast<uint64_t>((chunk->num_values + 1) * width);
     if (load<Offset>(bytes, 0) != header) return "a chunk's first offset is not its header";
     int64_t at = 0;
-    for (int64_t run = 0; run < runs->num_runs; ++run)
-      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, ++at) {
-        const uint64_t start = load<Offset>(bytes, value), stop = load<Offset>(bytes, value + 1);
-        if (start < header || start > stop || stop > static_cast<uint64_t>(size))
-          return "a chunk's offsets descend or leave it";
-        if (!append_bytes(bytes + start, static_cast<int64_t>(stop - start), at, out))
-          return "the values are above their limit of bytes";
-      }
+    for (int64_t run = 0; run < runs->num_runs; ++run) {
+      const int64_t first = runs->starts[run], count = runs->stops[run] - first;
+      const uint64_t start = load<Offset>(bytes, first), stop = load<Offset>(bytes, first + count);
+      if (start < header || start > stop || stop > static_cast<uint64_t>(size) ||
+          !ascending<Offset>(bytes + first * width, count))
+        return "a chunk's offsets descend or leave it";
+      // Values of a run lie as they are wanted: one copy, then their ends.
+      const auto num_bytes = static_cast<int64_t>(stop - start);
+      uint8_t* to = out->reserve(out->host, out->end, num_bytes);
+      if (to == nullptr) return "the values are above their limit of bytes";
+      copy_bytes(to, bytes + start, num_bytes);
+      const int64_t shift = out->end - static_cast<int64_t>(start);
+      for (int64_t value = 0; value < count; ++value)
+        out->ends[at + value] = static_cast<int64_t>(load<Offset>(bytes, first + value + 1)) + shift;
+      out->end += num_bytes;
+      at += count;
+    }
     return kDone;
   }
 };
@@ -257,11 +271,42 @@ struct Symbols {
     LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
     const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
     if (refusal != nullptr) return refusal;
-    int64_t start = 0;
-    for (int64_t value = 0; value < count; start = codes.ends[static_cast<size_t>(value++)])
-      if (!append_symbols(form.table, codes.bytes.data() + start, codes.ends[static_cast<size_t>(value)] - start, value, out))
-        return "a value cannot be expanded";
+    const int64_t* ends = codes.ends.data();
+    int64_t start = 0, alone = 0;  // values below `alone` are taken one by one
+    for (int64_t value = 0; value < count;) {
+      const uint8_t* bytes = codes.bytes.data() + start;
+      if (value >= alone && count - value > 1 && form.table.is_compressed() && ends[value] - start < kLongValue) {
+        const int64_t stop = stream_stop(codes.bytes.data(), ends, value, count, start);
+        if (stop > value && append_stream(form.table, bytes, start, ends, value, stop, out)) {
+          start = ends[stop - 1];
+          value = stop;
+          continue;
+        }
+        alone = std::max(stop, value + 1);
+      }
+      if (!append_symbols(form.table, bytes, ends[value] - start, value, out)) return "a value cannot be expanded";
+      start = ends[value++];
+    }
     return kDone;
+  }
+
+  // First value that makes the stream of values value .. too long, or ends in an escape: see CodedValues::stream_stop.
+  static int64_t stream_stop(const uint8_t* codes, const int64_t* ends, int64_t value, int64_t count, int64_t begin) {
+    for (int64_t end = begin; value < count && ends[value] - begin <= kStreamCodes; end = ends[value++])
+      if (ends[value] > end && codes[ends[value] - 1] == kEscape) break;
+    return value;
+  }
+
+  // Appends values value .. stop, which are one stream; false when they must be taken one by one.
+  static bool append_stream(const SymbolTable& table, const uint8_t* codes, int64_t begin, const int64_t* ends,
+                            int64_t value, int64_t stop, LaValues* out) {
+    uint32_t decoded[kStreamCodes + 1];
+    const int64_t size = ends[stop - 1] - begin;
+    uint8_t* to = out->reserve(out->host, out->end, 8 * size + 8);
+    if (to == nullptr || !table.expand_stream(codes, size, to, decoded)) return false;
+    for (; value < stop; ++value) out->ends[value] = out->end + decoded[ends[value] - begin];
+    out->end += decoded[size];
+    return true;
   }
 };
 

@@ -157,6 +157,17 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
     values, ends = decode(
         <const uint8_t[:stop - first]>(data + first) if stop > first else b"",
         <const int64_t[:num_values]>starts, <const int64_t[:num_values]>sizes, first)
+    if callable(values):
+        offsets = ends
+        to = out.reserve(out.host, base, offsets[num_values])
+        if to == NULL:
+            return False
+        # Also where nothing is to be written: what refuses the bytes is the call.
+        values(<uint8_t[:offsets[num_values]]>to if offsets[num_values] else b"")
+        for value in range(num_values):
+            out.ends[value] = base + offsets[value + 1]
+        out.end = base + offsets[num_values]
+        return True
     plain = values
     if ends is None:
         if plain.shape[0]:
@@ -210,7 +221,8 @@ def called(int64_t bits, decode):
     """Values of `bits` each, or (0) of any length, that a Python function decodes.
 
     ``decode(data, starts, sizes, first)`` gets the bytes from `first` on, and returns the decoded bytes and, for values
-    of any length, ``(num_values + 1,) int64`` offsets into them, else None.
+    of any length, ``(num_values + 1,) int64`` offsets into them, else None. In place of bytes of any length it may return
+    a function that writes them: it is called with writable memory for exactly ``offsets[-1]`` bytes.
     """
     cdef HeldValueCodec* held = hold_called(bits, <void*>decode, <Expand>_expand)
     Py_INCREF(decode)

@@ -63,6 +63,7 @@ constexpr int64_t kMaxGap = 4 << 10;    // a request costs about what copying th
 constexpr int64_t kMaxSpan = 1 << 20;
 constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read where they belong
 constexpr int64_t kKeptArena = 8 << 20;
+constexpr int64_t kMostArena = 4 << 20;  // batches above it are followed by smaller ones
 
 class LeafReader {
  public:
@@ -78,13 +79,20 @@ class LeafReader {
                            static_cast<int64_t>(out->def.size())};
       const int64_t values_before = out->num_values;
       bool any = false;
-      while (run < rows.num_runs && rows.starts[run] < stop) {
-        local_.cut(rows.starts, rows.stops, std::min(rows.num_runs, run + kBatchRuns), first, stop, &run);
+      for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+        from = std::max(from, rows.starts[run]);
+        const int64_t border = first + ref.page->batch_stop(from - first);
+        const bool is_long = border < std::min(stop, rows.stops[run]);
+        const int64_t num_runs = is_long ? run + 1 : std::min(rows.num_runs, run + max_runs_);
+        const int64_t end = is_long ? border : stop;
+        const int64_t first_run = run;
+        local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
         if (local_.count == 0) break;
         any = true;
         const Outcome outcome = batch(ref, local_.view(), out);
         if (outcome.message != nullptr) return outcome;
-        if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page
+        if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
+        if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
       }
       if (any) note_levels(part, values_before, out);
     }
@@ -129,6 +137,7 @@ class LeafReader {
       arena_bytes += (ranges_.stops[end - 1] - start + 15) & ~int64_t{7};
       range = end;
     }
+    arena_bytes_ = arena_bytes;
     thread_local Buffer kept;
     Buffer large;  // what is read at once is rarely above what a thread keeps
     uint8_t* arena = (arena_bytes <= kKeptArena ? kept : large).reserve(0, arena_bytes, out->limit);
@@ -200,6 +209,8 @@ class LeafReader {
 
   const std::vector<PageRef>& pages_;
   Reader reader_;
+  int64_t max_runs_ = kBatchRuns;
+  int64_t arena_bytes_ = 0;
   ReadCount count_;
   LocalRuns local_;
   Ranges ranges_;

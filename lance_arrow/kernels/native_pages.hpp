@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "native_codecs.hpp"
@@ -42,6 +43,14 @@ class Buffer {
 
   const uint8_t* data() const { return bytes_; }
   uint8_t* data() { return bytes_; }
+  int64_t room() const { return room_; }
+
+  void end_loan() {
+    if (!lent_) return;
+    bytes_ = nullptr;
+    room_ = 0;
+    lent_ = false;
+  }
 
  private:
   uint8_t* bytes_ = nullptr;
@@ -127,7 +136,45 @@ struct LeafPart {
     num_values += count;
     num_bytes = out.end;
   }
+
+  // Forgets what was read, and keeps the memory.
+  void clear() {
+    values.end_loan();
+    levels.clear();
+    rep.clear();
+    def.clear();
+    ends.clear();
+    num_values = bit_offset = num_bytes = 0;
+  }
+
+  int64_t kept_bytes() const {
+    return values.room() + static_cast<int64_t>(2 * (rep.capacity() + def.capacity()) + 8 * ends.capacity());
+  }
 };
+
+// A thread that reads leaf after leaf fills the same memory again: fresh pages cost more than what is written to them.
+class SparePart {
+ public:
+  static std::unique_ptr<LeafPart> borrow() {
+    std::unique_ptr<LeafPart> part = std::move(spare());
+    return part != nullptr ? std::move(part) : std::make_unique<LeafPart>();
+  }
+
+  static void give_back(std::unique_ptr<LeafPart> part) {
+    part->clear();
+    if (part->kept_bytes() <= kKeptPart) spare() = std::move(part);
+  }
+
+ private:
+  static constexpr int64_t kKeptPart = 16 << 20;
+  static std::unique_ptr<LeafPart>& spare() {
+    thread_local std::unique_ptr<LeafPart> held;
+    return held;
+  }
+};
+
+// A long run is read and opened in batches of about this many bytes, which stay in a core's cache.
+constexpr int64_t kBatchBytes = 256 << 10;
 
 // Bytes that were read: range i lies at data + places[i].
 struct Fetched {
@@ -143,6 +190,10 @@ class Page {
   std::vector<uint8_t> layers;  // inner-most first
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
+
+  // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
+  // chunk twice. A page whose rows are counted only where all of them are opened says its end.
+  virtual int64_t batch_stop(int64_t) const { return num_rows; }
 
   virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
   virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;

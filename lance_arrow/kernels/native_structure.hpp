@@ -12,6 +12,13 @@ struct Leaf {
   std::vector<int> offset_bits;     // per node; 0 for what is no list
   int64_t value_bits = 0;
   bool lent = false;  // values already lie where Arrow wants them
+
+  // The only part, in memory that this thread filled before.
+  void borrow_part() { parts[0] = SparePart::borrow(); }
+  void give_back_part() {
+    SparePart::give_back(std::move(parts[0]));
+    parts.clear();
+  }
 };
 
 struct NodeOut {

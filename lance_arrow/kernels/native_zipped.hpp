@@ -23,6 +23,11 @@ class ZippedPage : public Page {
                form.zip.bytes_per_value * 8 == value_bits;
   }
 
+  int64_t batch_stop(int64_t row) const override {
+    if (row_starts_ != nullptr || is_plain) return num_rows;
+    return std::min(num_rows, row + std::max<int64_t>(1, kBatchBytes / std::max<int64_t>(1, row_bytes_)));
+  }
+
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
     for (int64_t run = 0; run < rows.num_runs; ++run) {

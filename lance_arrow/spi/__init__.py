@@ -70,6 +70,7 @@ from lance_arrow.spi.layouts import (
     ZoneMapPlace,
 )
 from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
+from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
@@ -162,5 +163,6 @@ __all__ = [
     "measure_runs",
     "native_side",
     "new_block",
+    "private_description",
     "starts_of",
 ]

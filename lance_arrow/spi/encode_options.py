@@ -11,6 +11,7 @@ from lance_arrow.errors import InvalidArgumentError
 PRESETS = ("fast", "default", "compact")
 METADATA_PREFIX = "lance-encoding:"
 _FAST_FACTOR = 1.1
+_WISH_FACTOR = 2.0**-20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,10 @@ class EncodeOptions:
     codec
         Codec of the values: the case's name (``fsst``, ``rle``) or a private codec's id (``vendor.name/1``).
     layout
-        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``.
-        Source: field metadata ``lance-encoding:structural-encoding``.
+        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; pages that it cannot hold are refused.
+    preferred_layout
+        The same as a wish: pages that it cannot hold are laid out as if nothing had been said, and so are those that
+        one scalar, no value or a dictionary tells. Source: field metadata ``lance-encoding:structural-encoding``.
     compression, compression_level
         ``lz4``, ``zstd``, ``fsst`` or ``none``. Source: ``lance-encoding:compression[-level]``.
     rle_threshold
@@ -48,6 +51,7 @@ class EncodeOptions:
     preset: str = "default"
     codec: str | None = None
     layout: str | None = None
+    preferred_layout: str | None = None
     compression: str | None = None
     compression_level: int | None = None
     rle_threshold: float | None = None
@@ -70,6 +74,12 @@ class EncodeOptions:
     def stores_plainly(self) -> bool:
         """Whether values are to be stored as they are: the caller said ``compression="none"``."""
         return self.compression == "none"
+
+    def layout_cost(self, name: str, num_bytes: float) -> float | None:
+        """Return the score of a layout that costs `num_bytes` to read: None where the caller demands another."""
+        if self.layout is not None:
+            return num_bytes if self.layout == name else None
+        return num_bytes * _WISH_FACTOR if self.preferred_layout == name else num_bytes
 
     def cost(self, num_bytes: float) -> float:
         """Return the score of `num_bytes` that take work to decode: plain values, where nearly as small, are faster."""
@@ -120,15 +130,18 @@ def _layout(value: Any) -> str:
     return {"miniblock": "mini_block", "fullzip": "full_zip"}.get(str(value).lower(), str(value).lower())
 
 
+_LAYOUTS = ("mini_block", "full_zip", "constant", "sparse")
 _CHOICES = {
     "preset": PRESETS,
-    "layout": ("mini_block", "full_zip", "constant", "sparse"),
+    "layout": _LAYOUTS,
+    "preferred_layout": _LAYOUTS,
     "compression": ("lz4", "zstd", "fsst", "none"),
     "bss": ("off", "on", "auto"),
     "dict_values_compression": ("lz4", "zstd", "none"),
 }
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "layout": _layout,
+    "preferred_layout": _layout,
     "compression": lambda value: str(value).lower(),
     "bss": lambda value: str(value).lower(),
     "dict_values_compression": lambda value: str(value).lower(),
@@ -142,7 +155,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 _NAMES_OF_KEYS = {
     "compression": "compression",
     "compression-level": "compression_level",
-    "structural-encoding": "layout",
+    "structural-encoding": "preferred_layout",
     "rle-threshold": "rle_threshold",
     "bss": "bss",
     "dict-divisor": "dict_divisor",

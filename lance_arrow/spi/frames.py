@@ -75,11 +75,23 @@ class Frames:
         CorruptPageError
             A frame does not hold what it declares.
         """
-        plain_sizes = self.scheme.sizes(data, starts, sizes)
-        self.check(self.largest, int(plain_sizes.max(initial=0)))
-        plain_starts = np.zeros(len(plain_sizes) + 1, np.int64)
-        np.cumsum(plain_sizes, out=plain_starts[1:])
+        plain_starts = self.places(data, starts, sizes)
         total = int(plain_starts[-1])
         plain = np.empty(self.check("max_batch_bytes", total + spare_bytes), np.uint8)
         self.scheme.decompress(data, starts, sizes, plain[:total], plain_starts)
         return plain, plain_starts
+
+    def places(self, data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the content of each frame begins and the last ends, ``(n + 1,) int64``, as `open` puts them.
+
+        Raises
+        ------
+        ResourceLimitError, CorruptPageError
+            As `open`, of what the frames declare.
+        """
+        plain_sizes = self.scheme.sizes(data, starts, sizes)
+        self.check(self.largest, int(plain_sizes.max(initial=0)))
+        plain_starts = np.zeros(len(plain_sizes) + 1, np.int64)
+        np.cumsum(plain_sizes, out=plain_starts[1:])
+        self.check("max_batch_bytes", int(plain_starts[-1]))
+        return plain_starts

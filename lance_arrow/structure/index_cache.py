@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from threading import Lock
 
 from lance_arrow.spi import PageIndex
@@ -32,6 +32,15 @@ class IndexCache:
             found = self._held.get(key)
             if found is not None:
                 self._held.move_to_end(key)
+            return found
+
+    def get_many(self, keys: Sequence[Hashable]) -> list[PageIndex | None]:
+        """Get the index of each key, as `get` does."""
+        with self._lock:
+            found = list(map(self._held.get, keys))
+            for key, index in zip(keys, found, strict=True):
+                if index is not None:
+                    self._held.move_to_end(key)
             return found
 
     def put(self, key: Hashable, index: PageIndex) -> None:

@@ -71,6 +71,10 @@ class PageEncoder:
     scratch: Scratch
     file_version: str
     allow_private_encodings: bool = False
+    # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once per file.
+    _writers: dict[tuple[DecodeContext, type], tuple[Provided, ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -88,13 +92,26 @@ class PageEncoder:
         """Return the scope of one leaf: what its layout encoder is given."""
         return PageScope(self, leaf, options, _Summaries())
 
-    def codecs(self, context: DecodeContext) -> list[Provided]:
+    def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
         """Encoders that may write in `context` in this file version."""
-        return [
-            provided
-            for provided in self.table.codecs.values()
-            if isinstance(provided.factory, CodecEncoder) and self.allows(provided.factory, context)
-        ]
+        return self._known((context, CodecEncoder))
+
+    def block_codecs(self) -> tuple[Provided, ...]:
+        """Encoders of many blocks in one call."""
+        return self._known((DecodeContext.BLOCK, BlocksEncoder))
+
+    def _known(self, wanted: tuple[DecodeContext, type]) -> tuple[Provided, ...]:
+        found = self._writers.get(wanted)
+        if found is None:
+            context, protocol = wanted
+            found = self._writers[wanted] = tuple(
+                provided
+                for provided in self.table.codecs.values()
+                if isinstance(provided.factory, CodecEncoder)
+                and isinstance(provided.factory, protocol)
+                and self.allows(provided.factory, context)
+            )
+        return found
 
     def allows(self, encoder: Any, context: DecodeContext) -> bool:
         since = getattr(encoder, "writes", {}).get(context)
@@ -205,9 +222,8 @@ class PageScope:
             return self._encode_all(found, block, value_starts)
         scored = [
             (score, str(provided.factory.key), provided)
-            for provided in self.encoder.codecs(DecodeContext.BLOCK)
-            if isinstance(provided.factory, BlocksEncoder)
-            and provided.factory.key not in self.excluded
+            for provided in self.encoder.block_codecs()
+            if provided.factory.key not in self.excluded
             and provided.factory.key.message != PRIVATE_CODEC
             and (score := provided.factory.score_blocks(block, value_starts, self)) is not None
         ]
@@ -241,8 +257,8 @@ class PageScope:
             if isinstance(provided.factory, LayoutEncoder) and (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
-            wanted = f" the layout {self.options.layout!r}" if self.options.layout else ""
-            raise UnsupportedError(f"no installed layout can write this page as{wanted} {self.file_version}")
+            wanted = f" by the layout {self.options.layout!r}" if self.options.layout else ""
+            raise UnsupportedError(f"no installed plugin can write this page{wanted} in a {self.file_version} file")
         return min(scored, key=lambda one: one[:2])[2]
 
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:

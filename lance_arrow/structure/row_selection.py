@@ -45,14 +45,14 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     """
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
-    outside = (indices < 0) | (indices >= num_rows)
-    if outside.any():
-        wrong = int(indices[np.argmax(outside)])
+    if indices.min() < 0 or indices.max() >= num_rows:
+        wrong = int(indices[np.argmax((indices < 0) | (indices >= num_rows))])
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
-    if len(indices) == 1:
-        return TakeOrder(RowRanges(indices, indices + 1), None)
-    steps = np.diff(indices)
-    if (steps > 0).all():
+    smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
+    if smallest > 1:
+        # Callers may pass every seventh item of an array; native code wants its own row of numbers.
+        return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
+    if smallest == 1:
         return TakeOrder(_joined(indices), None)
     distinct, positions = np.unique(indices, return_inverse=True)
     return TakeOrder(_joined(distinct), positions.astype(np.int64, copy=False))
@@ -89,6 +89,59 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
     return RowRanges(starts[np.append(True, apart)[: len(starts)]], stops[np.append(apart, True)[: len(stops)]])
 
 
+def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows in both."""
+    if not len(left) or not len(right):
+        return RowRanges.one(0, 0)
+    first = np.searchsorted(right.stops, left.starts, "right")
+    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
+    of_left = np.repeat(np.arange(len(left)), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
+    starts = np.maximum(left.starts[of_left], right.starts[of_right])
+    stops = np.minimum(left.stops[of_left], right.stops[of_right])
+    return joined_ranges(starts, stops)
+
+
+def difference(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of the left that are not in the right."""
+    if not len(left) or not len(right):
+        return left
+    end = max(int(left.stops[-1]), int(right.stops[-1]))
+    starts, stops = np.append(0, right.stops), np.append(right.starts, end)
+    return intersection(left, joined_ranges(starts, stops))
+
+
+def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of both, which have none in common."""
+    starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
+    order = np.argsort(starts)
+    return joined_ranges(starts[order], stops[order])
+
+
+def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
+    """Keep the rows that are marked.
+
+    Parameters
+    ----------
+    rows
+        Some rows.
+    flags
+        ``(rows.num_rows,) bool``: which of them, in order.
+    """
+    if not len(flags):
+        return rows
+    ends = np.cumsum(rows.stops - rows.starts)
+    begins = np.append(0, ends[:-1])
+    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    runs = np.union1d(changes, begins)
+    on = flags[runs]
+    starts, stops = runs[on], np.append(runs[1:], len(flags))[on]
+    owners = np.searchsorted(begins, starts, "right") - 1
+    shifts = rows.starts[owners] - begins[owners]
+    return joined_ranges(starts + shifts, stops + shifts)
+
+
 def scaled(rows: RowRanges, factor: int) -> RowRanges:
     """Count the same rows in units of which each row has `factor` (items of fixed-size lists of structs)."""
     return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)
@@ -102,9 +155,10 @@ def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
         first = int(page_starts.searchsorted(rows.starts[0], "right")) - 1
         last = int(page_starts.searchsorted(rows.stops[0], "left"))
         return [page for page in range(first, last) if page_starts[page] < page_starts[page + 1]]
-    low = np.searchsorted(rows.stops, page_starts[:-1], side="right")
-    high = np.searchsorted(rows.starts, page_starts[1:], side="left")
-    return np.flatnonzero(low < high).tolist()
+    low = rows.stops.searchsorted(page_starts[:-1], "right")
+    high = rows.starts.searchsorted(page_starts[1:], "left")
+    pages: list[int] = (low < high).nonzero()[0].tolist()
+    return pages
 
 
 def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[int, RowRanges]]:

@@ -6,6 +6,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,6 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundChunkCodec,
     BoundPerValueCodec,
-    Bytes,
     ChunkBatch,
     DecodeContext,
     Encoded,
@@ -311,8 +311,14 @@ class BoundGeneralValues:
         # The content of a frame is the value: a batch is decompressed in one go, and nothing is left to decode.
         return native_codecs.called(0, self._open)
 
-    def _open(self, data: Any, starts: Any, sizes: Any, first: int) -> tuple[Bytes, Positions]:
-        return self.frames.open(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.asarray(sizes))
+    def _open(self, data: Any, starts: Any, sizes: Any, first: int) -> tuple[Callable[[Any], None], Positions]:
+        frames = np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.asarray(sizes)
+        places = self.frames.places(*frames)
+
+        def fill(out: Any) -> None:
+            self.frames.scheme.decompress(*frames, np.frombuffer(out, np.uint8), places)
+
+        return fill, places
 
     def measure(self, values: ValueBatch) -> NumBytes:
         return self.child.measure(self._plain(values))

@@ -78,7 +78,11 @@ class OutOfLineBitpacking:
         """Return the bytes of all blocks, packed to the width of the largest value of any."""
         if scope.summary(block).integers is None:
             return None
-        num_bytes = int(_sizes(block, value_starts, scope)[0].sum())
+        sizes, packed_bits = _sizes(block, value_starts, scope)
+        if packed_bits == 0 and scope.file_version >= "2.3":
+            # Zeros are a constant there; 14.0.2 refuses a width of 0.
+            return None
+        num_bytes = int(sizes.sum())
         # The name alone is reason enough.
         is_named = scope.options.codec == self.key.case
         if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):

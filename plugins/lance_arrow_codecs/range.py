@@ -51,8 +51,13 @@ class Range:
         return BoundRange(FixedWidth(bits), message.start, message.step)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the description; withdraw where distances differ."""
-        return None if scope.options.stores_plainly or _step(block) is None else float(_DESCRIPTION_BYTES)
+        """Return the bytes of the description; withdraw where distances differ, or are none: that is a constant."""
+        step = None if scope.options.stores_plainly else _step(block)
+        if step is None or not step:
+            return None
+        # Readers of the reference count upwards only.
+        values = block.values.view(step.dtype)
+        return float(_DESCRIPTION_BYTES) if int(values[0]) + (len(values) - 1) * int(step) == int(values[-1]) else None
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
         """Describe the first value and the distance."""

@@ -32,6 +32,8 @@ _UNKNOWN = -1
 _DEFAULT_LEVEL = 3
 _FEW = 8
 """Up to so many frames, looking at one after the other is quicker than at all in one go."""
+_LARGE_BYTES = 16 << 10
+"""So are frames of this mean size: what a call costs is less than what moving them into one stream costs."""
 _USUAL_HEAD = np.dtype([("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("one", "u1"), ("two", "u1")])
 _SENTINEL_TEXT = b"lance"
 _SENTINEL = zstandard.ZstdCompressor().compress(_SENTINEL_TEXT)
@@ -150,7 +152,13 @@ def _usual_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions 
     equal (RFC 8878, 3.1.1.1).
     """
     head = _USUAL_HEAD.itemsize
-    if len(sizes) <= _FEW or sizes.min() < head or starts.min() < 0 or (starts > len(data) - sizes).any():
+    if (
+        len(sizes) <= _FEW
+        or sizes.sum() >= _LARGE_BYTES * len(sizes)
+        or sizes.min() < head
+        or starts.min() < 0
+        or (starts > len(data) - sizes).any()
+    ):
         return None
     heads = np.empty(len(sizes), _USUAL_HEAD)
     kernels.copy_values(data, starts, head, heads.view(np.uint8))

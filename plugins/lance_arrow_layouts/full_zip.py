@@ -45,14 +45,15 @@ class FullZip:
 
     def score(self, page: PageContent, scope: EncodeScope) -> float | None:
         """The bytes of the values and more; withdraws where they cannot be encoded one by one."""
-        if scope.file_version >= "2.3" or scope.options.layout not in (None, "full_zip"):
+        if scope.file_version >= "2.3":
             return None
         if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
             return None
         values = zippable(page.values)
         if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
             return None
-        return scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
+        num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
+        return scope.options.layout_cost("full_zip", num_bytes)
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
         """Write entries.

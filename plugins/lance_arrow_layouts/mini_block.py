@@ -65,7 +65,7 @@ class MiniBlock:
 
     def score(self, page: PageContent, scope: EncodeScope) -> float | None:
         """The bytes of the values, more where they are large; withdraws where chunks cannot hold them."""
-        if scope.file_version >= "2.3" or scope.options.layout not in (None, "mini_block"):
+        if scope.file_version >= "2.3":
             return None
         if page.values is None or page.num_values == 0 or page.is_blob:
             return None
@@ -79,7 +79,10 @@ class MiniBlock:
             if plain.estimate_child(page.values, DecodeContext.MINI_BLOCK) is None:
                 return None
         preferred = page.items is not None or prefers_chunks(page, scope)
-        return summary.raw_bytes * (1.0 if preferred else _LARGE_VALUES_PENALTY)
+        num_bytes = summary.raw_bytes * (1.0 if preferred else _LARGE_VALUES_PENALTY)
+        found = scope.options.layout_cost("mini_block", num_bytes)
+        # A dictionary outranks a mere wish for another layout.
+        return found if found is None or dictionary is None else 0.0
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
         """Write chunks; a dictionary where one is worth it.
@@ -115,7 +118,8 @@ def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
     if stored is None:
         return None
     # Who asks for chunks, or keeps a dictionary, has no other choice.
-    is_forced = scope.options.layout == "mini_block" or page.items is not None
+    options = scope.options
+    is_forced = "mini_block" in (options.layout, options.preferred_layout) or page.items is not None
     return (
         rules_for_chunks(page.levels, stored, scope, least=2)
         if is_forced

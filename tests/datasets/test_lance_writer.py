@@ -210,11 +210,51 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, object], er
     assert not os.listdir(tmp_path)
 
 
-def test_strings_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    wrong = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
-    with pytest.raises(InvalidArgumentError, match="UTF-8"):
-        write_table(pa.table({"s": wrong}), tmp_path / "t.lance")
+def test_blobs_of_the_first_kind_are_refused_in_2_3(tmp_path: Path) -> None:
+    field = pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    table = pa.table([pa.array([b"x"], pa.large_binary())], schema=pa.schema([field]))
+    with pytest.raises(UnsupportedError, match=r"2\.2") as caught:
+        LanceWriter(tmp_path / "t.lance", table.schema, file_version="2.3")
+    assert caught.value.column == "b"
     assert not os.listdir(tmp_path)
+    write_table(table, tmp_path / "t.lance", file_version="2.2")
+    assert read_table(tmp_path / "t.lance").to_pydict() == {"b": [b"x"]}
+
+
+STRING = pa.string()
+
+
+def no_text(type_: pa.DataType = STRING, validity: bytes | None = None) -> pa.Array:
+    """Three strings, of which the second is no UTF-8."""
+    raw = pa.array([b"a", b"\xff\xfe", b"z"], pa.large_binary() if pa.types.is_large_string(type_) else pa.binary())
+    first = None if validity is None else pa.py_buffer(validity)
+    return pa.Array.from_buffers(type_, 3, [first, *raw.buffers()[1:]])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        no_text(),
+        no_text(pa.large_string()),
+        pa.ListArray.from_arrays(pa.array([0, 1, 3], pa.int32()), no_text()),
+        pa.StructArray.from_arrays([no_text()], ["x"]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1], pa.int8()), no_text()),
+        pa.chunked_array([["a", "b"], no_text()]),
+    ],
+    ids=["strings", "large strings", "in lists", "in structs", "in dictionaries", "in the second chunk"],
+)
+def test_strings_that_are_no_text_are_refused(tmp_path: Path, column: pa.Array) -> None:
+    with pytest.raises(InvalidArgumentError, match="UTF-8") as caught:
+        write_table(pa.table({"s": column}), tmp_path / "t.lance")
+    assert caught.value.column.split(".")[0] == "s"
+    assert not os.listdir(tmp_path)
+
+
+def test_what_nulls_hide_need_not_be_text(tmp_path: Path) -> None:
+    write_table(pa.table({"s": no_text(validity=b"\5")}), tmp_path / "t.lance")
+    assert read_table(tmp_path / "t.lance").to_pydict() == {"s": ["a", None, "z"]}
+    write_table(pa.table({"s": no_text().slice(2)}), tmp_path / "t.lance")
+    assert read_table(tmp_path / "t.lance").to_pydict() == {"s": ["z"]}
 
 
 def test_offsets_that_go_back_are_refused(tmp_path: Path) -> None:

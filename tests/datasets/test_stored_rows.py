@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -169,11 +172,57 @@ def test_rows_of_another_schema_are_refused() -> None:
             rows.columns(other)
 
 
-def test_an_array_that_contradicts_itself_is_refused() -> None:
-    wrong = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\5\0\0\0"), pa.py_buffer(b"ab")]
+def strings(*offsets: int) -> pa.Array:
+    """An array of two bytes, made sound, since pyarrow makes no other, and turned wrong afterwards."""
+    memory = np.zeros(len(offsets), np.int32)
+    array = pa.Array.from_buffers(pa.string(), len(offsets) - 1, [None, pa.py_buffer(memory), pa.py_buffer(b"ab")])
+    memory[:] = offsets
+    return array
+
+
+def lists(*offsets: int) -> pa.Array:
+    memory = np.zeros(len(offsets), np.int32)
+    items = pa.array([1, 2], pa.int16())
+    array = pa.Array.from_buffers(
+        pa.list_(pa.int16()), len(offsets) - 1, [None, pa.py_buffer(memory)], children=[items]
     )
-    table = pa.Table.from_arrays([wrong], names=["a"])
+    memory[:] = offsets
+    return array
+
+
+def within(array: pa.Array) -> pa.Array:
+    """The array as the field of structs."""
+    return pa.StructArray.from_arrays([array], ["x"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: strings(0, 2, 5),
+        lambda: strings(0, 5, 2),
+        lambda: strings(1, 0, 2),
+        lambda: lists(0, 3, 3),
+        lambda: lists(0, 2, 1),
+        lambda: within(lists(0, 2, 1)),
+        lambda: pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), strings(0, 2, 1)),
+    ],
+    ids=["too far", "there and back", "begins late", "lists too far", "lists back", "in structs", "in lists"],
+)
+def test_an_array_that_contradicts_itself_is_refused(make: Callable[[], pa.Array]) -> None:
+    array = make()
+    sound = pa.RecordBatch.from_arrays([pa.nulls(len(array), array.type)], ["a"])
     with pytest.raises(InvalidArgumentError, match="contradicts") as caught:
-        StoredRows(table.schema, FileVersion.V2_2).columns(table)
+        StoredRows(sound.schema, FileVersion.V2_2).columns(Rows(sound.schema, array))
     assert caught.value.column == "a"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch that nobody validated, as one that came over the C interface."""
+
+    schema: pa.Schema
+    array: pa.Array
+    num_columns: int = 1
+
+    def column(self, number: int) -> pa.Array:
+        return self.array

@@ -121,8 +121,8 @@ def test_lance_to_lance(tmp_path: Path) -> None:
 
 def test_any_filesystem(tmp_path: Path) -> None:
     memory = fsspec.filesystem("memory")
-    pads.write_dataset(TABLE, "written/d", format=LanceFormat(), filesystem=memory)
-    assert pads.dataset("written/d", format=LanceFormat(), filesystem=memory).to_table().equals(TABLE)
+    pads.write_dataset(TABLE, "/written/d", format=LanceFormat(), filesystem=memory)
+    assert pads.dataset("/written/d", format=LanceFormat(), filesystem=memory).to_table().equals(TABLE)
     local = pyarrow.fs.SubTreeFileSystem(str(tmp_path), pyarrow.fs.LocalFileSystem())
     pads.write_dataset(TABLE, "d", format=LanceFormat(), filesystem=local)
     assert pads.dataset("d", format=LanceFormat(), filesystem=local).to_table().equals(TABLE)

@@ -26,6 +26,15 @@ def test_taken_rows_come_back_in_the_callers_order(indices):
     assert laid_out == indices
 
 
+@pytest.mark.parametrize("step", [7, -7, 1, -1])
+def test_rows_named_by_a_slice_of_an_array_lie_in_a_row_for_native_code(step):
+    wanted = np.arange(100, dtype=np.int64)[::step]
+    order = take_order(wanted, 100)
+    assert order.rows.starts.flags.c_contiguous
+    assert order.rows.stops.flags.c_contiguous
+    assert rows_of(order.rows) == sorted(wanted.tolist())
+
+
 @pytest.mark.parametrize("wrong", [-1, 10, 2**40])
 def test_a_row_that_does_not_exist_is_named(wrong):
     with pytest.raises(InvalidArgumentError, match=f"row {wrong} does not exist") as caught:

@@ -24,7 +24,8 @@ _DIVISOR = 2
 _SIZE_RATIO = 0.8
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
-_WITHOUT = EncodingKey(COMPRESSIVE, _NAME)
+# Items are distinct: a dictionary of them is none. The others 14.0.2 refuses where values are expected to have bytes.
+_NOT_FOR_ITEMS = frozenset(EncodingKey(COMPRESSIVE, name) for name in (_NAME, "constant", "range", "delta"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,8 +111,7 @@ def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
             compression=options.dict_values_compression or "lz4",
             compression_level=options.dict_values_compression_level,
         )
-        # Items of a dictionary are distinct: a dictionary of them is none.
-        encoded = inner.encode_child(items, DecodeContext.BLOCK, without=frozenset({_WITHOUT}))
+        encoded = inner.encode_child(items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
     if not isinstance(encoded, EncodedBlock):
         raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
     return encoded

@@ -22,13 +22,14 @@ def common_scalar(page: PageContent) -> bytes | None:
     values = page.values
     if values is None or not isinstance(values.shape, (FixedWidth, VariableWidth)) or not num_valid(page.levels):
         return None
-    valid = _valid_slots(page.levels)
-    places = np.arange(min(_PROBED, values.num_values)) if valid is None else np.flatnonzero(valid[:_PROBED])
+    # Most pages differ in their first values: nothing else of them is looked at.
+    places = _first_valid_slots(page.levels)
     if isinstance(values.shape, VariableWidth):
-        return _common_string(values, valid, places)
+        return _common_string(values, page.levels, places)
     rows = _rows(values)
     if len(places) and (rows[places] != rows[places[0]]).any():
         return None
+    valid = _valid_slots(page.levels)
     found = rows if valid is None else rows[valid]
     return bytes(found[0].tobytes()) if bool((found == found[0]).all()) else None
 
@@ -53,6 +54,14 @@ def _valid_slots(levels: Levels) -> NDArray[np.bool_] | None:
     return None if visible is None else visible == 0
 
 
+def _first_valid_slots(levels: Levels) -> NDArray[np.int64]:
+    """Valid slots among the first entries; none where those hold no value."""
+    rep, def_ = (None if one is None else one[:_PROBED] for one in (levels.rep, levels.def_))
+    head = Levels(levels.layers, min(_PROBED, levels.num_entries), rep, def_)
+    valid = _valid_slots(head)
+    return np.arange(head.num_entries) if valid is None else np.flatnonzero(valid)
+
+
 def _rows(values: BlockSlice) -> NDArray[np.generic]:
     """One element or row of an array per value."""
     assert isinstance(values.shape, FixedWidth)
@@ -66,17 +75,18 @@ def _rows(values: BlockSlice) -> NDArray[np.generic]:
     return data.reshape(-1, width)
 
 
-def _common_string(values: BlockSlice, valid: NDArray[np.bool_] | None, places: NDArray[np.int64]) -> bytes | None:
+def _common_string(values: BlockSlice, levels: Levels, places: NDArray[np.int64]) -> bytes | None:
     assert isinstance(values.shape, VariableWidth)
     offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}")
+
+    def value_at(place: int) -> NDArray[np.uint8]:
+        return values.values[int(offsets[place] - offsets[0]) : int(offsets[place + 1] - offsets[0])]
+
+    if len(places) and any(not np.array_equal(value_at(one), value_at(int(places[0]))) for one in places.tolist()):
+        return None
+    valid = _valid_slots(levels)
+    first = value_at(0 if valid is None else int(np.argmax(valid)))
     starts, stops = offsets[:-1] - offsets[0], offsets[1:] - offsets[0]
-    if len(places) == 0:
-        assert valid is not None
-        places = np.array([int(np.argmax(valid))])
-    first = values.values[int(starts[places[0]]) : int(stops[places[0]])]
-    for place in places.tolist():
-        if not np.array_equal(values.values[int(starts[place]) : int(stops[place])], first):
-            return None
     lengths = stops - starts
     kept = lengths if valid is None else lengths[valid]
     if (kept != len(first)).any():

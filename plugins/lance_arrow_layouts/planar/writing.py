@@ -15,12 +15,14 @@ from lance_arrow.errors import PluginContractError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.proto import encodings_v23_pb2 as planar
 from lance_arrow.spi import (
+    COMPRESSIVE,
     BlockSlice,
     Bytes,
     DecodeContext,
     EncodedBlock,
     EncodedPage,
     EncodeScope,
+    EncodingKey,
     FixedWidth,
     LayerKind,
     Levels,
@@ -46,6 +48,8 @@ _POSITION = FixedWidth(64)
 _PLAIN = (LayerKind.ALL_VALID_ITEM,)
 _MAX_SCALAR_BITS = 256
 """The reference reads no larger ones."""
+# What 14.0.2 refuses in positions and counts, or takes with children that ours do not have.
+_NOT_FOR_NUMBERS = frozenset(EncodingKey(COMPRESSIVE, name) for name in ("rle", "general", "dictionary"))
 _NO_POSITIONS = pb.CompressiveEncoding(constant=pb.Constant())
 
 
@@ -57,7 +61,6 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     UnsupportedError
         No cell can hold it.
     """
-    layout = scope.options.layout
     can_be_sparse = NodeKind.FIXED_SIZE_LIST not in page.leaf.nodes or len(page.dimensions) == len(page.leaf.nodes)
     if page.values is None or (not num_valid(page.levels) and can_be_sparse):
         return _write_sparse(page, planar.ValuePlane(none=planar.NoValues()), (), scope)
@@ -68,12 +71,12 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
             return _page(_dense(page.levels), values, ())
         if can_be_sparse:
             return _write_sparse(page, values, (), scope)
-    if layout == "sparse":
-        if not can_be_sparse:
-            raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
+    options = scope.options
+    if options.layout == "sparse" and not can_be_sparse:
+        raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
+    if "sparse" in (options.layout, options.preferred_layout) and can_be_sparse:
         return _sparse_values(page, scope)
-    wants_chunks = page.items is not None or (prefers_chunks(page, scope) if layout is None else layout == "mini_block")
-    if wants_chunks and _holds_chunks(page.values, scope):
+    if _wants_chunks(page, scope) and _holds_chunks(page.values, scope):
         dictionary = automatic_dictionary(page, scope)
         stored = page.values if dictionary is None else dictionary.indices
         rules = rules_for_chunks(page.levels, stored, scope)
@@ -82,10 +85,20 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
             return _page(_dense(page.levels), _chunked(parts, page.num_values, is_dense=True), parts.buffers)
         if can_be_sparse:
             return _sparse_values(page, scope)
-    if page.items is not None:
-        raise UnsupportedError("a page that keeps its dictionary has too many entries without a value for chunks")
+    if page.items is not None or options.layout == "mini_block":
+        raise UnsupportedError("a page that chunks cannot hold: of such values, or too many entries between them")
     zipped = write_zipped(page.values, page.levels, scope)
     return _page(_dense(page.levels), _zipped(zipped, is_dense=True), zipped.buffers)
+
+
+def _wants_chunks(page: PageContent, scope: EncodeScope) -> bool:
+    layout, wish = scope.options.layout, scope.options.preferred_layout
+    if layout is not None:
+        return layout == "mini_block" or page.items is not None
+    if page.items is not None or automatic_dictionary(page, scope) is not None:
+        # A dictionary outranks a mere wish.
+        return True
+    return wish == "mini_block" if wish in ("mini_block", "full_zip") else prefers_chunks(page, scope)
 
 
 def can_write(page: PageContent, scope: EncodeScope) -> bool:
@@ -208,7 +221,7 @@ class _StructureWriter:
         if not len(numbers):
             return _NO_POSITIONS
         block = BlockSlice(_POSITION, len(numbers), np.ascontiguousarray(numbers, "<i8").view(np.uint8))
-        encoded = self._scope.encode_child(block, DecodeContext.BLOCK)
+        encoded = self._scope.encode_child(block, DecodeContext.BLOCK, without=_NOT_FOR_NUMBERS)
         if not isinstance(encoded, EncodedBlock):
             raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
         if encoded.buffer is not None:
