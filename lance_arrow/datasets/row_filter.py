@@ -83,13 +83,9 @@ class RowFilter:
             # pyarrow alone shows nobody the parts of an expression.
             self.paths = tuple((root.field.name,) for root in reader.roots)
         else:
-            try:
-                self._expression = self._native.bind(expression, schema)
-            except _MISFITS as error:
-                raise InvalidArgumentError(f"the filter {expression} does not fit the file: {error}") from error
+            self._expression = _bound(self._native, expression, schema)
             self._predicate = zone_predicate(self._expression, schema)
-            mentioned = self._native.mentioned_columns(self._expression, schema)
-            self.paths = tuple(parse_dot_path(path) for path in mentioned)
+            self.paths = _mentioned(self._native, self._expression, schema)
         self.nodes = project(reader.roots, self.paths, missing_ok=True)
         self.has_blobs = any(node.shown is not node.field for node in self.nodes)
 
@@ -161,6 +157,32 @@ class RowFilter:
         for batch in batches:
             for piece in self._blobs.pending(self.nodes, batch, most).pieces():
                 yield piece.filled(pool)
+
+
+def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+    """Return the columns, and fields of structs, that an expression mentions; all when the bridge is absent.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The expression does not fit the schema.
+    """
+    native = _native()
+    if native is None:
+        return tuple((name,) for name in schema.names)
+    return _mentioned(native, _bound(native, expression, schema), schema)
+
+
+def _bound(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+    try:
+        found: pc.Expression = native.bind(expression, schema)
+    except _MISFITS as error:
+        raise InvalidArgumentError(f"the filter {expression} does not fit the schema: {error}") from error
+    return found
+
+
+def _mentioned(native: ModuleType, bound: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+    return tuple(parse_dot_path(path) for path in native.mentioned_columns(bound, schema))
 
 
 def _native() -> ModuleType | None:

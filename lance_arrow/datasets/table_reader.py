@@ -21,9 +21,10 @@ from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
-from lance_arrow.datasets.predicates import Predicate, as_expression, columns_of
+from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
+from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.errors import located
@@ -120,7 +121,7 @@ class TableReader:
             for batch in self._stream(projection.nodes, batch_size, filter=None):
                 yield projection.cut(batch, filled=True)
             return
-        expression = as_expression(filter)
+        expression = as_expression(filter, self.columns.full_schema)
         paths = columns_of(expression, self.columns.full_schema)
         wanted = () if columns is None else tuple(column_paths(columns, self.columns.all_roots))
         if columns is None:
