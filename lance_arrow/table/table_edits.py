@@ -139,7 +139,7 @@ class TableEdits:
         Parameters
         ----------
         predicate
-            Expression or DNF tuples, as for `to_table`; rows for which it is null stay.
+            Expression, DNF tuples or SQL, as for `to_table`; rows for which it is null stay.
         message
             As for `create`.
 

@@ -200,6 +200,75 @@ def test_branches(witness: Witness, tmp_path: Path) -> None:
     assert LanceTable.open(path, branch="side").count_rows() == 30
 
 
+def test_indices_are_kept(witness: Witness, tmp_path: Path) -> None:
+    """An index stays and stays right: rows added later are not covered, rows deleted are not found."""
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 40), path, "2.2", max_rows_per_file=20)
+    witness.change_table(path, {"do": "create_scalar_index", "column": "id", "index_type": "BTREE"})
+    table = LanceTable.open(path)
+    table.append(rows_of(40, 50))
+    table.delete(pc.field("id") == 7)
+    for number, names in ((2, ["id_idx"]), (3, ["id_idx"]), (4, ["id_idx"])):
+        assert witness.index_names(path, number) == names
+    for value, found in ((7, []), (8, [8]), (45, [45])):
+        got = witness.read_version(path, None, None, filter=f"id = {value}")
+        assert got["id"].to_pylist() == found
+    witness.change_table(path, {"do": "append", "rows": rows_of(50, 52)})
+    table = LanceTable.open(path)
+    table.restore(1)
+    assert witness.index_names(path, 6) == []
+    table.restore(4)
+    assert witness.index_names(path, 7) == ["id_idx"]
+    table.overwrite(rows_of(0, 5))
+    assert witness.index_names(path, 8) == []
+    assert_agree(witness, path)
+
+
+def test_configuration_is_kept(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    LanceTable.create(path, rows_of(0, 5))
+    witness.change_table(path, {"do": "update_config", "values": {"a.b": "c"}})
+    table = LanceTable.open(path)
+    table.append(rows_of(5, 6))
+    table.overwrite(rows_of(0, 3))
+    assert dict(table.manifest.config) == {"a.b": "c"}
+    assert table.manifest.writer_flags == 8
+    assert_agree(witness, path)
+
+
+def test_clones(witness: Witness, tmp_path: Path) -> None:
+    """What is changed in a shallow clone lies in the clone; the source stays as it was."""
+    source, clone = tmp_path / "source.lance", tmp_path / "clone.lance"
+    LanceTable.create(source, rows_of(0, 30), max_rows_per_file=20).tags.create("base", 1)
+    witness.change_table(source, {"do": "clone", "target": str(clone), "version": 1})
+    before = {found for found in source.rglob("*") if found.is_file()}
+    table = LanceTable.open(clone)
+    table.delete(pc.field("id").isin([1, 25]))
+    table.append(rows_of(30, 33))
+    assert table.manifest.reader_flags == table.manifest.writer_flags == 1 | 16
+    assert_agree(witness, clone)
+    assert table.to_table()["id"].to_pylist() == [i for i in range(33) if i not in (1, 25)]
+    witness.change_table(clone, {"do": "delete", "predicate": "id in (2, 31)"})
+    assert_agree(witness, clone)
+    assert {found for found in source.rglob("*") if found.is_file()} == before
+    assert len(list((clone / "_deletions").iterdir())) == 4
+
+
+def test_tags(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    table = LanceTable.create(path, rows_of(0, 5))
+    table.append(rows_of(5, 6))
+    table.tags.create("ours", 1)
+    assert witness.read_version(path, "ours").num_rows == 5
+    table.tags.update("ours", 2)
+    assert witness.read_version(path, "ours").num_rows == 6
+    assert witness.tags(path) == {"ours": 2}
+    witness.change_table(path, {"do": "tag", "name": "theirs", "version": 1})
+    table.tags.update("theirs", 2)
+    table.tags.delete("ours")
+    assert witness.tags(path) == {"theirs": 2}
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_histories_by_turns(witness: Witness, tmp_path: Path, seed: int) -> None:
     History(witness, tmp_path / "t.lance", seed).run(10)

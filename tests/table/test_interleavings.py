@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections import Counter
 from collections.abc import Callable
@@ -200,10 +201,8 @@ def test_dying_at_every_step(edit: str, kind: type[BaseException], stable: bool)
             if number == step or (number > step and kind is Dead):
                 raise kind("here")
 
-        try:
+        with contextlib.suppress(kind):
             filesystem.run(lambda ours=ours: EDITS[edit](ours), script)  # type: ignore[misc]
-        except kind:
-            pass
         is_done = step >= len(filesystem.calls)
         if is_done:
             break

@@ -1,4 +1,4 @@
-"""What `LanceTable` writes: one version per call, exact rows, nothing dropped of what is not known, nothing left behind."""
+"""What `LanceTable` writes: one version per call, exact rows, nothing dropped, nothing left behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import golden
 import manifests
 import numpy as np
 import pyarrow as pa
@@ -176,10 +175,22 @@ def test_deletions(tmp_path: Path) -> None:
     assert table.version == 7
     table.append(ids.slice(0, 1))
     assert [fragment.id for fragment in table.manifest.fragments] == [3]
-    with pytest.raises(InvalidArgumentError):
-        table.delete(pc.field("nothing") == 1)
+    for wrong in (pc.field("nothing") == 1, [("nothing", "=", 1)], 5, pc.field("id") + 1):
+        with pytest.raises(InvalidArgumentError):
+            table.delete(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="message is 5"):
         table.delete(pc.field("id") == 1, message=5)  # type: ignore[arg-type]
+
+
+def test_deletions_by_sql(path: Path) -> None:
+    pytest.importorskip("sqlglot")
+    table = LanceTable.open(path)
+    table.delete("id > 2 or s is null")
+    assert table.to_table()["id"].to_pylist() == [1]
+    for wrong in ("nothing = 1", "id +"):
+        with pytest.raises(InvalidArgumentError):
+            table.delete(wrong)
+    assert table.version == 2
 
 
 def test_old_handles_catch_up(path: Path) -> None:
@@ -340,24 +351,6 @@ def test_what_is_kept(path: Path) -> None:
     # The table wants no files of transactions; history has them all the same.
     assert len(list((path / "_transactions").iterdir())) == num_transactions
     assert [version.operation for version in table.history()[:4]] == ["restore", "overwrite", "delete", "append"]
-
-
-def test_the_historical_table_with_ids_twice(tmp_path: Path) -> None:
-    found = [root for root, versions in golden.tables() for _ in [0] if _has_ids_twice(root, max(versions))]
-    if not found:
-        pytest.skip("no historical tables here")
-    for root in found:
-        table = LanceTable.open(root)
-        before = files_of(root)
-        for edit in (lambda t: t.delete([("x", "=", 1)]), lambda t: t.restore(t.version)):
-            with pytest.raises(LanceError):
-                edit(table)
-        assert files_of(root) == before
-
-
-def _has_ids_twice(root: Path, version: int) -> bool:
-    fragments = LanceTable.open(root, version=version).manifest.fragments
-    return len({fragment.id for fragment in fragments}) < len(fragments)
 
 
 def test_files_of_older_versions_are_not_mixed(path: Path) -> None:
