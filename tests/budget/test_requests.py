@@ -162,4 +162,4 @@ def test_a_selective_filter_of_a_far_file_takes_few_rounds(zoned: Path) -> None:
         assert file.read(filter=pc.field("id") == 123_456).num_rows == 1
         # Metadata, maps, chunk tables of all columns side by side, chunks of one zone of all columns.
         assert len(store.waves) - opened <= 4
-        assert store.bytes_fetched - opened_bytes <= 0.15 * zoned.stat().st_size
+        assert store.bytes_fetched - opened_bytes <= 0.2 * zoned.stat().st_size
