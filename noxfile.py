@@ -142,6 +142,13 @@ def soundness(session: nox.Session) -> None:
 
 
 @nox.session
+def histories(session: nox.Session) -> None:
+    """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/histories.py", *session.posargs)
+
+
+@nox.session
 def releases(session: nox.Session) -> None:
     """Compare files of older releases of the reference package with what each release itself reads."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

@@ -84,13 +84,9 @@ class FileWriter:
         self._is_finished = False
 
     def place(self, buffer: Bytes) -> int:
-        """Write bytes that no page counts among its buffers (a blob), and return their absolute position.
-
-        They follow what was written last without a gap: readers want alignment of buffers only.
-        """
+        """Write bytes that no page counts among its buffers (a blob), and return their absolute position."""
         self._check_open()
-        place = _Place(self._sink.position, buffer.nbytes)
-        self._sink.write(buffer)
+        (place,) = self._append([buffer])
         if self._block_sums is not None:
             self._block_sums.placed(place.position, buffer)
         return place.position

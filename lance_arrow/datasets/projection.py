@@ -39,9 +39,9 @@ class _Output:
         """`node` is what the output came from, cut down to it; a packed struct's own where the path goes into it."""
         return cls(column, fields, node, stored, shown_field(node, stored))
 
-    def of(self, array: pa.Array) -> pa.Array:
+    def of(self, array: pa.Array, *, filled: bool = False) -> pa.Array:
         """Cut this output out of its column, which may hold more of a list's items than this output keeps."""
-        type_ = self.stored.type
+        type_ = (self.shown if filled else self.stored).type
         array = pc.struct_field(array, list(self.fields)) if self.fields else array
         return array if array.type == type_ else _narrowed(array, type_)
 
@@ -107,6 +107,13 @@ class Projection:
         )
         return cls._made(nodes, outputs, schema)
 
+    @classmethod
+    def covering(cls, roots: Sequence[ColumnNode], schema: pa.Schema, paths: Sequence[Path]) -> Projection:
+        """Take every column that one of `paths` reaches into, pruned to what they reach, under its own name."""
+        nodes = project(roots, paths)
+        outputs = tuple(_Output.made(i, (), node, node.field) for i, node in enumerate(nodes))
+        return cls._made(nodes, outputs, schema)
+
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`."""
         if self.is_whole:
@@ -115,6 +122,16 @@ class Projection:
         if not arrays:
             return batch
         return pa.RecordBatch.from_arrays(arrays, schema=self.stored)
+
+    def cut(self, batch: pa.RecordBatch, *, filled: bool = False) -> pa.RecordBatch:
+        """Cut the outputs out of a batch that holds their columns, and maybe others, by name; `filled`: with blobs."""
+        if not self.outputs:
+            return batch.select([])
+        names = [self.nodes[output.column].field.name for output in self.outputs]
+        arrays = [
+            output.of(batch.column(name), filled=filled) for name, output in zip(names, self.outputs, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema if filled else self.stored)
 
 
 def column_paths(columns: Sequence[str], roots: Sequence[ColumnNode]) -> list[Path]:

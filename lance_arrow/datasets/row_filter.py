@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import acero
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.pruning import Path, project
@@ -197,6 +196,8 @@ def _native() -> ModuleType | None:
 
 def _evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
     """Evaluate through pyarrow's execution plans, which know no plain call for it."""
+    # Imported when a filter is evaluated: it loads pyarrow.dataset, which loads pandas.
+    acero = importlib.import_module("pyarrow.acero")
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
     wanted = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["kept"]))
     kept = acero.Declaration.from_sequence([source, wanted]).to_table(use_threads=False).column("kept")

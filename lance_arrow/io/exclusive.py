@@ -7,8 +7,8 @@
 | s3fs, gcsfs, adlfs | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | all writers of the store |
 | all others | nothing: a look before writing is a race | |
 
-`pipe_file(mode="create")` of fsspec promises this everywhere, but most look first and write then; so only those
-named here are trusted. Stores that only speak S3's language may ignore the condition: they are put to the test first.
+`pipe_file(mode="create")` of fsspec promises this for every filesystem, but most look first and write then; so only
+those named here are trusted. Stores that only speak S3's language may ignore the condition: they are put to the test.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def _link(place: Location, data: bytes) -> bool:
         if error.errno not in _NO_LINKS:
             raise
         raise UnsupportedError(
-            f"no hard links here ({error.strerror}), without which no file can appear only if there is none",
+            f"this filesystem has no hard links ({error.strerror}), without which no file can appear only if there is "
+            "none",
             path=place.name,
         ) from error
     finally:

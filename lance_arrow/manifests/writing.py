@@ -168,7 +168,7 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
     """
     sections = bytearray()
     for name, data in (("index_section", indices), ("transaction_section", transaction)):
-        message.ClearField(name)  # type: ignore[arg-type]
+        message.ClearField(name)
         if data is not None:
             setattr(message, name, len(sections))
             sections += SECTION_HEAD.pack(len(data)) + data

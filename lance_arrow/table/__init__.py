@@ -1,10 +1,17 @@
-"""Tables: versions, time travel, history.
+"""Tables: versions, time travel, history, changes.
 
-In: the folder of a table, and which version. Out: live rows, schema, history; a dataset.
+In: the folder of a table, and which version, or rows to write. Out: live rows,
+schema, history; a dataset; new versions.
 
 | Module | Open it for |
 |---|---|
 | `lance_table` | `LanceTable`: start here |
+| `table_edits`, `changes` | the half of it that writes: files first, then one commit |
+| `data_files`, `deletion_files`, `row_fitting` | rows into files, which rows are gone, rows as tables want them |
+| `written_files` | what is removed again when there is no commit |
+| `operations` | what a commit may do: as a transaction, and as what it makes of a version |
+| `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
+| `tags` | tags, and what changes them |
 | `history` | what made each version |
 | `transactions` | the record of one commit |
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
 from lance_arrow.datasets.batch_inputs import schema_and_rows
@@ -40,6 +41,7 @@ from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
 _WRITABLE = ("2.1", "2.2", "2.3")
+_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 _ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
 
@@ -149,6 +151,7 @@ def _replace(
     stored = StoredRows(given, options.version).schema
     options.check_columns(stored)
     fields = fields_from_arrow(stored)
+    _refuse_blob_structs(fields)
     metadata = {key.decode(): value for key, value in (stored.metadata or {}).items()}
     with WrittenFiles() as files:
         fragments = write_fragments(
@@ -199,10 +202,20 @@ def append_rows(
 
 
 def _fitted(base: ManifestMeta, data: Any, options: WriteOptions) -> tuple[pa.Schema, Sequence[SchemaField], Any]:
+    _refuse_blob_structs(base.fields)
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     schema, rows = fitted_rows(data, wanted, options.version)
     options.check_columns(schema)
     return schema, [one for one in base.fields if one.name in schema.names], rows
+
+
+def _refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
+    """Refuse blobs of the second kind, of which manifests tell otherwise than files."""
+    for top in fields:
+        for field in top.walk():
+            is_descriptor = field.is_blob and field.logical_type == "struct"
+            if is_descriptor or field.metadata.get(EXTENSION_NAME, b"").startswith(b"lance.blob"):
+                raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
 
 
 def _file_version(base: ManifestMeta) -> str:
@@ -239,18 +252,16 @@ def delete_rows(
     predicate, message
         As for `LanceTable.delete`.
     """
-    if isinstance(predicate, str):
-        raise InvalidArgumentError(
-            "predicates as SQL text are not understood yet: give a pyarrow expression or DNF tuples", detail=predicate
-        )
-    expression = as_expression(predicate)
     deadline = time.monotonic() + target.settings.commit_seconds
     while True:
         editable(base)
         try:
             with WrittenFiles() as files:
-                found = _addresses(reader_of(base), expression)
-                operation = _deletion(target, base, reader_of(base), found, str(expression), files)
+                reader = reader_of(base)
+                expression = as_expression(predicate, reader.columns.full_schema)
+                found = _addresses(reader, expression)
+                text = predicate if isinstance(predicate, str) else str(expression)
+                operation = _deletion(target, base, reader, found, text, files)
                 return target.commit(operation, base, files, message)
         except CommitConflictError as error:
             if not error.retryable or time.monotonic() >= deadline:
@@ -266,7 +277,10 @@ def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]
         )
     projection = reader.projection([_ADDRESS])
     batches = reader.batches(projection, [_ADDRESS], expression, None)
-    parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
+    try:
+        parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
+    except _MISFITS as error:
+        raise InvalidArgumentError(f"the predicate {expression} does not fit the table: {error}") from error
     return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 
 

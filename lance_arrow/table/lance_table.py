@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,33 +15,24 @@ from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.errors import InvalidArgumentError, TableExistsError
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import BranchMeta, branch_root, read_branches
+from lance_arrow.manifests.references import BranchMeta, read_branches
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import (
-    TableLine,
-    append_rows,
-    checked_message,
-    create_table,
-    delete_rows,
-    overwrite_rows,
-    overwriting_version,
-    restore_version,
-)
+from lance_arrow.table.changes import checked_message, create_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
-from lance_arrow.table.strategies import choose_strategy
+from lance_arrow.table.table_edits import FileOptions, TableEdits, line_of
 from lance_arrow.table.tags import TableTags
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.lance_dataset import LanceDataset
 
 
-class LanceTable:
+class LanceTable(TableEdits):
     """One version of a table; get one from `LanceTable.open`.
 
     Parameters
@@ -189,7 +179,7 @@ class LanceTable:
         if mode not in ("create", "overwrite", "append"):
             raise InvalidArgumentError(f"mode is {mode!r}, expected 'create', 'overwrite' or 'append'", detail=mode)
         root = table_location(uri, filesystem, storage_options)
-        options = _Options(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
+        options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         if is_table(root):
             if mode == "create":
                 raise TableExistsError("there is a table here already; mode says what to do then", path=root.name)
@@ -207,7 +197,7 @@ class LanceTable:
                 table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
             return table
         made = create_table(
-            cls._line_of(root, None, unsafe_single_writer),
+            line_of(root, None, unsafe_single_writer=unsafe_single_writer),
             data,
             schema=schema,
             options=options.of(file_version or "2.2"),
@@ -256,105 +246,6 @@ class LanceTable:
         """Return the versions of this line that are left, the newest first, and what made them."""
         return read_history(self._root, self._branch, default_runtime().settings.limits)
 
-    def append(
-        self,
-        data: Any,
-        *,
-        preset: str = "default",
-        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
-        checksums: bool = True,
-        column_options: Mapping[str, Mapping[str, Any]] | None = None,
-        allow_private_encodings: bool = False,
-        page_bytes: int = DEFAULT_PAGE_BYTES,
-        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
-        message: str | None = None,
-    ) -> None:
-        """Add rows at the end, in one version, which the handle moves to.
-
-        Parameters
-        ----------
-        data
-            What `write_table` takes. Columns are found by name; those not given are null.
-        preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes, max_rows_per_file,
-        message
-            As for `create`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            A column that the table has not, another type, a missing column that may not be null.
-        CommitConflictError
-            Somebody replaced the table, or changed its columns; the error says whether to try again.
-        UnsupportedError, CorruptManifestError
-            The table cannot be written here.
-        LanceError, OSError
-            As `LanceWriter`; nothing is left behind.
-        """
-        options = _Options(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        self._append(data, options, max_rows_per_file, message)
-
-    def overwrite(
-        self,
-        data: Any,
-        *,
-        schema: pa.Schema | None = None,
-        file_version: str | None = None,
-        preset: str = "default",
-        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
-        checksums: bool = True,
-        column_options: Mapping[str, Mapping[str, Any]] | None = None,
-        allow_private_encodings: bool = False,
-        page_bytes: int = DEFAULT_PAGE_BYTES,
-        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
-        message: str | None = None,
-    ) -> None:
-        """Replace all rows and the schema, in one version; older ones stay. Arguments, errors: `create`, `append`."""
-        options = _Options(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
-
-    def delete(self, predicate: Predicate, *, message: str | None = None) -> None:
-        """Delete the rows that satisfy a predicate, in one version, be there any or none.
-
-        Parameters
-        ----------
-        predicate
-            Expression or DNF tuples, as for `to_table`; rows for which it is null stay.
-        message
-            As for `create`.
-
-        Raises
-        ------
-        CommitConflictError
-            Somebody replaced the table. Where others only changed the same fragments, the predicate is evaluated again
-            on the newest version.
-        InvalidArgumentError, UnsupportedError, CorruptManifestError
-            The predicate does not fit; the table cannot be written here.
-        """
-        target = self._target()
-        self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
-
-    def restore(self, version: int | str, *, message: str | None = None) -> None:
-        """Make a new version that is what an older one was.
-
-        Parameters
-        ----------
-        version
-            Number of a version of this line, or a tag of one.
-        message
-            As for `create`.
-
-        Raises
-        ------
-        VersionNotFoundError
-            There is no such version or tag.
-        """
-        old = self.checkout(version)
-        if old.branch != self._branch:
-            raise InvalidArgumentError(
-                f"tag {version!r} is of branch {old.branch or 'main'!r}, not of {self._branch or 'main'!r}"
-            )
-        self._move(restore_version(self._target(), self._manifest, old.manifest, checked_message(message)))
-
     def checkout(self, version: int | str) -> LanceTable:
         """Return another version of the table.
 
@@ -368,14 +259,14 @@ class LanceTable:
         VersionNotFoundError
             There is no such version or tag.
         """
-        limits = default_runtime().settings.limits
-        if isinstance(version, str):
-            manifest = open_version(self._root, VersionChoice(tag=version), limits)
-            return self._at(manifest.branch, manifest)
-        if not isinstance(version, (int, np.integer)) or isinstance(version, bool):
-            raise InvalidArgumentError(f"version is {version!r}, expected a number or a tag", detail=version)
-        manifest = open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
-        return self._at(self._branch, manifest)
+        manifest = self._find(version)
+        return LanceTable(
+            self._root,
+            manifest.branch if isinstance(version, str) else self._branch,
+            manifest,
+            self._options,
+            unsafe_single_writer=self._unsafe_single_writer,
+        )
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count live rows, all of them (mostly without opening a data file) or those that satisfy a filter."""
@@ -450,53 +341,6 @@ class LanceTable:
         )
         return made
 
-    def _append(self, data: Any, options: _Options, max_rows_per_file: int, message: str | None) -> None:
-        self._move(
-            append_rows(
-                self._target(),
-                self._manifest,
-                data,
-                options=options.of,
-                max_rows_per_file=max_rows_per_file,
-                message=checked_message(message),
-            )
-        )
-
-    def _overwrite(
-        self,
-        data: Any,
-        schema: pa.Schema | None,
-        file_version: str | None,
-        options: _Options,
-        max_rows_per_file: int,
-        message: str | None,
-    ) -> None:
-        self._move(
-            overwrite_rows(
-                self._target(),
-                self._manifest,
-                data,
-                schema=schema,
-                options=options.of(file_version or overwriting_version(self._manifest)),
-                max_rows_per_file=max_rows_per_file,
-                message=checked_message(message),
-            )
-        )
-
-    def _target(self) -> TableLine:
-        return self._line_of(self._root, self._branch, self._unsafe_single_writer)
-
-    @staticmethod
-    def _line_of(root: Location, branch: str | None, unsafe_single_writer: bool) -> TableLine:
-        runtime = default_runtime()
-        return TableLine(
-            root=root,
-            line=branch_root(root, branch),
-            branch=branch,
-            strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
-            settings=runtime.settings,
-        )
-
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
@@ -505,8 +349,14 @@ class LanceTable:
         self._reader = self._reader_of(manifest)
         self._manifest = manifest
 
-    def _at(self, branch: str | None, manifest: ManifestMeta) -> LanceTable:
-        return LanceTable(self._root, branch, manifest, self._options, unsafe_single_writer=self._unsafe_single_writer)
+    def _find(self, version: int | str) -> ManifestMeta:
+        """Read another version: a number of this line, or a tag."""
+        limits = default_runtime().settings.limits
+        if isinstance(version, str):
+            return open_version(self._root, VersionChoice(tag=version), limits)
+        if not isinstance(version, (int, np.integer)) or isinstance(version, bool):
+            raise InvalidArgumentError(f"version is {version!r}, expected a number or a tag", detail=version)
+        return open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
 
     def __len__(self) -> int:
         return self.count_rows()
@@ -520,26 +370,3 @@ class LanceTable:
         branch = "" if self._branch is None else f", branch={self._branch!r}"
         fragments = len(self._manifest.fragments)
         return f"LanceTable({self.uri!r}, version={self.version}{branch}, fragments={fragments:,})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """Options of data files, but for their version."""
-
-    preset: str
-    rows_per_zone: int | None
-    checksums: bool
-    column_options: Mapping[str, Mapping[str, Any]] | None
-    allow_private_encodings: bool
-    page_bytes: int
-
-    def of(self, file_version: str) -> WriteOptions:
-        return WriteOptions(
-            file_version=file_version,
-            preset=self.preset,
-            rows_per_zone=self.rows_per_zone,
-            checksums=self.checksums,
-            column_options=self.column_options or {},
-            allow_private_encodings=self.allow_private_encodings,
-            page_bytes=self.page_bytes,
-        )

@@ -54,7 +54,7 @@ def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
         type_ = stored.schema.field(field.name).type
-        if _loose(type_) != _loose(field.type):
+        if not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             raise InvalidArgumentError(
                 f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
             )
@@ -93,7 +93,10 @@ class _Described:
 
 
 def _retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    return array if array.type.equals(type_, check_metadata=True) else pa.array(_Described(array, type_))
+    if array.type.equals(type_, check_metadata=True):
+        return array
+    # Nobody knew the type of a column of nulls.
+    return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else pa.array(_Described(array, type_))
 
 
 def _loose(type_: pa.DataType) -> pa.DataType:

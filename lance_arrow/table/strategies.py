@@ -64,7 +64,7 @@ def choose_strategy(table: Location, runtime: Runtime, *, unsafe_single_writer: 
         return SingleWriter()
     raise UnsupportedError(
         "the table is read-only on this filesystem, which cannot make a file only if there is none: two writers could "
-        "replace each other's versions; a plugin may bring a lock (lance_commit_strategy), or "
+        "replace each other's versions; a plugin may bring a lock (lance_commit_strategy), or a caller who says "
         "unsafe_single_writer=True promises that nobody else writes",
         path=table.name,
     )

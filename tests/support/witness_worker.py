@@ -129,7 +129,7 @@ def read_directory(path: str, out: str, columns: list[str] | None, blob_handling
     return {}
 
 
-def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: bool) -> dict[str, Any]:
+def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: Any) -> dict[str, Any]:
     dataset = lance.dataset(path, version=version)
     if branch is not None:
         dataset = dataset.checkout_version((branch, version))
@@ -160,6 +160,10 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
             dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
         elif job == "compact":
             dataset.optimize.compact_files(**arguments)
+        elif job == "change_tag":
+            getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
+        elif job == "validate":
+            dataset.validate()
         elif job == "tag":
             dataset.tags.create(arguments["name"], arguments["version"])
         elif job == "branch":
@@ -171,6 +175,14 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
         else:
             getattr(dataset, job)(**arguments)
     return {"versions": [version["version"] for version in lance.dataset(path).versions()]}
+
+
+def index_names(path: str, version: int) -> dict[str, Any]:
+    return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
+
+
+def tags(path: str) -> dict[str, Any]:
+    return {name: tag["version"] for name, tag in lance.dataset(path).tags.list().items()}
 
 
 def take_blobs(path: str, out: str, column: str, indices: list[int]) -> dict[str, Any]:
@@ -223,6 +235,8 @@ def main() -> None:
             read_version,
             change_table,
             take_blobs,
+            index_names,
+            tags,
             read,
             take,
             schema,
