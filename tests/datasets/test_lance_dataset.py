@@ -307,7 +307,7 @@ def test_a_scan_may_pass_over_checksums_that_the_format_compares(folder: Path, t
     data = bytearray((folder / "2.lance").read_bytes())
     with LanceFile(folder / "2.lance", verify="off") as file:
         place = int(file._file.columns([0])[0].pages[0].buffer_offsets[-1])
-    data[place + 2000] ^= 1
+    data[place + 1000] ^= 1
     (tmp_path / "f.lance").write_bytes(data)
     dataset = open_dataset(tmp_path / "f.lance")
     with pytest.raises(CorruptFileError):
