@@ -20,6 +20,7 @@ SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
     "cloudpickle>=3",
     "hypothesis>=6.100",
+    "pandas>=2.2",
     "psutil>=5.9",
     "pylance==14.0.2",
     "pytest>=8",
