@@ -169,11 +169,17 @@ class RowWriter:
         self._file.set_column(leaf.leaf.column, description, buffers)
 
 
+_NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)
+
+
 def _add_to_zones(pages: Sequence[_FullPage]) -> None:
     zones = pages[0].of.zones
     if zones is not None:
         with located(column=pages[0].of.leaf.path):
-            for array in _joined([array for page in pages for array in page.arrays]):
+            arrays = [array for page in pages for array in page.arrays]
+            # Arrow joins no dictionaries with nulls among their items, and extension and nested arrays at a price.
+            is_plain = not isinstance(arrays[0].type, _NEVER_JOINED) and not arrays[0].type.num_fields
+            for array in _joined(arrays) if is_plain else arrays:
                 zones.add(array)
 
 
