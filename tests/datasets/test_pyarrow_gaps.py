@@ -191,6 +191,11 @@ def test_fragments_of_a_filtered_dataset(plain: pads.FileSystemDataset) -> None:
 
 # --- nothing else fails ----------------------------------------------------------------------------------------------
 
+
+def first_file(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
+    return pads.dataset(dataset.files[0], format=LanceFormat())
+
+
 CALLS: dict[type, dict[str, Callable[[Any], object]]] = {
     pads.FileSystemDataset: {
         "count_rows": lambda one: one.count_rows(),
@@ -198,7 +203,8 @@ CALLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "get_fragments": lambda one: list(one.get_fragments()),
         "head": lambda one: one.head(3),
         "join": lambda one: one.join(pads.dataset(TABLE), "id", right_suffix="_r").to_table(),
-        "join_asof": lambda one: one.join_asof(pads.dataset(OTHER), on="id", by="word", tolerance=0).to_table(),
+        # One file: over several, pyarrow 25 often loses their order, for Parquet as for any format, and refuses the keys.
+        "join_asof": lambda one: first_file(one).join_asof(pads.dataset(OTHER), "id", "word", 0).to_table(),
         "replace_schema": lambda one: one.replace_schema(one.schema),
         "scanner": lambda one: one.scanner().to_table(),
         "sort_by": lambda one: one.sort_by([("id", "descending")]).to_table(),
