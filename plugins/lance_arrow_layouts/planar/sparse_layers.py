@@ -68,8 +68,12 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
         step *= max(1, dimension)
         if layer.is_list:
             items = domain[::step]
-            lists_inside, step = lists_inside + 1, 1
+            lists_inside += 1
             domain = _domain(levels, def_, lists_inside)
+            if step > 1:
+                # Each struct of a fixed-size list repeats its entry, the repetition level too: only the first counts.
+                domain = domain[np.isin(domain, items, assume_unique=True) | (def_[domain] > below)]
+            step = 1
             list_slots = np.flatnonzero(def_[domain] <= below)
             counts = np.diff(np.append(np.searchsorted(items, domain[list_slots]), len(items)))
         is_null = _nulls(def_[domain[::step]], layer, below, is_leaf=place == 0)

@@ -6,6 +6,7 @@ entries between values than chunks hold; and where it is asked for. Source: spec
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from lance_arrow.spi.pages import (
     ZippedParts,
     automatic_dictionary,
     common_scalar,
+    null_inwards,
     num_valid,
     prefers_chunks,
     rules_for_chunks,
@@ -63,6 +65,7 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     """
     can_be_sparse = NodeKind.FIXED_SIZE_LIST not in page.leaf.nodes or len(page.dimensions) == len(page.leaf.nodes)
     if page.values is None or (not num_valid(page.levels) and can_be_sparse):
+        page = replace(page, levels=null_inwards(page.levels))
         return _write_sparse(page, planar.ValuePlane(none=planar.NoValues()), (), scope)
     scalar = _scalar(page) if num_valid(page.levels) else None
     if scalar is not None:
@@ -74,7 +77,9 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     options = scope.options
     if options.layout == "sparse" and not can_be_sparse:
         raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
-    if "sparse" in (options.layout, options.preferred_layout) and can_be_sparse:
+    # Dense levels of fixed-size lists of structs within lists are read by nobody else.
+    is_sparse = {NodeKind.FIXED_SIZE_LIST, NodeKind.LIST} <= set(page.leaf.nodes)
+    if can_be_sparse and (is_sparse or "sparse" in (options.layout, options.preferred_layout)):
         return _sparse_values(page, scope)
     if _wants_chunks(page, scope) and _holds_chunks(page.values, scope):
         dictionary = automatic_dictionary(page, scope)
