@@ -6,7 +6,6 @@ entries between values than chunks hold; and where it is asked for. Source: spec
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from lance_arrow.spi.pages import (
     ZippedParts,
     automatic_dictionary,
     common_scalar,
-    null_inwards,
     num_valid,
     prefers_chunks,
     rules_for_chunks,
@@ -65,7 +63,6 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     """
     can_be_sparse = NodeKind.FIXED_SIZE_LIST not in page.leaf.nodes or len(page.dimensions) == len(page.leaf.nodes)
     if page.values is None or (not num_valid(page.levels) and can_be_sparse):
-        page = replace(page, levels=null_inwards(page.levels))
         return _write_sparse(page, planar.ValuePlane(none=planar.NoValues()), (), scope)
     scalar = _scalar(page) if num_valid(page.levels) else None
     if scalar is not None:
