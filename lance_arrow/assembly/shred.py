@@ -161,12 +161,20 @@ class _Structure:
         numbers = np.zeros((self._num_nodes, 2), np.uint16)
         level = 0
         for node in range(self._num_nodes - 1, -1, -1):
-            around = self._items_around(node) if self._is_list(node) else range(0)
-            if any(path[one].validity is not None for path in self._paths for one in (node, *around)):
+            if self._may_be_null(node):
                 numbers[node, 0] = level = level + 1
             if self._is_list(node):
                 numbers[node, 1] = level = level + 1
         return numbers
+
+    def _may_be_null(self, node: int) -> bool:
+        """Whether a node gets a null level: for its nulls, or as `_see_like_readers` wants."""
+        around = self._items_around(node) if self._is_list(node) else range(0)
+        if any(path[one].has_bitmap for path in self._paths for one in around):
+            return True
+        if any(self._is_list(one) for one in range(node + 1, self._num_nodes)):
+            return any(path[node].has_bitmap for path in self._paths)
+        return any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
         return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
@@ -188,7 +196,7 @@ class _Structure:
             if self._is_list(node):
                 around = self._items_around(node)
                 for one in around:
-                    seen[one, 0] |= any(path[one].validity is not None for path in self._paths)
+                    seen[one, 0] |= any(path[one].has_bitmap for path in self._paths)
                 seen[node, 0] |= bool(seen[around.start : around.stop, 0].any())
 
     def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
