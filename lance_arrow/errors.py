@@ -121,6 +121,10 @@ class TableNotFoundError(LanceError, FileNotFoundError):
     """There is no table at this place."""
 
 
+class TableExistsError(LanceError, FileExistsError):
+    """There is a table at this place already."""
+
+
 class VersionNotFoundError(LanceError, LookupError):
     """The table has no such version, tag or branch."""
 

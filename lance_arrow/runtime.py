@@ -9,7 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
+from lance_arrow.errors import PluginContractError
 from lance_arrow.settings import Settings
+from lance_arrow.spi.commits import CommitStrategy, TablePlace
 from lance_arrow.spi.loading import LoadedPlugins, load_plugins
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.scratch import Scratch
@@ -99,6 +101,21 @@ class Runtime:
     def finished(self, report: ReadReport) -> None:
         """Hand a receipt to the plugins that look at it."""
         self.plugins.manager.hook.lance_read_finished(report=report)
+
+    def commit_strategy(self, location: TablePlace) -> CommitStrategy | None:
+        """Return how a plugin wants versions of a table to be made; None where none has an opinion.
+
+        Raises
+        ------
+        PluginContractError
+            What a plugin returned is no strategy.
+        """
+        found = self.plugins.manager.hook.lance_commit_strategy(location=location, settings=self.settings)
+        if found is not None and not isinstance(found, CommitStrategy):
+            raise PluginContractError(
+                f"lance_commit_strategy returned {type(found).__name__}, which has no publish()", path=location.name
+            )
+        return found
 
     def _executor(self) -> ThreadPoolExecutor:
         with self._lock:

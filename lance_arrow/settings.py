@@ -81,7 +81,14 @@ class Settings:
     and how far ahead; one batch, or one row, is read whatever it takes. Sizes are estimated from column metadata:
     strings and lists that expand unusually are only noticed once the first rows were read."""
 
+    commit_seconds: float = 60.0
+    """How long a commit to a table tries again when other writers come first."""
+
     def __post_init__(self) -> None:
+        if not isinstance(self.commit_seconds, (int, float)) or not self.commit_seconds >= 0:
+            raise InvalidArgumentError(
+                f"commit_seconds is {self.commit_seconds!r}, expected a number, at least 0", detail=self.commit_seconds
+            )
         for name in ("num_threads", "memory_budget_bytes"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -1,7 +1,7 @@
-"""Decoded pages to Arrow arrays: one destination per column, filled page by page, never concatenated.
+"""Decoded pages to Arrow arrays, filled page by page and never concatenated; and arrays to the content of pages.
 
 In: opened pages (levels, and values that wait to be decoded) of the wanted rows. Out: record batches whose memory is
-Arrow's own.
+Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of each of its leaves.
 
 | Module | Open it for |
 |---|---|
@@ -12,6 +12,11 @@ Arrow's own.
 | `unravel` | levels to offsets and validity, one native pass per page |
 | `dictionaries` | pages that keep their dictionary |
 | `arrays` | buffers and structure to arrays, without a copy |
+| `page_split` | where pages of a leaf end |
+| `shred` | rows to levels and visible values, the inverse of `unravel` |
+| `leaf_path` | the arrays between a column and its leaf |
+| `leaf_blocks` | visible values as one block, without what nulls hide |
+| `leaf_dictionaries` | indices and items of dictionary columns |
 
 Forbidden here: byte ranges, encodings, Python-owned memory in what goes out.
 """

@@ -98,13 +98,15 @@ def decode_dictionary(
     chunks = []
     start = 0
     for page in pages:
-        if page.dictionary is None:
+        if page.dictionary is None and _has_no_value(page):
             # No item was ever written: every slot is null, or one that a null around it hides.
             chunks.append(pa.nulls(page.num_values, type_))
             start += page.num_values
             continue
         indices = _array(type_.index_type, decode_values([page], leaf.leaf.shape, allocator), validity, start)
-        items = _items(page.dictionary, type_.value_type, leaf.leaf.items, allocator)
+        items = pa.array([], type_.value_type)
+        if page.dictionary is not None:
+            items = _items(page.dictionary, type_.value_type, leaf.leaf.items, allocator)
         chunks.append(_checked(pa.DictionaryArray.from_arrays(indices, items, safe=False), type_))
         start += page.num_values
     if len(chunks) == 1:
@@ -117,6 +119,12 @@ def decode_dictionary(
         raise UnsupportedError(
             f"pages with different dictionaries hold more items together than {type_.index_type} indices can tell apart"
         ) from error
+
+
+def _has_no_value(page: LoadedPage) -> bool:
+    """Whether all slots of a page are null, or below a null."""
+    flags = page.levels.def_ if isinstance(page.levels, Levels) else page.levels.null_flags()
+    return flags is not None and bool(flags.all())
 
 
 def _items(items: DictionaryItems, type_: pa.DataType, shape: BlockShape | None, allocator: Allocator) -> pa.Array:

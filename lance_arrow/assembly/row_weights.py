@@ -50,15 +50,29 @@ class RowWeights:
             totals += np.interp(borders, starts, bytes_before)
         return cls(borders, totals)
 
+    @classmethod
+    def together(cls, parts: Sequence[RowWeights], num_rows: int) -> RowWeights:
+        """Weigh the same rows over the columns of several files."""
+        ends = np.array([0, num_rows], np.int64)
+        borders = np.unique(np.concatenate([ends, *(part.borders for part in parts)]))
+        totals = np.zeros(len(borders), np.float64)
+        for part in parts:
+            totals += np.interp(borders, part.borders, part.totals)
+        return cls(borders, totals)
+
     def within(self, rows: RowRanges) -> RowWeights:
         """Weigh some of the rows, as if there were no others."""
-        points = np.unique(np.concatenate([rows.starts, rows.stops, self.borders]))
-        lengths, num_bytes = np.diff(points), np.diff(np.interp(points, self.borders, self.totals))
-        # A piece between neighbouring points is wanted when the range that begins last before it reaches it.
-        held = np.searchsorted(rows.starts, points[:-1], side="right") - 1
-        wanted = points[:-1] < np.append(rows.stops, 0)[held]
-        borders = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[wanted])])
-        return RowWeights(borders, np.concatenate([np.zeros(1), np.cumsum(num_bytes[wanted])]))
+        if not len(rows):
+            return RowWeights(np.zeros(1, np.int64), np.zeros(1))
+        # Wanted rows before each border: all of the ranges begun before it, less what the last of them has beyond it.
+        begun = np.searchsorted(rows.starts, self.borders, side="left")
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows.stops - rows.starts)])
+        beyond = np.where(begun > 0, rows.stops[np.maximum(begun - 1, 0)] - self.borders, 0)
+        counts = before[begun] - np.maximum(beyond, 0)
+        # Rows between two borders weigh the same.
+        weights = np.diff(self.totals) / np.diff(self.borders) * np.diff(counts)
+        kept = np.append(True, np.diff(counts) > 0)
+        return RowWeights(counts[kept], np.concatenate([np.zeros(1), np.cumsum(weights)])[kept])
 
     def bytes_between(self, start: int, stop: int) -> float:
         """Estimate the bytes of rows ``start .. stop``."""

@@ -8,7 +8,7 @@ Pages are encoded by several threads and placed in the order in which they becam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,9 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
 from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
+_JOINED_ROWS = 1 << 17
+_JOINED_BYTES = 4 << 20
+"""Most rows, and bytes, of short arrays that are joined before they are bounded."""
 _COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 
 
@@ -166,10 +169,31 @@ class RowWriter:
         self._file.set_column(leaf.leaf.column, description, buffers)
 
 
+_NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)
+
+
 def _add_to_zones(pages: Sequence[_FullPage]) -> None:
     zones = pages[0].of.zones
     if zones is not None:
         with located(column=pages[0].of.leaf.path):
-            for page in pages:
-                for array in page.arrays:
-                    zones.add(array)
+            arrays = [array for page in pages for array in page.arrays]
+            # Arrow joins no dictionaries with nulls among their items, and extension and nested arrays at a price.
+            is_plain = not isinstance(arrays[0].type, _NEVER_JOINED) and not arrays[0].type.num_fields
+            for array in _joined(arrays) if is_plain else arrays:
+                zones.add(array)
+
+
+def _joined(arrays: Sequence[pa.Array]) -> Iterator[pa.Array]:
+    """Join short neighbours: a copy costs less than bounds of few values, which are merged in the end."""
+    held: list[pa.Array] = []
+    num_rows = num_bytes = 0
+    for array in arrays:
+        array_bytes = array.nbytes
+        if held and (num_rows + len(array) > _JOINED_ROWS or num_bytes + array_bytes > _JOINED_BYTES):
+            yield pa.concat_arrays(held) if len(held) > 1 else held[0]
+            held, num_rows, num_bytes = [], 0, 0
+        held.append(array)
+        num_rows += len(array)
+        num_bytes += array_bytes
+    if held:
+        yield pa.concat_arrays(held) if len(held) > 1 else held[0]

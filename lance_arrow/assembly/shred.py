@@ -18,11 +18,10 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.leaf_blocks import VisibleValues, build_block
 from lance_arrow.assembly.leaf_dictionaries import indices_and_items
 from lance_arrow.assembly.leaf_path import PathNode, path_to_leaf
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError, located
+from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.kernels import renumber_levels, shred_levels
 from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
 
-_FEW_RUNS = 256
 _LIST_KINDS = {
     (False, False): LayerKind.ALL_VALID_LIST,
     (True, False): LayerKind.NULLABLE_LIST,
@@ -258,14 +257,13 @@ def _shred_chunk(
         )
         for node in path
     ]
-    room = _FEW_RUNS
-    while True:
-        runs = np.empty((2, room), np.int64)
-        num_entries, num_runs = shred_levels(nodes, path[0].num_slots, numbers, *out, runs[0], runs[1], seen)
-        if num_runs <= room:
-            return _Part(runs[0, :num_runs], runs[1, :num_runs], start, start + num_entries)
-        # Garbage below many nulls: now it is known how much.
-        room = num_runs
+    # Visible slots are one run but for what nulls hide, and never more runs than entries.
+    most_breaks = sum(node.array.null_count for node in path[:-1])
+    runs = np.empty((2, min(most_breaks, len(out[1])) + 1), np.int64)
+    num_entries, num_runs = shred_levels(nodes, path[0].num_slots, numbers, *out, runs[0], runs[1], seen)
+    if num_runs > runs.shape[1]:
+        raise InternalError(f"{num_runs} runs of visible slots with {most_breaks} nulls around them")
+    return _Part(runs[0, :num_runs], runs[1, :num_runs], start, start + num_entries)
 
 
 def _renumbered(

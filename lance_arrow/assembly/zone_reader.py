@@ -10,6 +10,7 @@ import numpy as np
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_maps import ZoneMap, decode_zones
+from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.assembly.zone_types import bounds_type
 from lance_arrow.errors import located
 from lance_arrow.io.fetching import read_coalesced
@@ -22,10 +23,13 @@ class ZoneReader:
     ----------
     rows
         The file.
+    sidecar
+        Where maps are looked for that the file has not; nowhere when None.
     """
 
-    def __init__(self, rows: RowReader) -> None:
+    def __init__(self, rows: RowReader, sidecar: ZoneSidecar | None = None) -> None:
         self._rows = rows
+        self._sidecar = sidecar
         self._held: dict[int, ZoneMap | None] = {}
         self._lock = Lock()
 
@@ -50,10 +54,13 @@ class ZoneReader:
     def _read(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap | None]:
         found: dict[int, ZoneMap | None] = {leaf.column: None for leaf in leaves}
         readable = [leaf for leaf in leaves if bounds_type(leaf) is not None]
+        unmapped: list[LeafNode] = []
         places: list[tuple[LeafNode, int, int, int]] = []
         for leaf, meta in zip(readable, self._rows.metas(readable), strict=True):
             bound = self._rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
-            if bound.zone_map is not None and not bound.holds_descriptors:
+            if bound.zone_map is None:
+                unmapped.append(leaf)
+            elif not bound.holds_descriptors:
                 start = int(meta.buffer_offsets[bound.zone_map.column_buffer])
                 size = int(meta.buffer_sizes[bound.zone_map.column_buffer])
                 self._rows.runtime.settings.limits.check("max_metadata_bytes", size)
@@ -65,4 +72,6 @@ class ZoneReader:
         for (leaf, rows_per_zone, start, stop), data in zip(places, buffers, strict=True):
             with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):
                 found[leaf.column] = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
+        if unmapped and self._sidecar is not None:
+            found.update(self._sidecar.get(unmapped))
         return found

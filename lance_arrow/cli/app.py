@@ -15,10 +15,13 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
 from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
 from lance_arrow.cli.progress import progress
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
+from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, view_zones
+from lance_arrow.cli.zone_commands import BuiltReport, build_reports
 from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.converting import convert as convert_file
 from lance_arrow.datasets.verifying import VerifyReport
@@ -37,6 +40,8 @@ app = typer.Typer(
     help="Look into Lance files.",
     epilog=_EPILOG,
 )
+zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip.")
+app.add_typer(zones_app, name="zones", epilog=_EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")
@@ -68,6 +73,34 @@ def head(
 ) -> HeadReport:
     """Show the first rows."""
     return view_head(file, num_rows=num_rows, columns=_split(columns))
+
+
+@app.command(epilog=_EPILOG)
+def stats(file: File, columns: Columns = None) -> StatsReport:
+    """Show nulls, bounds, bytes and codecs of each column: from zone maps, else from the values."""
+    return view_stats(file, columns=_split(columns))
+
+
+@zones_app.command("show", epilog=_EPILOG)
+def zones_show(
+    file: File,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", metavar="A,B.C", help="Dotted paths whose zones are listed, one by one."),
+    ] = None,
+) -> ZonesReport:
+    """Show which columns have zone maps, in the file or beside it."""
+    return view_zones(file, columns=_split(columns))
+
+
+@zones_app.command("build", epilog=_EPILOG)
+def zones_build(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, as for other commands.")],
+    columns: Columns = None,
+    rows_per_zone: Annotated[int, typer.Option(min=1, help="Rows of a zone.")] = DEFAULT_ROWS_PER_ZONE,
+) -> BuiltReport:
+    """Write zone maps beside files that have none; later scans use them."""
+    return build_reports(files, columns=_split(columns), rows_per_zone=rows_per_zone)
 
 
 @app.command(epilog=_EPILOG)

@@ -20,8 +20,10 @@ from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import open_source
 from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC
 from lance_arrow.structure.description import EncodingReport, describe
 
+_LEVEL_ROLES = ("rep_compression", "def_compression")
 # Ancestors whose items only decoding counts.
 _LISTS = (AncestorKind.LIST, AncestorKind.LARGE_LIST, AncestorKind.MAP)
 
@@ -37,13 +39,22 @@ class BufferReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageReport:
-    """One page; `problem` says why it cannot be read, None when nothing is known against it."""
+    """One page.
+
+    Parameters
+    ----------
+    codecs
+        That its values are stored by, outermost first; levels have others.
+    problem
+        Why it cannot be read, None when nothing is known against it.
+    """
 
     number: int
     first_row: int
     num_rows: int
     size_bytes: int
     buffers: list[BufferReport]
+    codecs: list[str]
     encoding: EncodingReport
     problem: str | None
 
@@ -243,9 +254,21 @@ class _Viewer:
             bytes_per_value=size / values if values else None,
             compression_ratio=values * width / 8 / size if values and width and size else None,
             encoding=describe(meta.message, meta.description, self._runtime.table),
-            buffers=_buffers(meta.buffer_offsets, meta.buffer_sizes, ["column"] * len(meta.buffer_sizes)),
+            buffers=_buffers(meta.buffer_offsets, meta.buffer_sizes, self._column_roles(meta)),
             pages=pages,
         )
+
+    def _column_roles(self, meta: ColumnMeta) -> list[str | None]:
+        """What the buffers of a column, as opposed to those of its pages, are for."""
+        roles: list[str | None] = ["column"] * len(meta.buffer_sizes)
+        try:
+            bound = self._runtime.binder.column(meta.message, meta.description, len(roles))
+        except LanceError:
+            # The description is shown as it is, with what is wrong with it.
+            return roles
+        if bound.zone_map is not None:
+            roles[bound.zone_map.column_buffer] = "zone map"
+        return roles
 
     def _page(self, page: PageMeta, node: LeafNode | None) -> PageReport:
         roles: list[str | None] = [None] * len(page.buffer_sizes)
@@ -256,13 +279,15 @@ class _Viewer:
                 roles = [role.value for role in layout.roles(page.facts)]
             except LanceError as error:
                 problem = "; ".join([error.message, *getattr(error, "__notes__", [])])
+        encoding = describe(page.message, page.description, self._runtime.table)
         return PageReport(
             number=page.number,
             first_row=page.first_row,
             num_rows=page.num_rows,
             size_bytes=int(page.buffer_sizes.sum()),
             buffers=_buffers(page.buffer_offsets, page.buffer_sizes, roles),
-            encoding=describe(page.message, page.description, self._runtime.table),
+            codecs=codecs_of(encoding),
+            encoding=encoding,
             problem=problem,
         )
 
@@ -290,10 +315,26 @@ def _buffers(offsets: np.ndarray, sizes: np.ndarray, roles: Sequence[str | None]
 
 def _global_buffer(file: LanceFileReader, index: int) -> BufferReport:
     place = file.global_buffers.place(index)
-    # Source: number 0 holds lance.file.FileDescriptor, the others have no fixed meaning.
-    return BufferReport(
-        role="file descriptor" if index == 0 else None, offset=place.start, size_bytes=place.stop - place.start
-    )
+    role = None
+    if index == 0:
+        # Source: number 0 holds lance.file.FileDescriptor, the others have no fixed meaning.
+        role = "file descriptor"
+    elif file.checks is not None and index == len(file.global_buffers) - 1:
+        role = "checksums"
+    return BufferReport(role=role, offset=place.start, size_bytes=place.stop - place.start)
+
+
+def codecs_of(encoding: EncodingReport) -> list[str]:
+    """Name the codecs and schemes of a page's values (and dictionary), each once, outermost first."""
+    found: dict[str, None] = {}
+    waiting = [encoding]
+    while waiting:
+        node = waiting.pop(0)
+        message, slash, case = node.key.partition("/")
+        if slash and (message in (COMPRESSIVE, PRIVATE_CODEC) or message.endswith("CompressionScheme")):
+            found[case] = None
+        waiting[:0] = [child for role, child in node.children if role not in _LEVEL_ROLES]
+    return list(found)
 
 
 def _field(field: pa.Field) -> FieldReport:

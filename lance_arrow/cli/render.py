@@ -24,6 +24,8 @@ from rich.text import Text
 
 from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
 from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
+from lance_arrow.cli.stats_view import StatsReport, ZonesReport
+from lance_arrow.cli.zone_commands import BuiltReport
 from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.errors import LanceError
@@ -217,11 +219,13 @@ def _write_column(column: ColumnReport, console: Console) -> None:
     for line in _tree("described as", column.encoding, 1):
         _line(console, line)
     for number, buffer in enumerate(column.buffers):
-        _line(console, f"  column buffer {number}: {buffer.size_bytes} B at {buffer.offset}")
+        role = "" if buffer.role in (None, "column") else f" ({buffer.role})"
+        _line(console, f"  column buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
     before: PageReport | None = None
     for page in column.pages:
         rows = f"rows {page.first_row}..{page.first_row + page.num_rows}"
-        _line(console, f"  page {page.number}: {rows}, {_count(page.size_bytes, 'byte')}")
+        codecs = f", {' + '.join(page.codecs)}" if page.codecs else ""
+        _line(console, f"  page {page.number}: {rows}, {_count(page.size_bytes, 'byte')}{codecs}")
         for at, buffer in enumerate(page.buffers):
             _line(
                 console, f"    buffer {at} ({buffer.role or 'role unknown'}): {buffer.size_bytes} B at {buffer.offset}"
@@ -277,6 +281,83 @@ def _field_rows(field: FieldReport, depth: int) -> Iterator[list[str]]:
 def _(report: HeadReport, console: Console) -> None:
     _print_rows(console, report.columns, report.rows)
     _line(console, f"({len(report.rows):,} of {report.num_rows:,} rows)")
+
+
+@_write.register
+def _(report: StatsReport, console: Console) -> None:
+    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
+    _line(console)
+    _print_table(
+        console,
+        ["column", "type", "values", "nulls", "NaN", "min", "max", "bytes", "codecs", "told by"],
+        [
+            [
+                one.path,
+                one.type,
+                _known(one.num_values),
+                _known(one.null_count),
+                _known(one.nan_count),
+                _bound(one.min, one.min_exact),
+                _bound(one.max, one.max_exact),
+                f"{one.size_bytes:,}",
+                ", ".join(one.codecs),
+                one.source,
+            ]
+            for one in report.columns
+        ],
+        right={2, 3, 4, 7},
+    )
+
+
+@_write.register
+def _(report: ZonesReport, console: Console) -> None:
+    _line(console, f"{report.path}: {report.num_rows:,} rows")
+    for one in report.maps:
+        _line(
+            console,
+            f"{one.path}: {one.type}, {_count(one.num_zones, 'zone')} of {one.rows_per_zone:,} rows ({one.source})",
+        )
+        if one.zones is not None:
+            rows = [
+                [
+                    f"{zone.zone:,}",
+                    f"{zone.first_row:,}",
+                    f"{zone.num_rows:,}",
+                    _bound(zone.min, zone.min_exact),
+                    _bound(zone.max, zone.max_exact),
+                    f"{zone.null_count:,}",
+                    f"{zone.nan_count:,}",
+                ]
+                for zone in one.zones
+            ]
+            _print_table(
+                console, ["zone", "first row", "rows", "min", "max", "nulls", "NaN"], rows, right={0, 1, 2, 5, 6}
+            )
+    if report.without:
+        _line(console, f"without a zone map: {', '.join(report.without)}")
+
+
+@_write.register
+def _(report: BuiltReport, console: Console) -> None:
+    for one in report.files:
+        if one.sidecar is None:
+            _line(console, f"{one.path}: nothing to build, {_count(len(one.present), 'column')} with a zone map")
+        else:
+            columns = ", ".join(one.columns)
+            _line(console, f"{one.path} -> {one.sidecar}: {columns} ({one.num_rows:,} rows, {_size(one.size_bytes)})")
+        if one.unbounded:
+            _line(console, f"  without: {', '.join(one.unbounded)}")
+
+
+def _known(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _bound(value: Any, is_exact: bool | None) -> str:
+    """A bound; one that is no value, since long ones are cut, is marked."""
+    if value is None:
+        return ""
+    return _cell(value) if is_exact else f"{_cell(value)} (cut)"
 
 
 @_write.register

@@ -108,6 +108,8 @@ class LanceFileReader:
         The file's checksums; None where it has none, or nothing is to be compared with them.
     footer
         Version, counts and tables.
+    tail
+        Last bytes of the file, as they were read when it was opened.
     promises_checksums
         Whether the file was written with checksums.
     num_rows
@@ -143,6 +145,7 @@ class LanceFileReader:
         self._columns: dict[int, ColumnMeta] = {}
         with located(path=self.name):
             metadata = MetadataBytes(source, self._limits)
+            self.tail = metadata.tail
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)

@@ -171,6 +171,7 @@ class FileWriter:
         self._is_finished = True
         descriptor = file_descriptor(self._fields, self._schema_metadata, num_rows)
         end = _FileEnd(self.version, descriptor, tuple(serialized(meta) for meta in self._columns))
+        self._align()
         if self._block_sums is not None:
             self._append_sums(self._block_sums, end)
         tail = end.tail(self._sink.position, self._global_buffers)
@@ -188,7 +189,8 @@ class FileWriter:
         self._global_buffers += self._append([np.frombuffer(data, np.uint8)])
 
     def _append(self, buffers: Sequence[Bytes]) -> list[_Place]:
-        """Write buffers and what follows each up to the next multiple of 64."""
+        """Write buffers, each at a multiple of 64 and filled up to the next one."""
+        self._align()
         position = self._sink.position
         places: list[_Place] = []
         parts: list[Bytes | bytes] = []
@@ -199,6 +201,11 @@ class FileWriter:
             position += _padded(size_bytes)
         self._sink.write_many(parts)
         return places
+
+    def _align(self) -> None:
+        """Go on at a multiple of 64."""
+        position = self._sink.position
+        self._sink.write(_PADDING[: _padded(position) - position])
 
     def _column(self, column: int) -> file_v2_pb2.ColumnMetadata:
         self._check_open()

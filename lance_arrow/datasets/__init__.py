@@ -1,4 +1,4 @@
-"""Lance files as datasets: pyarrow's view of them, and one file by itself.
+"""Lance files and tables as datasets: pyarrow's view of them, and one file by itself.
 
 In: paths, buffers, filesystems, and pyarrow's scan requests. Out: record batches, tables, genuine pyarrow datasets.
 
@@ -12,7 +12,10 @@ In: paths, buffers, filesystems, and pyarrow's scan requests. Out: record batche
 | `handler`, `places` | what the bridge asks of Python |
 | `bridge_loading`, `_bridge`, `*.hpp` | the native `FileFormat`: version check, gate at exit, thread pool, generators |
 | `pickling`, `rebuilding` | how formats, datasets and fragments travel |
-| `table_guard` | table directories, refused for now |
+| `table_columns`, `field_sources` | columns of a table, and which file of a fragment each comes from |
+| `fragment_rows`, `fragment_scan` | live rows of one fragment: several files side by side, deleted rows left out |
+| `table_reader`, `table_dataset` | rows of a version, without the bridge and as a dataset |
+| `table_session`, `table_parts` | files found in a table's folder, and what rows they stand for |
 
 Forbidden here: knowing encodings, reading bytes but through `io`, Arrow C++ headers outside the bridge's files.
 """

@@ -2,10 +2,11 @@ from typing import Any, Self
 
 import pyarrow
 import pyarrow.compute
-from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions
 from pyarrow.fs import FileSystem
 
-from lance_arrow.datasets.handler import ScanHandler
+from lance_arrow.datasets.fragment import LanceFileFragment
+from lance_arrow.datasets.handler import FilePlace, ScanHandler
 
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
@@ -94,11 +95,14 @@ class LanceWriteOptions(FileWriteOptions):
     def options(self) -> Any:
         """What they were made with; None for the defaults."""
 
-class LanceFileFragment(FileFragment):
-    """One file of a Lance dataset; made by `LanceFormat.make_fragment`, picklable."""
+def show_fragments_as(cls: type[BridgeFragment]) -> None:
+    """Have all fragments shown as a Python class, which is derived from `BridgeFragment`."""
 
-    @staticmethod
-    def from_fragment(fragment: Fragment) -> LanceFileFragment:
+class BridgeFragment(FileFragment):
+    """One file of a dataset; made by a format, picklable."""
+
+    @classmethod
+    def from_fragment(cls, fragment: Fragment) -> Self:
         """Show a fragment, as pyarrow's own datasets yield them, as this class.
 
         Raises
@@ -116,8 +120,18 @@ class LanceFileFragment(FileFragment):
         """What `make_fragment` was given for the handler."""
 
     @property
+    def place(self) -> FilePlace:
+        """Where the file is, and what of it the fragment is."""
+
+    @property
     def file_size(self) -> int | None:
         """Bytes of the file, if known without asking."""
+
+class BridgeScanOptions(FragmentScanOptions):
+    """Options of one scan, for the handler's eyes only: they arrive as `ScanRequest.options`."""
+
+    options: Any
+    def __init__(self, options: object) -> None: ...
 
 def is_lance_fragment(fragment: Fragment) -> bool: ...
 def format_of(dataset: Dataset) -> Any:
@@ -151,4 +165,32 @@ def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Sche
     ------
     pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
         The expression does not fit the schema.
+    """
+
+def bind(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> pyarrow.compute.Expression:
+    """Bind an expression, which inserts casts where the types of arguments differ.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """
+
+def mentioned_columns(bound: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[str, ...]:
+    """Return the columns, and fields of structs, that a bound expression mentions, as `ScanRequest.columns` does."""
+
+def evaluate(
+    bound: pyarrow.compute.Expression,
+    schema: pyarrow.Schema,
+    batch: pyarrow.RecordBatch,
+    pool: pyarrow.MemoryPool | None = None,
+) -> pyarrow.Array:
+    """Return what an expression gives for each row of a batch.
+
+    As in Arrow's own scan, columns of the schema that the batch lacks are null, and those of another type are cast.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        A function fails on a value; the expression is not bound.
     """

@@ -16,11 +16,14 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, NativeFile, RecordBatch, Schema, box_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema,
-    pyarrow_wrap_batch, pyarrow_wrap_buffer, pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
+    Buffer, MemoryPool, NativeFile, RecordBatch, Schema, box_memory_pool, maybe_unbox_memory_pool,
+    pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_array, pyarrow_wrap_batch, pyarrow_wrap_buffer,
+    pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
 from pyarrow._compute cimport Expression
-from pyarrow._dataset cimport Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, _make_file_source
+from pyarrow._dataset cimport (
+    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, _make_file_source,
+)
 from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
@@ -45,11 +48,13 @@ cdef extern from "arrow/dataset/file_base.h" nogil:
 
 cdef extern from "callbacks.hpp" namespace "lance_arrow":
     cdef struct Callbacks:
+        object (*adopt)(object, const CFileSource&)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
-        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, int64_t*)
+        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
-        int (*count_rows)(object, const CFileSource&, object, const CExpression&, int64_t*) except -1
+        int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
+                          int64_t*) except -1
         object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
                               const c_string&)
         int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
@@ -72,12 +77,17 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     shared_ptr[CFileFormat] MakeBridgeFormat(object handler, object python_class)
     const CBridgeFormat* AsBridgeFormat(const CFileFormat*)
     CBridgeFragment* AsBridgeFragment(CFragment*)
-    shared_ptr[CFragment] MakeBridgeFragment(
+    CResult[shared_ptr[CFragment]] MakeBridgeFragment(
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
+    vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "scan_options.hpp" namespace "lance_arrow":
+    shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)
+    object BridgeScanOptionsOf(const ScanOptions&)
 
 cdef extern from "expressions.hpp" namespace "lance_arrow":
     cdef cppclass CLookup "arrow::compute::SetLookupOptions":
@@ -100,6 +110,8 @@ cdef extern from "expressions.hpp" namespace "lance_arrow":
     const CMatch* MatchOf(const CExpression&)
     const CNulls* NullsOf(const CExpression&)
     int NullMatching(const CLookup&)
+    CResult[shared_ptr[CArray]] Evaluate(const CExpression&, const CSchema&, const shared_ptr[CRecordBatch]&,
+                                         CMemoryPool*) nogil
 
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
@@ -115,6 +127,10 @@ cdef object _place(const CFileSource& source, object payload):
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
 
 
+cdef object _adopt(object handler, const CFileSource& source):
+    return handler.adopt(_place(source, None))
+
+
 cdef int _inspect(object handler, const CFileSource& source, object payload, shared_ptr[CSchema]* schema) except -1:
     answer = handler.inspect(_place(source, payload))
     if not isinstance(answer, Schema):
@@ -127,19 +143,23 @@ cdef int _supports(object handler, const CFileSource& source) except -1:
     return 1 if handler.supports(_place(source, None)) else 0
 
 
-cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
-                  int64_t* num_tasks):
-    cdef const ScanOptions* wanted = options.get()
-    request = ScanRequest(
-        columns=tuple([path.decode() for path in ColumnPaths(wanted[0])]),
-        filter=Expression.wrap(wanted.filter),
+cdef object _request(const ScanOptions* wanted, const CExpression& filter, columns):
+    return ScanRequest(
+        columns=columns,
+        filter=Expression.wrap(filter),
         batch_size=wanted.batch_size,
         batch_readahead=wanted.batch_readahead,
         use_threads=wanted.use_threads,
         memory_pool=box_memory_pool(wanted.pool),
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
+        options=BridgeScanOptionsOf(wanted[0]),
     )
-    tasks = handler.plan(_place(source, payload), request)
+
+
+cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
+                  const CExpression& filter, int64_t* num_tasks):
+    columns = tuple([path.decode() for path in ColumnPaths(options.get()[0])])
+    tasks = handler.plan(_place(source, payload), _request(options.get(), filter, columns))
     num_tasks[0] = len(tasks)
     return tasks
 
@@ -155,9 +175,10 @@ cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr
     return 0
 
 
-cdef int _count_rows(object handler, const CFileSource& source, object payload, const CExpression& filter,
+cdef int _count_rows(object handler, const CFileSource& source, object payload,
+                     const shared_ptr[ScanOptions]& options, const CExpression& filter,
                      int64_t* num_rows) except -1:
-    answer = handler.count_rows(_place(source, payload), Expression.wrap(filter))
+    answer = handler.count_rows(_place(source, payload), _request(options.get(), filter, ()))
     if answer is None:
         return 0
     num_rows[0] = answer
@@ -183,6 +204,7 @@ cdef int _finish(object writer) except -1:
 
 
 cdef Callbacks _callbacks
+_callbacks.adopt = _adopt
 _callbacks.inspect = _inspect
 _callbacks.supports = _supports
 _callbacks.plan = _plan
@@ -255,13 +277,13 @@ cdef class BridgeFormat(FileFormat):
 
     def make_fragment(self, file, filesystem=None, Expression partition_expression=None, *, file_size=None,
                       Schema physical_schema=None, payload=None):
-        cdef LanceFileFragment fragment = LanceFileFragment.__new__(LanceFileFragment)
+        cdef BridgeFragment fragment = _fragment_class.__new__(_fragment_class)
         if partition_expression is None:
             partition_expression = pyarrow.compute.scalar(True)
         file, filesystem = resolve(file, filesystem)
-        fragment.init(MakeBridgeFragment(
+        fragment.init(GetResultValue(MakeBridgeFragment(
             self.format, _make_file_source(file, filesystem, file_size), partition_expression.unwrap(),
-            pyarrow_unwrap_schema(physical_schema), payload))
+            pyarrow_unwrap_schema(physical_schema), payload)))
         return fragment
 
     def make_write_options(self):
@@ -309,8 +331,17 @@ cdef object _wrap_format(const shared_ptr[CFileFormat]& sp):
     return shown
 
 
-cdef class LanceFileFragment(FileFragment):
-    """One file of a Lance dataset."""
+cdef object _fragment_class = None
+
+
+def show_fragments_as(cls):
+    """Have all fragments shown as a Python class, which is derived from `BridgeFragment`."""
+    global _fragment_class
+    _fragment_class = cls
+
+
+cdef class BridgeFragment(FileFragment):
+    """One file of a dataset."""
 
     cdef CBridgeFragment* bridge_fragment
 
@@ -318,12 +349,12 @@ cdef class LanceFileFragment(FileFragment):
         FileFragment.init(self, sp)
         self.bridge_fragment = AsBridgeFragment(sp.get())
 
-    @staticmethod
-    def from_fragment(Fragment fragment not None):
-        cdef LanceFileFragment shown
+    @classmethod
+    def from_fragment(cls, Fragment fragment not None):
+        cdef BridgeFragment shown
         if AsBridgeFragment(fragment.fragment) == NULL:
             raise InvalidArgumentError(f"not a fragment of Lance format: {fragment!r}")
-        shown = LanceFileFragment.__new__(LanceFileFragment)
+        shown = cls.__new__(cls)
         shown.init(fragment.wrapped)
         return shown
 
@@ -334,6 +365,10 @@ cdef class LanceFileFragment(FileFragment):
     @property
     def payload(self):
         return <object> self.bridge_fragment.payload().get().get()
+
+    @property
+    def place(self):
+        return _place(self.file_fragment.source(), self.payload)
 
     @property
     def file_size(self):
@@ -347,6 +382,16 @@ cdef class LanceFileFragment(FileFragment):
         size = None if self.filesystem is None else self.file_size
         return rebuild_fragment, (
             self.format, file, self.filesystem, self.partition_expression, (size, schema, self.payload))
+
+
+cdef class BridgeScanOptions(FragmentScanOptions):
+    """Options of one scan, for the handler's eyes only."""
+
+    cdef readonly object options
+
+    def __init__(self, options):
+        self.init(MakeBridgeScanOptions(options))
+        self.options = options
 
 
 def is_lance_fragment(Fragment fragment not None):
@@ -445,3 +490,26 @@ cdef object _tree(const CExpression& node, Schema schema, int depth):
 def expression_tree(Expression expression not None, Schema schema not None):
     cdef CExpression bound = GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0]))
     return _tree(bound, schema, 0)
+
+
+def bind(Expression expression not None, Schema schema not None):
+    """Bind an expression, with casts where the types of its arguments differ."""
+    return Expression.wrap(GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0])))
+
+
+def mentioned_columns(Expression bound not None, Schema schema not None):
+    """Return the columns that an expression mentions, escaped as `ScanRequest.columns` are."""
+    paths = MentionedPaths(bound.unwrap(), pyarrow_unwrap_schema(schema).get()[0])
+    return tuple([path.decode() for path in paths])
+
+
+def evaluate(Expression bound not None, Schema schema not None, RecordBatch batch not None, MemoryPool pool=None):
+    """Return what an expression, bound to `schema`, gives for each row; columns that the batch lacks are null."""
+    cdef CExpression expression = bound.unwrap()
+    cdef shared_ptr[CSchema] full = pyarrow_unwrap_schema(schema)
+    cdef shared_ptr[CRecordBatch] rows = pyarrow_unwrap_batch(batch)
+    cdef CMemoryPool* native_pool = maybe_unbox_memory_pool(pool)
+    cdef shared_ptr[CArray] found
+    with nogil:
+        found = GetResultValue(Evaluate(expression, full.get()[0], rows, native_pool))
+    return pyarrow_wrap_array(found)

@@ -18,15 +18,20 @@ namespace lance_arrow {
 
 // All are called with the GIL; -1 or null means that a Python exception is set. `payload` may be None.
 struct Callbacks {
+  // A new reference to the payload of a file that came without one, which may be None.
+  PyObject* (*adopt)(PyObject* handler, const arrow::dataset::FileSource& source);
   int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                  std::shared_ptr<arrow::Schema>* schema);
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
-  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks.
+  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks. `filter` is what is left of the
+  // options' own once the guarantee of the fragment is known.
   PyObject* (*plan)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
-                    const std::shared_ptr<arrow::dataset::ScanOptions>& options, int64_t* num_tasks);
+                    const std::shared_ptr<arrow::dataset::ScanOptions>& options,
+                    const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
   // 1 when the count is known, else 0.
   int (*count_rows)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+                    const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_rows);
   // A new reference to what writes one file.
   PyObject* (*make_writer)(PyObject* handler, PyObject* options,

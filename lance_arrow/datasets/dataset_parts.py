@@ -10,13 +10,14 @@ from pyarrow.dataset import FileSystemDataset
 from pyarrow.fs import FileSystem
 
 from lance_arrow.datasets.bridge_loading import bridge
+from lance_arrow.datasets.fragment import LanceFileFragment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetParts:
     """All that makes a dataset; `filter` is the one of `Dataset.filter`."""
 
-    fragments: list[bridge.LanceFileFragment]
+    fragments: list[LanceFileFragment]
     schema: pyarrow.Schema
     format: bridge.BridgeFormat
     filesystem: FileSystem | None
@@ -24,11 +25,11 @@ class DatasetParts:
     filter: pyarrow.compute.Expression | None
 
 
-def all_fragments(dataset: FileSystemDataset) -> list[bridge.LanceFileFragment]:
+def all_fragments(dataset: FileSystemDataset) -> list[LanceFileFragment]:
     """Return the fragments of a dataset, its filter notwithstanding, in order."""
     unfiltered = bridge.show_as(FileSystemDataset, dataset)
     unfiltered._scan_options = {}
-    return [bridge.LanceFileFragment.from_fragment(fragment) for fragment in unfiltered.get_fragments()]
+    return [LanceFileFragment.from_fragment(fragment) for fragment in unfiltered.get_fragments()]
 
 
 def take_apart(dataset: FileSystemDataset) -> DatasetParts:

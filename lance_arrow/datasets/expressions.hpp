@@ -6,10 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "arrow/array/util.h"
 #include "arrow/compute/api_scalar.h"
 #include "arrow/compute/cast.h"
+#include "arrow/compute/exec.h"
 #include "arrow/compute/expression.h"
 #include "arrow/datum.h"
+#include "arrow/record_batch.h"
+#include "arrow/result.h"
 #include "arrow/type.h"
 
 namespace lance_arrow {
@@ -56,6 +60,20 @@ inline const arrow::compute::MatchSubstringOptions* MatchOf(const Expression& no
 inline const arrow::compute::NullOptions* NullsOf(const Expression& node) {
   return OptionsOf<arrow::compute::NullOptions>(node);
 }
+// What a bound expression gives for each row. As in Arrow's own scan, columns that the batch lacks are null, and those of
+// another type than the schema's are cast.
+inline arrow::Result<std::shared_ptr<arrow::Array>> Evaluate(const Expression& bound, const arrow::Schema& schema,
+                                                             const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                             arrow::MemoryPool* pool) {
+  if (!bound.IsBound()) return arrow::Status::Invalid("the expression is not bound to a schema");
+  arrow::compute::ExecContext context(pool);
+  context.set_use_threads(false);
+  ARROW_ASSIGN_OR_RAISE(arrow::Datum found,
+                        arrow::compute::ExecuteScalarExpression(bound, schema, arrow::Datum(batch), &context));
+  if (found.is_scalar()) return arrow::MakeArrayFromScalar(*found.scalar(), batch->num_rows(), pool);
+  return found.make_array();
+}
+
 inline int NullMatching(const arrow::compute::SetLookupOptions& options) {
   return static_cast<int>(options.null_matching_behavior);
 }

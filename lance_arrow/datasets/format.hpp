@@ -68,11 +68,11 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   arrow::Future<std::optional<int64_t>> CountRows(const std::shared_ptr<arrow::dataset::FileFragment>& file,
                                                   arrow::compute::Expression predicate,
                                                   const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
-    auto call = [handler = handler_, payload = PayloadOf(*file), file, predicate = std::move(predicate)] {
+    auto call = [handler = handler_, payload = PayloadOf(*file), file, options, predicate = std::move(predicate)] {
       return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
         int64_t num_rows = 0;
         const int is_known =
-            callbacks.count_rows(handler->get(), file->source(), payload->get(), predicate, &num_rows);
+            callbacks.count_rows(handler->get(), file->source(), payload->get(), options, predicate, &num_rows);
         if (is_known < 0) return arrow::py::ConvertPyError();
         return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
       });
@@ -85,7 +85,19 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeFragment(
       arrow::dataset::FileSource source, arrow::compute::Expression partition_expression,
       std::shared_ptr<arrow::Schema> physical_schema) override {
-    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+    // Only a file in such a folder may stand for more than itself: the others need not wait for the GIL.
+    if (source.filesystem() == nullptr || source.path().find("/data/") == std::string::npos) {
+      return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+    }
+    std::optional<GuardedRef> payload;
+    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+      PyObject* adopted = callbacks.adopt(handler(), source);
+      if (adopted == nullptr) return arrow::py::ConvertPyError();
+      payload.emplace(adopted);
+      return arrow::Status::OK();
+    }));
+    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                        std::move(*payload));
   }
 
   std::shared_ptr<arrow::dataset::FileFragment> MakeFragment(arrow::dataset::FileSource source,
@@ -135,13 +147,17 @@ inline BridgeFragment* AsBridgeFragment(arrow::dataset::Fragment* fragment) {
   return dynamic_cast<BridgeFragment*>(fragment);
 }
 
-inline std::shared_ptr<arrow::dataset::Fragment> MakeBridgeFragment(arrow::dataset::FileFormat* format,
-                                                                    arrow::dataset::FileSource source,
-                                                                    arrow::compute::Expression partition_expression,
-                                                                    std::shared_ptr<arrow::Schema> physical_schema,
-                                                                    PyObject* payload) {
-  return static_cast<BridgeFormat*>(format)->MakeFragment(std::move(source), std::move(partition_expression),
-                                                          std::move(physical_schema), GuardedRef::Share(payload));
+// Without a payload (None) the handler is asked for one.
+inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragment(
+    arrow::dataset::FileFormat* format, arrow::dataset::FileSource source,
+    arrow::compute::Expression partition_expression, std::shared_ptr<arrow::Schema> physical_schema,
+    PyObject* payload) {
+  auto* ours = static_cast<BridgeFormat*>(format);
+  if (payload == Py_None) {
+    return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema));
+  }
+  return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                            GuardedRef::Share(payload));
 }
 
 // The whole source in memory, for sources that are neither a path nor a buffer (an open file).
@@ -173,13 +189,13 @@ inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow:
   return names;
 }
 
-// Every column the scan needs, once each, in order of first mention: "a", "st.b". A backslash escapes dots and
-// backslashes within a name, which arrow::FieldRef::ToDotPath does not.
-inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
+// What references name, once each, in order of first mention: "a", "st.b". A backslash escapes dots and backslashes
+// within a name, which arrow::FieldRef::ToDotPath does not.
+inline std::vector<std::string> DotPaths(const std::vector<arrow::FieldRef>& refs, const arrow::Schema& schema) {
   std::vector<std::string> paths;
-  for (const arrow::FieldRef& ref : options.MaterializedFields()) {
+  for (const arrow::FieldRef& ref : refs) {
     std::string path;
-    for (const std::string& name : NamesOf(ref, *options.dataset_schema)) {
+    for (const std::string& name : NamesOf(ref, schema)) {
       if (!path.empty()) path += '.';
       for (char character : name) {
         if (character == '.' || character == '\\') path += '\\';
@@ -189,6 +205,17 @@ inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& o
     if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
   }
   return paths;
+}
+
+// Every column the scan needs.
+inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
+  return DotPaths(options.MaterializedFields(), *options.dataset_schema);
+}
+
+// Every column, and field of a struct, that an expression needs.
+inline std::vector<std::string> MentionedPaths(const arrow::compute::Expression& expression,
+                                               const arrow::Schema& schema) {
+  return DotPaths(arrow::compute::FieldsInExpression(expression), schema);
 }
 
 // To be called once, before any thread exists that could hold up a fork.

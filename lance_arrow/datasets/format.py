@@ -6,12 +6,14 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.dataset_sink import DatasetWriteOptions, WrittenFile
+from lance_arrow.datasets.fragment_options import LanceFragmentScanOptions, LanceReadOptions, rebuild_options
 from lance_arrow.datasets.scan import FileScanHandler
+from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.errors import InvalidArgumentError
 
 
 class LanceFormat(bridge.BridgeFormat):
@@ -33,6 +35,10 @@ class LanceFormat(bridge.BridgeFormat):
     verify
         What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
         block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
+    read_options
+        The same four in one object, in their place.
+    default_fragment_scan_options
+        Wishes of scans that bring none of their own.
 
     Raises
     ------
@@ -50,11 +56,27 @@ class LanceFormat(bridge.BridgeFormat):
         blobs: str = "bytes",
         allow_external_blobs: bool = False,
         verify: str = "touched",
+        read_options: LanceReadOptions | None = None,
+        default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
-        options = ReadOptions(
+        given = LanceReadOptions(
             dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
         )
-        super().__init__(FileScanHandler(version, tag, as_of, options))
+        if read_options is not None and given != LanceReadOptions():
+            raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
+        wishes = None if default_fragment_scan_options is None else default_fragment_scan_options.options
+        super().__init__(FileScanHandler(version, tag, as_of, given if read_options is None else read_options, wishes))
+
+    @property
+    def read_options(self) -> LanceReadOptions:
+        """How columns are shown."""
+        return self.handler.options
+
+    @property
+    def default_fragment_scan_options(self) -> LanceFragmentScanOptions | None:
+        """What scans want that do not say; None when that is nothing special."""
+        wishes = self.handler.scan_options
+        return None if wishes == ScanOptions() else rebuild_options(wishes)
 
     @property
     def version(self) -> int | None:

@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow
 import pyarrow.compute
+
+from lance_arrow.datasets.row_restriction import RowRestriction
+from lance_arrow.datasets.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.open_files import OpenFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,8 @@ class FilePlace:
         Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
     payload
         What `LanceFormat.make_fragment` was given for the handler's eyes only.
+    rows
+        The rows that the fragment is cut down to; None for all of them.
     """
 
     path: str
@@ -40,6 +48,7 @@ class FilePlace:
     buffer: pyarrow.Buffer | None = None
     size: int | None = None
     payload: object | None = None
+    rows: RowRestriction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +62,9 @@ class ScanRequest:
         within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
         added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
     filter
-        Expression bound to `dataset_schema`. Arrow applies it again: it may serve to skip, and need not be exact.
+        Expression bound to `dataset_schema`, simplified by what the fragment guarantees: it mentions no partition
+        column that has one value. Arrow applies it again to what it is given: leaving out some, or all, of the rows
+        that do not satisfy it is allowed, and no duty.
     batch_size
         No batch may hold more rows.
     batch_readahead
@@ -64,6 +75,8 @@ class ScanRequest:
         The caller's pool, for every buffer of a result. Valid as long as a task runs, not longer.
     dataset_schema
         Schema of the whole dataset, which may differ from the file's.
+    options
+        What this scan wants otherwise than the format says; None where nobody said.
     """
 
     columns: tuple[str, ...]
@@ -73,6 +86,7 @@ class ScanRequest:
     use_threads: bool
     memory_pool: pyarrow.MemoryPool
     dataset_schema: pyarrow.Schema
+    options: ScanOptions | None = None
 
 
 class ScanTasks(Protocol):
@@ -100,6 +114,10 @@ class FileSink(Protocol):
 class ScanHandler(Protocol):
     """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
 
+    def adopt(self, place: FilePlace) -> object | None:
+        """Return the payload of a file for which a fragment is made without one; must be cheap, need not read."""
+        ...
+
     def inspect(self, place: FilePlace) -> pyarrow.Schema:
         """Return the schema of a file."""
         ...
@@ -112,8 +130,15 @@ class ScanHandler(Protocol):
         """Decide what to read; may read metadata."""
         ...
 
-    def count_rows(self, place: FilePlace, filter: pyarrow.compute.Expression) -> int | None:
-        """Return the number of rows that match a bound filter if metadata alone can tell, else None."""
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Return the number of rows that satisfy the request's filter, or None to have Arrow count by a scan.
+
+        The request names no columns.
+        """
+        ...
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Return the open file, for what goes past scans (zones, rows by number); None where scans are all there is."""
         ...
 
     def make_writer(self, stream: pyarrow.NativeFile, schema: pyarrow.Schema, options: Any, path: str) -> FileSink:
@@ -123,3 +148,20 @@ class ScanHandler(Protocol):
     def __eq__(self, other: object, /) -> bool: ...
 
     def __hash__(self) -> int: ...
+
+
+def parse_dot_path(text: str) -> tuple[str, ...]:
+    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
+
+    Brackets are part of a name: the bridge has turned indices into names before.
+    """
+    parts = [""]
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            parts[-1] += next(characters, "")
+        elif character == ".":
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(parts)

@@ -14,17 +14,19 @@ from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import ReadCounts, RowReader
+from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
-from lance_arrow.datasets.file_batches import FileBatches, Watch
+from lance_arrow.datasets.file_batches import FileBatches
+from lance_arrow.datasets.open_files import zone_reader
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
+from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
+from lance_arrow.datasets.row_taking import as_table, take_stored
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.structure.row_selection import take_order
 
 
 class LanceFile:
@@ -85,7 +87,8 @@ class LanceFile:
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = RowReader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
-            self._batches = FileBatches(self._source, self._rows, self._blobs)
+            zones = zone_reader(self._rows, place)
+            self._batches = FileBatches(self._source, self._rows, self._blobs, zones)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -130,14 +133,15 @@ class LanceFile:
             structs gives the field it ends at (``a.b`` is named ``b``); one into a list or map keeps that with items
             of the chosen fields alone (``items.x``, or ``items.item.x``, is named ``items``).
         filter
-            Expression or DNF tuples over the file's columns; its columns and the wanted ones are read, no others.
+            Expression, DNF tuples, or SQL (``"a > 3 AND s IN ('x')"``, see `parse_sql`), over the file's columns. These
+            are decoded where zone maps leave rows, the wanted ones where the filter does; no others are read.
         rows
             A slice, ``(start, stop)``, or several of these in ascending order; only they are read. All rows when None.
 
         Raises
         ------
         InvalidArgumentError
-            A column or row that does not exist; it is named.
+            A column or row that does not exist; it is named. A filter that does not fit the file, or fails on a value.
         UnknownEncodingError, UnsupportedError
             A wanted column cannot be read; the message names it.
         CorruptFileError
@@ -148,12 +152,10 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return _table(
-                list(self._batches.filtered(projection, filter, columns, None, selected, is_bounded=True)),
-                projection.schema,
-            )
+            batches = list(self._batches.filtered(projection, filter, None, selected, is_bounded=True))
+            return as_table(batches, projection.schema)
         batches = self._batches.at_once(projection, selected)
-        return _table(batches, projection.schema)
+        return as_table(batches, projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by offset, in the caller's order, duplicates kept.
@@ -170,12 +172,13 @@ class LanceFile:
         InvalidArgumentError
             An offset is negative or not below `num_rows`; the message names it.
         """
-        watch = Watch(self._source)
         projection = self._projection(columns)
-        table, counts = self._take_stored(projection, as_offsets(indices))
+        receipt = self._batches.receipt(projection.nodes)
+        table, counts = take_stored(self._rows, projection, as_offsets(indices))
         if projection.has_blobs:
-            table = _table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
-        self._batches.report(projection, [counts], table.num_rows, watch)
+            table = as_table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
+        receipt.tally.add(counts, table.num_rows)
+        receipt.send(table.num_rows)
         return table
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
@@ -204,26 +207,12 @@ class LanceFile:
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
             raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
-        table, _ = self._take_stored(projection, as_offsets(indices))
+        table, _ = take_stored(self._rows, projection, as_offsets(indices))
         return [
             blob
             for chunk in table.column(0).chunks
             for blob in open_blobs(self._blobs.places(leaf, chunk), f"{self.name}[{column}]")
         ]
-
-    def _take_stored(self, projection: Projection, offsets: np.ndarray) -> tuple[pa.Table, ReadCounts]:
-        """Read rows in the caller's order, with descriptors in place of blobs."""
-        order = take_order(offsets, self.num_rows)
-        read, counts = self._rows.take(projection.nodes, order.rows)
-        batches = [projection.apply(batch) for batch in read]
-        table = _table(batches, projection.stored)
-        if order.positions is None:
-            return table, counts
-        if not table.num_columns:
-            # pyarrow's `take` forgets how many rows a table without columns has.
-            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
-            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)]), counts
-        return table.take(pa.array(order.positions)), counts
 
     def to_batches(
         self,
@@ -265,11 +254,11 @@ class LanceFile:
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         if filter is not None:
-            return self._batches.filtered(projection, filter, columns, batch_rows, selected, is_bounded=False)
+            return self._batches.filtered(projection, filter, batch_rows, selected, is_bounded=False)
         return self._batches.stream(projection, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count rows, all of them or those that satisfy `filter` (an expression or DNF tuples)."""
+        """Count rows, all of them or those that satisfy `filter`; zones that can tell by themselves are not read."""
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
@@ -324,6 +313,10 @@ class LanceFile:
         columns = len(self.schema.names)
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
 
+    def _repr_html_(self) -> str:
+        facts = {"file": self.name, "version": self.version, "rows": f"{self.num_rows:,}"}
+        return as_html("LanceFile", facts, self.schema)
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
@@ -336,10 +329,3 @@ class LanceFile:
         if self._everything is None:
             self._everything = Projection.of(self._rows.roots, self.schema, None)
         return self._everything
-
-
-def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    if not len(schema):
-        # A table of no columns has no row count in pyarrow unless a batch carries it.
-        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
-    return pa.Table.from_batches(batches, schema)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import column_tree
+from lance_arrow.assembly.blob_fields import PLACE_TYPE
+from lance_arrow.assembly.column_tree import LeafNode, column_tree
 from lance_arrow.assembly.row_writer import RowWriter
 from lance_arrow.container.checksum_writer import ChecksumWriter
+from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
+from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import column_mapping, fields_from_arrow
 from lance_arrow.datasets.batch_inputs import schema_and_rows
 from lance_arrow.datasets.stored_rows import StoredRows
@@ -83,12 +86,10 @@ class LanceWriter:
         runtime = runtime if runtime is not None else default_runtime()
         self._stored = StoredRows(schema, options.version)
         options.check_columns(self._stored.schema)
-        fields = fields_from_arrow(self._stored.schema)
+        fields = self._fields_of(self._stored.schema)
         tree = column_tree(self._stored.schema, column_mapping(fields, options.version))
-        for root in tree:
-            for leaf in root.leaves():
-                if leaf.refusal is not None:
-                    raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
+        for leaf in (leaf for root in tree for leaf in root.leaves()):
+            _check_leaf(leaf, options.version)
         encoder = PageEncoder(
             runtime.table, runtime.settings.limits, runtime.scratch, options.file_version, allow_private_encodings
         )
@@ -116,6 +117,10 @@ class LanceWriter:
         except BaseException:
             self._sink.abort()
             raise
+
+    def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
+        """Number the fields of the file's schema."""
+        return fields_from_arrow(schema)
 
     @property
     def schema(self) -> pa.Schema:
@@ -201,6 +206,17 @@ class LanceWriter:
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
             self.abort()
+
+
+def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
+    """Refuse, before there is a file, columns that no page can hold."""
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
+    if version is FileVersion.V2_3 and leaf.is_blob and leaf.field.type == PLACE_TYPE:
+        raise UnsupportedError(
+            "blobs of the first kind exist until file version 2.2: write that, or leave lance-encoding:blob out",
+            column=leaf.path,
+        )
 
 
 def write_table(

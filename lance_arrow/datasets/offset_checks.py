@@ -1,4 +1,4 @@
-"""Offsets of a caller's arrays, checked before anything follows them: Arrow's quick validation looks at the ends only."""
+"""Offsets of a caller's arrays, checked before anything follows them: Arrow's quick validation sees the ends alone."""
 
 from __future__ import annotations
 

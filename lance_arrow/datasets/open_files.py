@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.handler import FilePlace
-from lance_arrow.io import MeteredSource, VerifiedSource, locate, open_source
+from lance_arrow.datasets.scan_options import ScanOptions
+from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 
 _MAX_FILES = 64
+
+
+def zone_reader(rows: RowReader, location: Location | None) -> ZoneReader:
+    """Make what reads zone maps of a file, also from beside it when it is known where that is."""
+    if location is None:
+        return ZoneReader(rows)
+    return ZoneReader(rows, ZoneSidecar(rows.file, location, rows.runtime.settings.limits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +52,8 @@ class OpenFiles:
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, place: FilePlace) -> OpenFile:
-        """Return the file at `place`, opened now unless the same content is open already.
+    def get(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
+        """Return the file at `place`, opened now unless the same content is open already, for the same wishes.
 
         Raises
         ------
@@ -54,7 +63,11 @@ class OpenFiles:
         what = place.path if place.buffer is None else place.buffer
         location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
         source = open_source(what if location is None else location, size_bytes=place.size)
+        wishes = ScanOptions() if wishes is None else wishes
+        options = self._options if wishes.verify is None else replace(self._options, verify=wishes.verify)
         identity = source.identity()
+        if identity is not None:
+            identity = identity, options.verify, wishes.sidecars
         with self._lock:
             held = self._held.get(identity) if identity is not None else None
             if held is not None:
@@ -63,9 +76,10 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         verified = VerifiedSource(source)
-        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=self._options.verify)
-        rows = RowReader(file, runtime, self._options)
-        opened = OpenFile(verified, rows, BlobReader(rows, location), ZoneReader(rows))
+        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
+        rows = RowReader(file, runtime, options)
+        zones = zone_reader(rows, location if wishes.sidecars else None)
+        opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -1,4 +1,4 @@
-"""`lance_arrow.dataset`: a `LanceDataset` over a file, a list of files or a directory of files."""
+"""`lance_arrow.dataset`: a `LanceDataset` over a table, a file, a list of files or a directory of files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
-from pyarrow import fs as arrow_fs
 
+from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.table_guard import refuse_table
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io import AnyFileSystem, Location, resolve
+from lance_arrow.datasets.table_dataset import as_arrow, table_dataset
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
+from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
+from lance_arrow.runtime import default_runtime
 
 
 def open_dataset(
@@ -34,20 +36,20 @@ def open_dataset(
     allow_external_blobs: bool = False,
     verify: str = "touched",
 ) -> LanceDataset:
-    """Open Lance files as one dataset.
+    """Open a table, or Lance files, as one dataset.
 
     Parameters
     ----------
     uri
-        A file, a directory, or a list of files; local paths or URLs of one filesystem.
+        A table's folder, a file, a directory of files, or a list of files; local paths or URLs of one filesystem.
     version, tag, as_of, branch
-        Which version of a table to read.
+        Which version of a table to read, as for `LanceTable.open`.
     filesystem, storage_options
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
     dictionaries
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
-        As `pyarrow.dataset.dataset`.
+        As `pyarrow.dataset.dataset`; a table has no partitioning.
     blobs, allow_external_blobs, verify
         As `LanceFormat`.
 
@@ -58,19 +60,31 @@ def open_dataset(
 
     Raises
     ------
-    UnsupportedError
-        A table directory: tables cannot be read yet.
+    VersionNotFoundError
+        The table has no such version, tag or branch.
+    CorruptManifestError, UnsupportedFeatureFlagError, UnsupportedError
+        The table contradicts itself, or demands what is not known here.
     FileNotFoundError
         There is nothing at this path.
     """
     many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
-    locations = [resolve(one, filesystem, storage_options) for one in (uri if many else [uri])]
+    choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
+    options = ReadOptions(
+        dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+    )
+    named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
+    locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
+    if not many and is_table(locations[0]):
+        if partitioning is not None:
+            raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
+        (root,) = locations
+        manifest = open_version(root, choice, default_runtime().settings.limits)
+        table = table_dataset(manifest, root.filesystem, options)
+        return table if schema is None else table.replace_schema(schema)
     if branch is not None:
-        raise UnsupportedError("branches of tables cannot be read yet", path=locations[0].name)
-    for location in locations:
-        refuse_table(location.filesystem, location.path)
+        raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
     paths = [location.path for location in locations]
     dataset = pads.dataset(
         paths if many else paths[0],
@@ -83,18 +97,9 @@ def open_dataset(
             allow_external_blobs=allow_external_blobs,
             verify=verify,
         ),
-        filesystem=_arrow_filesystem(locations[0]),
+        filesystem=as_arrow(locations[0].filesystem),
         schema=schema,
         partitioning=partitioning,
         exclude_invalid_files=exclude_invalid_files,
     )
     return LanceDataset.from_dataset(dataset)
-
-
-def _arrow_filesystem(location: Location) -> arrow_fs.FileSystem:
-    filesystem = location.filesystem
-    if isinstance(filesystem, arrow_fs.FileSystem):
-        return filesystem
-    if getattr(filesystem, "protocol", None) in (("file", "local"), "file"):
-        return arrow_fs.LocalFileSystem()
-    return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem))

@@ -13,6 +13,7 @@ from pyarrow.dataset import FileSystemDataset, Fragment
 
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.dataset_parts import put_together, take_apart
+from lance_arrow.datasets.fragment import LanceFileFragment
 
 
 def reduce_dataset(dataset: FileSystemDataset) -> str | tuple[object, ...]:
@@ -25,7 +26,7 @@ def reduce_dataset(dataset: FileSystemDataset) -> str | tuple[object, ...]:
 def reduce_fragment(fragment: Fragment) -> str | tuple[object, ...]:
     """Take apart a fragment whose class pyarrow could not tell; it comes back as `LanceFileFragment`."""
     if bridge.is_lance_fragment(fragment):
-        return bridge.LanceFileFragment.from_fragment(fragment).__reduce__()
+        return LanceFileFragment.from_fragment(fragment).__reduce__()
     return fragment.__reduce__()
 
 

@@ -8,6 +8,7 @@ import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.row_restriction import unrestricted
 
 
 def file_place(path: str, filesystem: FileSystem, size: int | None, payload: object | None) -> FilePlace:
@@ -22,12 +23,14 @@ def file_place(path: str, filesystem: FileSystem, size: int | None, payload: obj
         inner = inner.base_fs
     if isinstance(inner, PyFileSystem) and isinstance(inner.handler, FSSpecHandler):
         inner = inner.handler.fs
-    return FilePlace(path=path, filesystem=inner, size=size, payload=payload)
+    payload, rows = unrestricted(payload)
+    return FilePlace(path=path, filesystem=inner, size=size, payload=payload, rows=rows)
 
 
 def buffer_place(buffer: pyarrow.Buffer, payload: object | None) -> FilePlace:
     """Describe a file that is in memory."""
-    return FilePlace(path="<Buffer>", filesystem=None, buffer=buffer, size=buffer.size, payload=payload)
+    payload, rows = unrestricted(payload)
+    return FilePlace(path="<Buffer>", filesystem=None, buffer=buffer, size=buffer.size, payload=payload, rows=rows)
 
 
 def resolve(file: object, filesystem: object | None) -> tuple[object, FileSystem | None]:

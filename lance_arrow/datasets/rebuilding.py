@@ -12,6 +12,7 @@ from lance_arrow.datasets.handler import ScanHandler
 
 if TYPE_CHECKING:
     from lance_arrow.datasets import _bridge
+    from lance_arrow.datasets.fragment import LanceFileFragment
 
 
 def rebuild_format(cls: type[_bridge.BridgeFormat], handler: ScanHandler) -> _bridge.BridgeFormat:
@@ -25,7 +26,7 @@ def rebuild_fragment(
     filesystem: FileSystem | None,
     partition_expression: pyarrow.compute.Expression,
     known: tuple[int | None, pyarrow.Schema | None, object | None],
-) -> _bridge.LanceFileFragment:
+) -> LanceFileFragment:
     """Make the fragment that was pickled; `known` are its size, its schema and its payload."""
     file_size, physical_schema, payload = known
     return file_format.make_fragment(

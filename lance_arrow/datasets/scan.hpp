@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
 #include "arrow/record_batch.h"
@@ -131,9 +132,11 @@ class BatchStream {
                    is_abandoned = is_abandoned]() -> arrow::Result<std::shared_ptr<Plan>> {
         if (*is_abandoned) return Abandoned();
         auto plan = std::make_shared<Plan>();
+        ARROW_ASSIGN_OR_RAISE(auto filter, arrow::compute::SimplifyWithGuarantee(options->filter,
+                                                                                 fragment->partition_expression()));
         ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
           plan->tasks = GuardedRef(
-              callbacks.plan(handler->get(), fragment->source(), payload->get(), options, &plan->num_tasks));
+              callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter, &plan->num_tasks));
           return arrow::py::CheckPyError();
         }));
         return plan;

@@ -1,12 +1,13 @@
 """`FileScanHandler`: what the bridge asks when pyarrow scans Lance files; a request becomes windows of rows.
 
-Order of a scan: find the open file (or open it), prune columns, cut windows; each window is read, decoded and sliced to
-batches by one task, on whatever thread the bridge runs it. Arrow applies the filter; it is noted in the receipt.
+Order of a scan: find the open file (or open it), prune columns, ask zone maps, cut windows; each window is read,
+decoded (the filter's columns first) and sliced to batches by one task, on whatever thread the bridge runs it. Arrow
+applies the filter once more, to rows that all satisfy it.
 """
 
 from __future__ import annotations
 
-import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -18,22 +19,34 @@ from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.handler import FilePlace, ScanRequest
+from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_scan import FragmentScan
+from lance_arrow.datasets.handler import FilePlace, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.late_reading import LateReader
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
-from lance_arrow.datasets.table_guard import refuse_table_file
+from lance_arrow.datasets.receipts import Receipt
+from lance_arrow.datasets.row_filter import RowFilter
+from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
+from lance_arrow.datasets.scan_options import ScanOptions
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_parts import FoundPart, TablePart
+from lance_arrow.datasets.table_session import TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
-from lance_arrow.datasets.zone_pruning import zone_predicate, zone_ranges
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError, located
-from lance_arrow.io import ReadStats
-from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.datasets.zone_pruning import JudgedRows
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
+from lance_arrow.io import locate
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.manifests.versions import VersionChoice
+from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 _TRUE = pc.scalar(True)
+_KEPT_TABLES = 16
+_KEPT_FRAGMENTS = 256
 
 
 class FileScanHandler:
@@ -45,6 +58,8 @@ class FileScanHandler:
         Which version of a table to read; only meaningful for table directories.
     options
         How columns are wanted; as by default when None.
+    scan_options
+        Wishes of scans that bring none of their own.
     """
 
     def __init__(
@@ -53,21 +68,38 @@ class FileScanHandler:
         tag: str | None = None,
         as_of: Any = None,
         options: ReadOptions | None = None,
+        scan_options: ScanOptions | None = None,
     ) -> None:
-        if sum(option is not None for option in (version, tag, as_of)) > 1:
-            raise InvalidArgumentError("give one of version, tag and as_of")
+        choice = VersionChoice(version=version, tag=tag, as_of=as_of)
         self.version = version
         self.tag = tag
         self.as_of = as_of
         self.options = options if options is not None else ReadOptions()
-        self._files = OpenFiles(self.options)
+        self.scan_options = scan_options if scan_options is not None else ScanOptions()
+        self.files = OpenFiles(self.options)
+        self._sessions = TableSessions(choice)
+        self._columns: list[TableColumns] = []
+        self._fragments: OrderedDict[tuple[int, int], FragmentRows] = OrderedDict()
+        self._lock = Lock()
+
+    def adopt(self, place: FilePlace) -> object | None:
+        """Return the payload of a file that came without one: which table's rows it stands for, if any."""
+        return self._sessions.adopt(place)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
-        """Return the schema of a file."""
+        """Return the schema of a file, or that of the table it belongs to."""
+        part = _part_of(place)
+        if part is not None:
+            return self.columns_of(part.facts).schema
+        session = self._sessions.begin(place)
+        if session is not None:
+            return self.columns_of(session.facts()).schema
         return self._open(place).rows.schema
 
     def supports(self, place: FilePlace) -> bool:
-        """Tell whether the file ends like a Lance file; other faults raise."""
+        """Tell whether the file ends like a Lance file, or belongs to a table; other faults raise."""
+        if self._sessions.begin(place) is not None:
+            return True
         try:
             self._open(place)
         except CorruptFileError as error:
@@ -76,15 +108,50 @@ class FileScanHandler:
             raise
         return True
 
-    def plan(self, place: FilePlace, request: ScanRequest) -> FileScan:
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
-        file = self._open(place)
         paths = [parse_dot_path(column) for column in request.columns]
-        return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request)
+        part = _part_of(place)
+        if part is None:
+            wishes = self._wishes(request)
+            file = self._open(place, wishes)
+            return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request, place.rows, wishes)
+        if place.rows is not None:
+            raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
+        if part.fragment is None:
+            return _Nothing()
+        rows = self._fragment(part.facts, part.fragment, place)
+        nodes = project(rows.columns.all_roots, paths, missing_ok=True)
+        return FragmentScan(FragmentReading(rows, nodes), request)
 
-    def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
-        """Return the row count when nothing is filtered."""
-        return self._open(place).rows.num_rows if filter.equals(_TRUE) else None
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Count rows by zone maps, and by the filter's columns where these cannot tell."""
+        part = _part_of(place)
+        if part is not None:
+            if part.fragment is None:
+                return 0
+            if not request.filter.equals(_TRUE):
+                return None
+            # What the manifest says: no file is opened.
+            return self._fragment(part.facts, part.fragment, place).num_rows
+        wishes = self._wishes(request)
+        file = self._open(place, wishes)
+        within = rows_within(place.rows, file.rows.num_rows)
+        if request.filter.equals(_TRUE):
+            return within.num_rows
+        condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
+        if not condition.is_repeatable:
+            return None
+        receipt = _receipt(file, condition.nodes, request)
+        judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
+        receipt.judged(judged, sure_are_read=False)
+        found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
+        receipt.send(found)
+        return found
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Return the open file; None for one that stands for rows of a table."""
+        return self._open(place) if _part_of(place) is None else None
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -92,16 +159,45 @@ class FileScanHandler:
         """Start a file on a stream that Arrow opened and will close."""
         return DatasetSink(stream, schema, options, path)
 
-    def _open(self, place: FilePlace) -> OpenFile:
-        refuse_table_file(place)
+    def columns_of(self, facts: TableFacts) -> TableColumns:
+        """Return the columns of a version of a table; those of the last few are kept."""
+        with self._lock:
+            for known in reversed(self._columns):
+                if known.facts is facts or known.facts == facts:
+                    return known
+        made = TableColumns(facts, self.options)
+        with self._lock:
+            self._columns = [*self._columns[1 - _KEPT_TABLES :], made]
+        return made
+
+    def _fragment(self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace) -> FragmentRows:
+        """Return the rows of a fragment; deletions and row ids of the last few are kept."""
+        columns = self.columns_of(facts)
+        key = id(columns), fragment.id
+        location = locate(place.path, filesystem=place.filesystem)
+        assert location is not None
+        with self._lock:
+            held = self._fragments.get(key)
+            if held is not None and held.columns is columns and held.meta == fragment:
+                self._fragments.move_to_end(key)
+                return held
+            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem)
+            while len(self._fragments) > _KEPT_FRAGMENTS:
+                self._fragments.popitem(last=False)
+        return made
+
+    def _wishes(self, request: ScanRequest) -> ScanOptions:
+        return request.options if request.options is not None else self.scan_options
+
+    def _open(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self._files.get(place)
+        return self.files.get(place, wishes if wishes is not None else self.scan_options)
 
-    def _key(self) -> tuple[Any, Any, Any, ReadOptions]:
-        return self.version, self.tag, self.as_of, self.options
+    def _key(self) -> tuple[Any, Any, Any, ReadOptions, ScanOptions]:
+        return self.version, self.tag, self.as_of, self.options, self.scan_options
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileScanHandler) and self._key() == other._key()
@@ -113,9 +209,27 @@ class FileScanHandler:
         return FileScanHandler, self._key()
 
     def __repr__(self) -> str:
-        names = ("version", "tag", "as_of", "options")
+        names = ("version", "tag", "as_of", "options", "scan_options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
+
+
+class _Nothing:
+    """The scan of a file that yields no rows."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def run(self, index: int) -> list[pa.RecordBatch]:
+        raise InternalError(f"task {index} of none")
+
+
+def _part_of(place: FilePlace) -> TablePart | None:
+    """Return which part of a table a file stands for; None for a file that is none."""
+    payload = place.payload
+    if isinstance(payload, FoundPart):
+        return payload.resolved()
+    return payload if isinstance(payload, TablePart) else None
 
 
 class FileScan:
@@ -124,30 +238,40 @@ class FileScan:
     The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
     """
 
-    def __init__(self, file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> None:
+    def __init__(
+        self,
+        file: OpenFile,
+        nodes: Sequence[ColumnNode],
+        request: ScanRequest,
+        within: RowRestriction | None = None,
+        wishes: ScanOptions | None = None,
+    ) -> None:
+        # A scan that cannot be planned has nothing to tell.
+        self._is_planned = False
         self._file = file
+        self._within = within
+        self._wishes = ScanOptions() if wishes is None else wishes
         self._nodes = nodes
         self._request = request
         self._has_blobs = any(node.shown is not node.field for node in nodes)
         self._lock = Lock()
-        self._started = time.perf_counter()
-        self._before = file.source.snapshot()
-        self._done = self._pages = self._rows = 0
-        self._reported = True  # a scan that cannot be planned has nothing to tell
-        self._windows = self._cut()
-        self._reported = False
+        self._receipt = _receipt(file, nodes, request)
+        self._done = self._rows = 0
+        self._late: LateReader | None = None
+        self._windows = self._cut(self._wanted_rows())
+        self._is_planned = True
 
-    def _cut(self) -> Sequence[RowRanges]:
+    def _cut(self, rows: RowRanges) -> Sequence[RowRanges]:
         """Cut the file so that all tasks in flight stay within the budget, batches too where they would not.
 
         Where that is one window, but many bytes, there is one for each thread.
         """
         request, reader, nodes = self._request, self._file.rows, self._nodes
-        rows = self._wanted_rows()
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
-        max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
+        budget_bytes = self._wishes.memory_budget_bytes or settings.memory_budget_bytes
+        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
@@ -167,17 +291,21 @@ class FileScan:
         spans = even_windows(rows.num_rows, stored_bytes, settings.num_threads, max_rows=WINDOW_ROWS)
         if len(spans) == 1:
             return windows
-        reader.keep_indices(nodes, rows)
+        reader.keep_indices(nodes if self._late is None else self._late.first_nodes, rows)
         return [cut(rows, *span) for span in spans]
 
     def _wanted_rows(self) -> RowRanges:
         """Rows of the zones that the filter leaves."""
-        request, reader = self._request, self._file.rows
-        everything = RowRanges.one(0, reader.num_rows)
+        request, file = self._request, self._file
+        everything = rows_within(self._within, file.rows.num_rows)
         if request.filter.equals(_TRUE):
             return everything
-        predicate = zone_predicate(request.filter, request.dataset_schema)
-        return zone_ranges(reader, self._file.zones, predicate, everything)
+        condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
+        judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
+        self._receipt.judged(judged)
+        if condition.is_repeatable:
+            self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
+        return judged.rows
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further; all descriptors are read for that, so there must not be too many of them."""
@@ -194,8 +322,7 @@ class FileScan:
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
-        reader: RowReader = self._file.rows
-        read, counts = reader.read(self._nodes, rows, self._request.memory_pool)
+        read = self._read(rows)
         if self._has_blobs:
             pieces = (piece for batch in read for piece in self._file.blobs.pending(self._nodes, batch).pieces())
             read = [piece.filled(self._request.memory_pool) for piece in pieces]
@@ -203,49 +330,25 @@ class FileScan:
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
         with self._lock:
             self._done += 1
-            self._pages += counts.pages
-            self._rows += rows.num_rows
+            self._rows += sum(batch.num_rows for batch in batches)
             finished = self._done == len(self._windows)
         if finished:
-            self._report()
+            self._receipt.send(self._rows)
         return batches
 
-    def _report(self) -> None:
-        if self._reported:
-            return
-        self._reported = True
-        stats: ReadStats = self._file.source.snapshot() - self._before
-        default_runtime().finished(
-            ReadReport(
-                files=1,
-                pages=self._pages,
-                rows=self._rows,
-                requests=stats.requests,
-                requested_bytes=stats.bytes_wanted,
-                fetched_bytes=stats.bytes_fetched,
-                columns=tuple(leaf.path for node in self._nodes for leaf in node.leaves()),
-                filter=None if self._request.filter.equals(_TRUE) else str(self._request.filter),
-                seconds=time.perf_counter() - self._started,
-            )
-        )
+    def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
+        if self._late is not None:
+            return self._late.read(rows, self._request.memory_pool)
+        batches, counts = self._file.rows.read(self._nodes, rows, self._request.memory_pool)
+        self._receipt.tally.add(counts, rows.num_rows)
+        return batches
 
     def __del__(self) -> None:
-        if not self._reported:
-            self._report()
+        if self._is_planned:
+            self._receipt.send(self._rows)
 
 
-def parse_dot_path(text: str) -> tuple[str, ...]:
-    """Split ``a.b`` at unescaped dots; a backslash keeps the next character.
-
-    Brackets are part of a name: the bridge has turned indices into names before.
-    """
-    parts = [""]
-    characters = iter(text)
-    for character in characters:
-        if character == "\\":
-            parts[-1] += next(characters, "")
-        elif character == ".":
-            parts.append("")
-        else:
-            parts[-1] += character
-    return tuple(parts)
+def _receipt(file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> Receipt:
+    columns = tuple(leaf.path for node in nodes for leaf in node.leaves())
+    printed = None if request.filter.equals(_TRUE) else str(request.filter)
+    return Receipt(file.source, file.rows.runtime, columns, printed)

@@ -33,7 +33,7 @@ def read_table(
     columns
         Dotted paths in the wanted order; all when None.
     filters
-        Expression or DNF tuples over the file's columns; rows that satisfy it are kept.
+        Expression, DNF tuples or SQL over the file's columns; rows that satisfy it are kept.
     filesystem, storage_options, dictionaries, blobs, allow_external_blobs, verify
         As for `LanceFile`.
 

@@ -71,6 +71,17 @@ class ZonePredicate:
                 waiting.extend(node[2])
         return tuple(found)
 
+    def calls(self, function: str) -> bool:
+        """Whether a function is called, or may be where the tree is too deep to see."""
+        waiting = [self.tree]
+        while waiting:
+            node = waiting.pop()
+            if node[0] == "call":
+                if node[1] in (function, ""):
+                    return True
+                waiting.extend(node[2])
+        return False
+
     def verdicts(self, zone_maps: Mapping[Path, ZoneMap], num_zones: int) -> NDArray[np.int8]:
         """Judge each zone.
 
@@ -346,3 +357,12 @@ _CONDITIONS: Mapping[str, Callable[[_Judge, Tree], Condition | None]] = {
     "starts_with": _starts_with,
     "match_like": _match_like,
 }
+
+
+def is_understood(node: Tree) -> bool:
+    """Tell whether what a call gives follows from bounds of its arguments."""
+    if node[0] != "call":
+        return True
+    if node[1] == "cast":
+        return len(node[2]) == 1 and (node[2][0][-1] == node[-1] or _keeps_order(node[2][0][-1], node[-1]))
+    return node[1] in _CONDITIONS

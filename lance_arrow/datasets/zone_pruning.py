@@ -1,8 +1,9 @@
-"""`zone_ranges`: the rows of a file that a filter leaves, by its zone maps."""
+"""`judged_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
 
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import joined_ranges
+from lance_arrow.structure.row_selection import difference, intersection, joined_ranges
 
 
 def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicate | None:
@@ -33,33 +34,69 @@ def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicat
         return None
 
 
-def zone_ranges(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | None, within: RowRanges) -> RowRanges:
-    """Leave out the rows of zones in which no row satisfies a filter.
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRows:
+    """What the zone maps of a file say of a filter.
+
+    Parameters
+    ----------
+    rows
+        Rows of zones in which some may satisfy it.
+    sure
+        Those of them where every row does.
+    zones_total, zones_pruned, zones_sure
+        Zones there are, those in which no row satisfies it, and those where every row does; 0 without zone maps.
+    """
+
+    rows: RowRanges
+    sure: RowRanges
+    zones_total: int = 0
+    zones_pruned: int = 0
+    zones_sure: int = 0
+
+    @property
+    def undecided(self) -> RowRanges:
+        """Rows that must be looked at."""
+        return difference(self.rows, self.sure)
+
+
+def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | None, within: RowRanges) -> JudgedRows:
+    """Ask the zone maps of a file which rows can, and which do, satisfy a filter.
 
     Parameters
     ----------
     rows, zones
         The file and its zone maps; those of columns that the filter mentions are read.
     predicate
-        The filter; nothing is left out when None.
+        The filter; nothing is decided when None.
     within
-        Rows to choose from.
+        Rows to choose from; zones without any of them are not counted.
 
     Raises
     ------
     CorruptFileError
         A zone map is damaged.
     """
+    undecided = JudgedRows(within, RowRanges.one(0, 0))
     if predicate is None or not len(within):
-        return within
+        return undecided
     leaves = {path: leaf for path in predicate.fields() if (leaf := _leaf(rows.roots, path)) is not None}
     found = zip(leaves, zones.get(list(leaves.values())), strict=True)
     maps = {path: one for path, one in found if one is not None and one.num_zones}
     if not maps:
-        return within
+        return undecided
     borders, aligned = _aligned(maps, rows.num_rows)
-    kept = predicate.verdicts(aligned, len(borders) - 1) != Verdict.NO
-    return _intersection(within, joined_ranges(borders[:-1][kept], borders[1:][kept]))
+    verdicts = predicate.verdicts(aligned, len(borders) - 1)
+    starts, stops = borders[:-1], borders[1:]
+    asked = np.searchsorted(within.stops, starts, "right") < np.searchsorted(within.starts, stops, "left")
+    never, always = verdicts == Verdict.NO, verdicts == Verdict.ALL
+    return JudgedRows(
+        intersection(within, joined_ranges(starts[~never], stops[~never])),
+        intersection(within, joined_ranges(starts[always], stops[always])),
+        zones_total=int(asked.sum()),
+        zones_pruned=int((asked & never).sum()),
+        zones_sure=int((asked & always).sum()),
+    )
 
 
 def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
@@ -86,17 +123,3 @@ def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64
         owners = pa.array(borders[:-1] // one.rows_per_zone)
         aligned[path] = ZoneMap(one.zones.take(owners), one.rows_per_zone, one.is_repeated)
     return borders, aligned
-
-
-def _intersection(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Rows in both."""
-    if not len(left) or not len(right):
-        return RowRanges.one(0, 0)
-    first = np.searchsorted(right.stops, left.starts, "right")
-    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
-    of_left = np.repeat(np.arange(len(left)), counts)
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
-    starts = np.maximum(left.starts[of_left], right.starts[of_right])
-    stops = np.minimum(left.stops[of_left], right.stops[of_right])
-    return joined_ranges(starts, stops)

@@ -14,6 +14,8 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `sink` | the `ByteSink` protocol: start here for writing |
 | `open_sink` | from what the caller gave to an open sink |
 | `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
+| `folders` | listing, making folders, small files |
+| `exclusive` | making a file only if there is none |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
 Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
@@ -21,8 +23,9 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 """
 
 from lance_arrow.io.buffer_source import BufferSource
+from lance_arrow.io.exclusive import can_create_exclusively, create_exclusively
 from lance_arrow.io.fetching import fetch, fetch_into, read_coalesced
-from lance_arrow.io.folders import list_names
+from lance_arrow.io.folders import file_exists, list_names, list_sizes, make_folder, remove_file, write_file
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
@@ -49,14 +52,21 @@ __all__ = [
     "RangeSource",
     "ReadStats",
     "VerifiedSource",
+    "can_create_exclusively",
     "coalesce",
+    "create_exclusively",
     "fetch",
     "fetch_into",
+    "file_exists",
     "list_names",
+    "list_sizes",
     "locate",
+    "make_folder",
     "open_sink",
     "open_source",
     "read_coalesced",
     "redact",
+    "remove_file",
     "resolve",
+    "write_file",
 ]

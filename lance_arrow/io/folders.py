@@ -1,13 +1,35 @@
-"""Listing one folder of any filesystem."""
+"""Folders and small files of any filesystem: listed, made, written, removed."""
 
 from __future__ import annotations
 
 import posixpath
 
 from fsspec import AbstractFileSystem
+from fsspec.asyn import AsyncFileSystem
 from pyarrow import fs as arrow_fs
 
-from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.io.location import AnyFileSystem, Location
+from lance_arrow.io.open_sink import open_sink
+
+_WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
+
+
+def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
+    """Return the files directly in `folder` and their sizes in bytes (None where the filesystem does not tell).
+
+    Parameters, and what a missing folder gives, are those of `list_names`.
+    """
+    if isinstance(filesystem, AbstractFileSystem):
+        filesystem.invalidate_cache(folder)
+        try:
+            found = filesystem.ls(folder, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return {
+            posixpath.basename(info["name"].rstrip("/")): info.get("size") for info in found if info["type"] == "file"
+        }
+    infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
+    return {info.base_name: info.size for info in infos if info.type == arrow_fs.FileType.File}
 
 
 def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
@@ -28,3 +50,46 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         return sorted(posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "file")
     infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
+
+
+def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
+    """Make a folder and those above it, where the filesystem has folders; nothing where it is there already."""
+    if isinstance(filesystem, AbstractFileSystem):
+        # Stores of objects have no folders; theirs would be buckets.
+        if not isinstance(filesystem, AsyncFileSystem):
+            filesystem.makedirs(folder, exist_ok=True)
+    elif filesystem.type_name not in _WITHOUT_FOLDERS:
+        filesystem.create_dir(folder, recursive=True)
+
+
+def write_file(place: Location, data: bytes) -> None:
+    """Make a file appear with this content all at once, whatever was there."""
+    with open_sink(place) as sink:
+        sink.write(data)
+
+
+def file_exists(place: Location) -> bool:
+    """Tell, by asking the store, whether there is a file."""
+    filesystem = place.filesystem
+    if isinstance(filesystem, AbstractFileSystem):
+        filesystem.invalidate_cache(posixpath.dirname(place.path))
+        return bool(filesystem.isfile(place.path))
+    return bool(filesystem.get_file_info(place.path).type == arrow_fs.FileType.File)
+
+
+def remove_file(place: Location) -> None:
+    """Remove a file; nothing where there is none.
+
+    Raises
+    ------
+    OSError
+        Whatever else the filesystem raises, unchanged.
+    """
+    filesystem = place.filesystem
+    try:
+        if isinstance(filesystem, AbstractFileSystem):
+            filesystem.rm_file(place.path)
+        else:
+            filesystem.delete_file(place.path)
+    except FileNotFoundError:
+        return

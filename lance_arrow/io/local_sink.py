@@ -26,8 +26,9 @@ class LocalSink(BufferedSink):
     """Writes a hidden file in the same folder; `close` gives it its name in one step.
 
     Readers see the file that was there before, or the new one, never a part; likewise after a crash of the process at
-    any moment (which may leave the hidden file) or of the machine (bytes reach the disk before the name does). An older
-    file's permissions are kept, a symbolic link keeps leading to the file.
+    any moment (which may leave the hidden file). After one of the machine it is up to the file system whether the name
+    has reached the disk before the bytes; a file without them is one that does not open. Call `os.sync` where that is
+    not enough. An older file's permissions are kept, a symbolic link keeps leading to the file.
 
     Parameters
     ----------
@@ -86,7 +87,6 @@ class LocalSink(BufferedSink):
                 rest[0] = rest[0][written:]
 
     def _publish(self) -> None:
-        os.fsync(self._descriptor)
         self._close_descriptor()
         os.replace(self._hidden_path, self._path)
 

@@ -33,15 +33,58 @@ struct SymbolLane {
     return true;
   }
 
+  template <bool kHasLong = true>
   void step(uint64_t word) {
-    const auto match = matcher->find(word, stop - position);
+    const auto match = matcher->template find<kHasLong>(word, stop - position);
+    put(match, word, &position, &out);
+  }
+
+  // Always both bytes: a code of one byte is overwritten by the next, and a value's room is two bytes per byte.
+  static void put(SymbolMatcher::Match match, uint64_t word, const uint8_t** position, uint8_t** out) {
     const bool escapes = match.code == SymbolMatcher::kNoCode;
-    // Always both bytes: a code of one byte is overwritten by the next, and a value's room is two bytes per byte.
-    store<uint16_t>(out, 0, static_cast<uint16_t>(escapes ? kEscape | (word & 0xFF) << 8 : match.code));
-    out += 1 + escapes;
-    position += match.size;
+    store<uint16_t>(*out, 0, static_cast<uint16_t>(escapes ? kEscape | (word & 0xFF) << 8 : match.code));
+    *out += 1 + escapes;
+    *position += match.size;
   }
 };
+
+// Steps of all lanes in turn while each has 8 bytes of its value left. What moves is kept in locals: through the lanes,
+// every byte that is stored might change it.
+template <bool kHasLong, class In>
+void step_whole_words(SymbolLane<In> (&lanes)[kLanes]) {
+  const SymbolMatcher& matcher = *lanes[0].matcher;
+  const uint8_t *p0 = lanes[0].position, *p1 = lanes[1].position, *p2 = lanes[2].position, *p3 = lanes[3].position;
+  uint8_t *o0 = lanes[0].out, *o1 = lanes[1].out, *o2 = lanes[2].out, *o3 = lanes[3].out;
+  const uint8_t *const s0 = lanes[0].stop, *const s1 = lanes[1].stop, *const s2 = lanes[2].stop,
+                      *const s3 = lanes[3].stop;
+  const auto step = [&matcher](const uint8_t*& position, uint8_t*& out) {
+    const uint64_t word = load<uint64_t>(position, 0);
+    SymbolLane<In>::put(matcher.template find_in_whole<kHasLong>(word), word, &position, &out);
+  };
+  while (((s0 - p0 >= 8) & (s1 - p1 >= 8) & (s2 - p2 >= 8) & (s3 - p3 >= 8)) != 0) {
+    step(p0, o0);
+    step(p1, o1);
+    step(p2, o2);
+    step(p3, o3);
+  }
+  lanes[0].position = p0, lanes[1].position = p1, lanes[2].position = p2, lanes[3].position = p3;
+  lanes[0].out = o0, lanes[1].out = o1, lanes[2].out = o2, lanes[3].out = o3;
+}
+
+// Steps of all lanes in turn until one reaches its end, or the last the end of the data.
+template <bool kHasLong, class Out, class In>
+void step_all(SymbolLane<In> (&lanes)[kLanes], const uint8_t* whole_words, uint8_t* ends) {
+  for (bool all = true; all;) {
+    step_whole_words<kHasLong>(lanes);
+    for (auto& lane : lanes) {
+      if ((lane.position == lane.stop && !lane.template next_value<Out>(ends)) || lane.position > whole_words) {
+        all = false;
+        continue;
+      }
+      lane.template step<kHasLong>(load<uint64_t>(lane.position, 0));
+    }
+  }
+}
 
 // Writes the codes of all values back to back with their offsets, of which the first is already there and is the base.
 // `out` must have twice the bytes of the values; returns the bytes used in *total.
@@ -87,21 +130,10 @@ inline Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const
                             first_value, stop_value};
         first_value = stop_value;
       }
-      const uint8_t* const whole_words = data + data_bytes - 8;
-      bool all = num_lanes == kLanes;
-      // Lanes take steps in turn until one reaches its end, or the last the end of the data.
-      while (all) {
-        for (auto& lane : lanes) {
-          if (lane.position == lane.stop && !lane.template next_value<Out>(ends)) {
-            all = false;
-            continue;
-          }
-          if (lane.position > whole_words) {
-            all = false;
-            continue;
-          }
-          lane.step(load<uint64_t>(lane.position, 0));
-        }
+      if (num_lanes == kLanes) {
+        const uint8_t* const whole_words = data + data_bytes - 8;
+        if (matcher->has_long()) step_all<true, Out>(lanes, whole_words, ends);
+        else step_all<false, Out>(lanes, whole_words, ends);
       }
       for (int number = 0; number < num_lanes; ++number) {
         auto& lane = lanes[number];

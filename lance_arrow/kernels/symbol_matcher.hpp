@@ -42,7 +42,11 @@ class SymbolMatcher {
     for (auto& slot : slots_) slot = {1, 0, {kNoCode, 1}, {}};
     for (auto& one : pairs_) one = {kNoCode, 1};
     for (auto& one : singles_) one = {kNoCode, 1};
+    has_long_ = false;
   }
+
+  // Whether a symbol has three bytes or more.
+  bool has_long() const { return has_long_; }
 
   // False when all its slots are taken.
   bool add(const Symbol& symbol, uint16_t code) {
@@ -59,6 +63,7 @@ class SymbolMatcher {
       pairs_[symbol.bytes] = match;
       return true;
     }
+    has_long_ = true;
     Slot* const slots = &slots_[2 * place(symbol.bytes)];
     if (slots[1].match.code != kNoCode) return false;
     const Slot slot{symbol.bytes, lowest_bytes(symbol.size), match, {}};
@@ -73,13 +78,28 @@ class SymbolMatcher {
     return true;
   }
 
-  // `word` holds the next bytes, of which `rest` (at least 1) may be used.
+  // `word` holds the next bytes, of which `rest` (at least 1) may be used. Without long symbols, slots are passed over.
+  template <bool kHasLong = true>
   Match find(uint64_t word, int64_t rest) const {
-    const Slot* const slots = &slots_[2 * place(word)];
     Match found = pairs_[word & 0xFFFF];
     found.replace(singles_[word & 0xFF], rest < found.size);
-    found.replace(slots[1].match, slots[1].stands_in(word, rest));
-    found.replace(slots[0].match, slots[0].stands_in(word, rest));
+    if constexpr (kHasLong) {
+      const Slot* const slots = &slots_[2 * place(word)];
+      found.replace(slots[1].match, slots[1].stands_in(word, rest));
+      found.replace(slots[0].match, slots[0].stands_in(word, rest));
+    }
+    return found;
+  }
+
+  // The same where all 8 bytes may be used.
+  template <bool kHasLong>
+  Match find_in_whole(uint64_t word) const {
+    Match found = pairs_[word & 0xFFFF];
+    if constexpr (kHasLong) {
+      const Slot* const slots = &slots_[2 * place(word)];
+      found.replace(slots[1].match, (word & slots[1].mask) == slots[1].bytes);
+      found.replace(slots[0].match, (word & slots[0].mask) == slots[0].bytes);
+    }
     return found;
   }
 
@@ -99,9 +119,11 @@ class SymbolMatcher {
     return static_cast<uint32_t>((word & 0xFFFFFF) * 2971215073u) >> (32 - kSlotBits);
   }
 
-  Slot slots_[2 << kSlotBits];
+  // The two slots of a place share a cache line.
+  alignas(64) Slot slots_[2 << kSlotBits];
   Match pairs_[1 << 16];
   Match singles_[256];
+  bool has_long_;
 };
 
 }  // namespace lance_arrow::kernels

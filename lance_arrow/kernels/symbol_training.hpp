@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "symbol_matcher.hpp"
@@ -19,6 +20,7 @@ inline constexpr int kGenerations[] = {8, 38, 68, 98, 128};
 inline constexpr int kWhole = 128;
 // A single byte saves its escape, too, wherever it stands: its gain counts so many times.
 inline constexpr uint64_t kSingleBoost = 8;
+inline constexpr uint64_t kMixer = 0x9E3779B97F4A7C15;
 
 struct Segment {
   int64_t start;
@@ -134,13 +136,32 @@ class SymbolTrainer {
     }
   }
 
+  // The same symbol may come together in several ways: their gains add up.
   void add_candidate(const Symbol& one, uint32_t times) {
     const uint64_t boost = one.size == 1 ? kSingleBoost : 1;
-    candidates_.push_back({one.bytes, boost * times * static_cast<uint64_t>(one.size), one.size});
+    const uint64_t gain = boost * times * static_cast<uint64_t>(one.size);
+    const size_t mask = places_.size() - 1;
+    size_t place = static_cast<size_t>(((one.bytes ^ static_cast<uint64_t>(one.size) << 60) * kMixer) >> 32) & mask;
+    for (; places_[place] != 0; place = (place + 1) & mask) {
+      Candidate& known = candidates_[places_[place] - 1];
+      if (known.bytes == one.bytes && known.size == one.size) {
+        known.gain += gain;
+        return;
+      }
+    }
+    candidates_.push_back({one.bytes, gain, one.size});
+    places_[place] = static_cast<uint32_t>(candidates_.size());
+  }
+
+  // Equal gains are in the order of sizes and bytes: the same values give the same table everywhere.
+  static bool is_better(const Candidate& a, const Candidate& b) {
+    if (a.gain != b.gain) return a.gain > b.gain;
+    return a.size != b.size ? a.size > b.size : a.bytes < b.bytes;
   }
 
   void choose(int part) {
     candidates_.clear();
+    places_.assign(std::bit_ceil(2 * (seen_pairs_.size() + kCodes)), 0);
     const uint32_t least = static_cast<uint32_t>(std::max(1, 5 * part / kWhole));
     for (int code = 0; code < kCodes; ++code)
       if (counts_[code] >= least) add_candidate(symbol(code), counts_[code]);
@@ -154,27 +175,17 @@ class SymbolTrainer {
         add_candidate({bytes, size}, times);
       }
     }
-    // The same symbol may come together in several ways: their gains add up.
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.size != b.size ? a.size > b.size : a.bytes < b.bytes;
-    });
-    size_t kept = 0;
-    for (const Candidate& one : candidates_) {
-      if (kept != 0 && candidates_[kept - 1].bytes == one.bytes && candidates_[kept - 1].size == one.size)
-        candidates_[kept - 1].gain += one.gain;
-      else
-        candidates_[kept++] = one;
-    }
-    candidates_.resize(kept);
-    // Equal gains stay in the order of sizes and bytes: the same values give the same table everywhere.
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
     symbols_.clear();
     matcher_->clear();
-    for (const Candidate& one : candidates_) {
-      if (symbols_.size() == kMaxSymbols) break;
-      const Symbol chosen{one.bytes, one.size};
-      if (matcher_->add(chosen, static_cast<uint16_t>(symbols_.size()))) symbols_.push_back(chosen);
+    // Few are taken, so few are put in order at a time.
+    for (auto sorted = candidates_.begin(); sorted != candidates_.end() && symbols_.size() != kMaxSymbols;) {
+      const auto rest = candidates_.end() - sorted;
+      const auto next = sorted + std::min<decltype(rest)>(rest, 2 * kMaxSymbols);
+      std::partial_sort(sorted, next, candidates_.end(), is_better);
+      for (; sorted != next && symbols_.size() != kMaxSymbols; ++sorted) {
+        const Symbol chosen{sorted->bytes, sorted->size};
+        if (matcher_->add(chosen, static_cast<uint16_t>(symbols_.size()))) symbols_.push_back(chosen);
+      }
     }
   }
 
@@ -183,6 +194,7 @@ class SymbolTrainer {
   std::vector<uint16_t> pair_counts_;
   std::vector<int> seen_pairs_;
   std::vector<Candidate> candidates_;
+  std::vector<uint32_t> places_;  // of candidates by what they are, counted from 1; 0 is a free place
   uint32_t counts_[kCodes] = {};
 };
 

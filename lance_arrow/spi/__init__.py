@@ -35,6 +35,7 @@ from lance_arrow.spi.codecs import (
     CodecFactory,
     ValueLocator,
 )
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
 from lance_arrow.spi.encode_options import EncodeOptions
 from lance_arrow.spi.encoding import (
     BlocksEncoder,
@@ -69,6 +70,7 @@ from lance_arrow.spi.layouts import (
     ZoneMapPlace,
 )
 from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
+from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
@@ -101,6 +103,8 @@ __all__ = [
     "CodecFactory",
     "ColumnEncoder",
     "ColumnEncodingFactory",
+    "CommitAttempt",
+    "CommitStrategy",
     "DecodeContext",
     "DictionaryItems",
     "EncodeOptions",
@@ -123,6 +127,7 @@ __all__ = [
     "Levels",
     "Limits",
     "LoadedPage",
+    "LockedCommit",
     "NativeSide",
     "NodeKind",
     "NumBytes",
@@ -139,6 +144,7 @@ __all__ = [
     "SlotLayer",
     "SlotStructure",
     "Structure",
+    "TablePlace",
     "ValueBatch",
     "ValueLocator",
     "VariableWidth",
@@ -157,5 +163,6 @@ __all__ = [
     "measure_runs",
     "native_side",
     "new_block",
+    "private_description",
     "starts_of",
 ]

@@ -24,6 +24,8 @@ class EncodeOptions:
         ``fast`` (scans and takes first), ``default``, ``compact`` (size first).
     codec
         Codec of the values: the case's name (``fsst``, ``rle``) or a private codec's id (``vendor.name/1``).
+        ``general`` compresses by ``zstd`` unless `compression` says ``lz4``; ``dictionary`` stores distinct values
+        once, whether it is worth it or not.
     layout
         ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; pages that it cannot hold are refused.
     preferred_layout

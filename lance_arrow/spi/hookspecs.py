@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from lance_arrow.settings import Settings
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+    from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.encoding import PageContent
     from lance_arrow.spi.keys import DecodeContext, EncodingKey
     from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
@@ -59,3 +61,8 @@ def lance_choose_layout(page: PageContent, scope: EncodeScope) -> EncodingKey | 
 @hookspec(firstresult=True)
 def lance_choose_codec(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodingKey | None:
     """Choose the codec of a block; None is no opinion. Called once per encoded block of a written page."""
+
+
+@hookspec(firstresult=True)
+def lance_commit_strategy(location: TablePlace, settings: Settings) -> CommitStrategy | None:
+    """Choose how versions of a table are made; None is no opinion. Called once per operation that writes a table."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +14,13 @@ class ReadReport:
     ----------
     files, pages, rows
         Files opened, pages from which at least one row was decoded, rows handed out.
+    decoded_rows
+        How many rows were decoded of each leaf, by its dotted path: a filter's own columns are decoded where zones
+        leave rows, the others where the filter does.
+    zones_total, zones_pruned, zones_read
+        Zones that the columns of the filter cut the rows into, those in which no row can satisfy it, and those of which
+        something was decoded; a count needs no row of zones where every row satisfies the filter. All 0 without a
+        filter or without zone maps.
     requests, requested_bytes, fetched_bytes
         Calls to the source, bytes the plan wanted, bytes that were fetched (gaps included).
     columns
@@ -26,6 +34,10 @@ class ReadReport:
     files: int = 0
     pages: int = 0
     rows: int = 0
+    decoded_rows: Mapping[str, int] = field(default_factory=dict)
+    zones_total: int = 0
+    zones_pruned: int = 0
+    zones_read: int = 0
     requests: int = 0
     requested_bytes: int = 0
     fetched_bytes: int = 0

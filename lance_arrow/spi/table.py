@@ -15,6 +15,8 @@ from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
 
+_LONGEST_NAME = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Provided:
@@ -64,8 +66,12 @@ class EncodingTable:
             raise self.missing(EncodingKey(message, case))
         return found
 
-    def codec(self, key: EncodingKey) -> CodecFactory:
-        return self._find(self.codecs, key).factory
+    def codec(self, key: EncodingKey, distribution: str = "") -> CodecFactory:
+        """Find a codec; `distribution` is what a private one says is to be installed."""
+        found = self.codecs.get(key)
+        if found is None:
+            raise self.missing(key, distribution)
+        return found.factory
 
     def layout(self, key: EncodingKey) -> LayoutFactory:
         found = self.layouts.get(key) or self.layouts.get(EncodingKey(key.message))
@@ -79,11 +85,13 @@ class EncodingTable:
     def column_encoding(self, key: EncodingKey) -> ColumnEncodingFactory:
         return self._find(self.column_encodings, key).factory
 
-    def missing(self, key: EncodingKey) -> UnknownEncodingError:
+    def missing(self, key: EncodingKey, distribution: str = "") -> UnknownEncodingError:
         """The error for a key nobody provides, chained to a broken plugin that seems to claim it."""
-        error = UnknownEncodingError(
-            f"no installed plugin provides the encoding {key}; `lance-arrow plugins` lists what there is", detail=key
-        )
+        advice = "`lance-arrow plugins` lists what there is"
+        if distribution:
+            # Words of the file: shown as such, and no more of them than a name has.
+            advice = f"the file says to install {distribution[:_LONGEST_NAME]!r}"
+        error = UnknownEncodingError(f"no installed plugin provides the encoding {key}; {advice}", detail=key)
         for record in self.plugins.claimants(key.case):
             error.add_note(
                 f"plugin {record.name!r} of {record.distribution} {record.version} is broken: {record.error!r}"

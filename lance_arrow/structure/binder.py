@@ -159,7 +159,8 @@ class _Scope:
 
     def _codec(self, message: Any, context: DecodeContext) -> Any:
         key = key_of(message)
-        factory = self.binder.table.codec(key)
+        distribution = message.private_codec.distribution if key.message == PRIVATE_CODEC else ""
+        factory = self.binder.table.codec(key, distribution)
         if context not in factory.contexts:
             raise UnsupportedError(f"the codec {key} does not occur in the {context.value} context", detail=key)
         case = message.WhichOneof(message.DESCRIPTOR.oneofs[0].name)

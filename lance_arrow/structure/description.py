@@ -135,7 +135,8 @@ class _Walk:
         key = EncodingKey(PRIVATE_CODEC, inner.id) if case == _PRIVATE_CASE else EncodingKey(name, case)
         found = self._provided(key)
         is_missing = found is None and name in self.owners
-        return self._node(key, inner, found, self._missing(key) if is_missing else None)
+        distribution = inner.distribution if case == _PRIVATE_CASE else ""
+        return self._node(key, inner, found, self._missing(key, distribution) if is_missing else None)
 
     def _scheme(self, message: Message, scheme: FieldDescriptor) -> EncodingReport:
         key = EncodingKey(scheme.enum_type.full_name, _enum_name(scheme, getattr(message, scheme.name)))
@@ -170,8 +171,8 @@ class _Walk:
                 return found
         return None
 
-    def _missing(self, key: EncodingKey) -> str:
-        return _reason(self.table.missing(key))
+    def _missing(self, key: EncodingKey, distribution: str = "") -> str:
+        return _reason(self.table.missing(key, distribution))
 
 
 def _is_choice(descriptor: Descriptor) -> bool:

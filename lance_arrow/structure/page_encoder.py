@@ -7,7 +7,7 @@ PageContent ──► hook or smallest score ──► LayoutEncoder ──► s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -41,6 +41,7 @@ from lance_arrow.spi import (
 )
 from lance_arrow.spi.table import EncodingTable, Provided
 
+_DICTIONARY = "dictionary"
 _SCHEMES = "lance.encodings21.CompressionScheme"
 _ANSWERS = {
     DecodeContext.MINI_BLOCK: EncodedChunks,
@@ -71,6 +72,8 @@ class PageEncoder:
     scratch: Scratch
     file_version: str
     allow_private_encodings: bool = False
+    # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once per file.
+    _writers: dict[Hashable, tuple[Provided, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -88,13 +91,31 @@ class PageEncoder:
         """Return the scope of one leaf: what its layout encoder is given."""
         return PageScope(self, leaf, options, _Summaries())
 
-    def codecs(self, context: DecodeContext) -> list[Provided]:
+    def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
         """Encoders that may write in `context` in this file version."""
-        return [
-            provided
-            for provided in self.table.codecs.values()
-            if isinstance(provided.factory, CodecEncoder) and self.allows(provided.factory, context)
-        ]
+        return self._remembered(context, lambda: self._codecs(context, CodecEncoder))
+
+    def block_codecs(self) -> tuple[Provided, ...]:
+        """Encoders of many blocks in one call."""
+        return self._remembered("blocks", lambda: self._codecs(DecodeContext.BLOCK, BlocksEncoder))
+
+    def layouts(self) -> tuple[Provided, ...]:
+        """Layouts that can be written."""
+        layouts = self.table.layouts.values()
+        return self._remembered("layouts", lambda: tuple(one for one in layouts if _has(one.factory, LayoutEncoder)))
+
+    def _remembered(self, key: Hashable, find: Callable[[], tuple[Provided, ...]]) -> tuple[Provided, ...]:
+        found = self._writers.get(key)
+        if found is None:
+            found = self._writers[key] = find()
+        return found
+
+    def _codecs(self, context: DecodeContext, protocol: type) -> tuple[Provided, ...]:
+        return tuple(
+            one
+            for one in self.table.codecs.values()
+            if _has(one.factory, CodecEncoder) and _has(one.factory, protocol) and self.allows(one.factory, context)
+        )
 
     def allows(self, encoder: Any, context: DecodeContext) -> bool:
         since = getattr(encoder, "writes", {}).get(context)
@@ -104,10 +125,22 @@ class PageEncoder:
         """Return the codec that a caller named: the case of a known encoding, or the id of a private one."""
         for key, provided in self.table.codecs.items():
             if key.case == name:
-                if not isinstance(provided.factory, CodecEncoder):
+                if not _has(provided.factory, CodecEncoder):
                     raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} can only be read")
                 return provided
         raise self.table.missing(EncodingKey(PRIVATE_CODEC if "/" in name else "codec", name))
+
+
+_ANSWERED: dict[tuple[type, type], bool] = {}
+
+
+def _has(factory: Any, protocol: type) -> bool:
+    """Whether a factory has the methods of a protocol; to ask takes longer than many an answer, so once per class."""
+    asked = type(factory), protocol
+    found = _ANSWERED.get(asked)
+    if found is None:
+        found = _ANSWERED[asked] = isinstance(factory, protocol)
+    return found
 
 
 def _number(version: str) -> tuple[int, ...]:
@@ -155,7 +188,8 @@ class PageScope:
         return replace(self, chunk_rules=rules)
 
     def for_values(self) -> PageScope:
-        return replace(self, forced=self.options.codec)
+        # A dictionary is of the page, not of its values: the layout makes it.
+        return self if self.options.codec == _DICTIONARY else replace(self, forced=self.options.codec)
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
         options = EncodeOptions(
@@ -200,14 +234,13 @@ class PageScope:
             found = self.encoder.table.codecs.get(named)
             if found is None:
                 raise self.encoder.table.missing(named)
-            if not isinstance(found.factory, BlocksEncoder):
+            if not _has(found.factory, BlocksEncoder):
                 return self._encode_one_by_one(found, block, value_starts)
             return self._encode_all(found, block, value_starts)
         scored = [
             (score, str(provided.factory.key), provided)
-            for provided in self.encoder.codecs(DecodeContext.BLOCK)
-            if isinstance(provided.factory, BlocksEncoder)
-            and provided.factory.key not in self.excluded
+            for provided in self.encoder.block_codecs()
+            if provided.factory.key not in self.excluded
             and provided.factory.key.message != PRIVATE_CODEC
             and (score := provided.factory.score_blocks(block, value_starts, self)) is not None
         ]
@@ -217,7 +250,7 @@ class PageScope:
 
     def scheme(self, name: str) -> SchemeEncoder:
         found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
-        if not isinstance(found, SchemeEncoder):
+        if not _has(found, SchemeEncoder):
             raise UnsupportedError(f"the buffer scheme {name} can only be read")
         return found
 
@@ -236,13 +269,17 @@ class PageScope:
                 raise self.encoder.table.missing(named)
             return layouts[named]
         scored = [
-            (score, str(key), provided)
-            for key, provided in layouts.items()
-            if isinstance(provided.factory, LayoutEncoder) and (score := provided.factory.score(page, self)) is not None
+            (score, str(provided.factory.key), provided)
+            for provided in self.encoder.layouts()
+            if (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
-            wanted = f" the layout {self.options.layout!r}" if self.options.layout else ""
-            raise UnsupportedError(f"no installed layout can write this page as{wanted} {self.file_version}")
+            names = {"layout": self.options.layout, "codec": self.options.codec}
+            wanted = " and ".join(f"the {kind} {name!r}" for kind, name in names.items() if name is not None)
+            raise UnsupportedError(
+                f"no installed plugin can write this page {f'by {wanted} ' if wanted else ''}"
+                f"in a {self.file_version} file"
+            )
         return min(scored, key=lambda one: one[:2])[2]
 
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:

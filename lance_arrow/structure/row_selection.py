@@ -45,12 +45,11 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     """
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
-    if indices.min() < 0 or indices.max() >= num_rows:
-        wrong = int(indices[np.argmax((indices < 0) | (indices >= num_rows))])
-        raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
+    check_numbers(indices, num_rows)
     smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
     if smallest > 1:
-        return TakeOrder(RowRanges(indices, indices + 1), None)
+        # Callers may pass every seventh item of an array; native code wants its own row of numbers.
+        return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
     if smallest == 1:
         return TakeOrder(_joined(indices), None)
     distinct, positions = np.unique(indices, return_inverse=True)
@@ -86,6 +85,95 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
     starts, stops = starts[kept], stops[kept]
     apart = starts[1:] != stops[:-1]
     return RowRanges(starts[np.append(True, apart)[: len(starts)]], stops[np.append(apart, True)[: len(stops)]])
+
+
+def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows in both."""
+    if not len(left) or not len(right):
+        return RowRanges.one(0, 0)
+    first = np.searchsorted(right.stops, left.starts, "right")
+    counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
+    of_left = np.repeat(np.arange(len(left)), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    of_right = np.arange(len(of_left)) - before + np.repeat(first, counts)
+    starts = np.maximum(left.starts[of_left], right.starts[of_right])
+    stops = np.minimum(left.stops[of_left], right.stops[of_right])
+    return joined_ranges(starts, stops)
+
+
+def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the rows that lie before each of some rows of the file, ``(n,) int64``."""
+    if not len(rows):
+        return np.zeros(len(places), np.int64)
+    lengths = rows.stops - rows.starts
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(rows.starts, places, "right") - 1
+    found: NDArray[np.int64] = np.where(at < 0, 0, before[at] + np.minimum(places - rows.starts[at], lengths[at]))
+    return found
+
+
+def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which rows of the file are the n-th of `rows`; any order, duplicates allowed.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A number is negative, or there are not so many rows; it is named.
+    """
+    check_numbers(numbers, rows.num_rows)
+    if not len(numbers):
+        return numbers
+    lengths = rows.stops - rows.starts
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(before, numbers, "right") - 1
+    found: NDArray[np.int64] = rows.starts[at] + numbers - before[at]
+    return found
+
+
+def check_numbers(numbers: NDArray[np.int64], num_rows: int) -> None:
+    """Raise `InvalidArgumentError`, which names it, for a row number that is negative or not below `num_rows`."""
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_rows):
+        wrong = int(numbers[np.argmax((numbers < 0) | (numbers >= num_rows))])
+        raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
+
+
+def difference(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of the left that are not in the right."""
+    if not len(left) or not len(right):
+        return left
+    end = max(int(left.stops[-1]), int(right.stops[-1]))
+    starts, stops = np.append(0, right.stops), np.append(right.starts, end)
+    return intersection(left, joined_ranges(starts, stops))
+
+
+def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
+    """Rows of both, which have none in common."""
+    starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
+    order = np.argsort(starts)
+    return joined_ranges(starts[order], stops[order])
+
+
+def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
+    """Keep the rows that are marked.
+
+    Parameters
+    ----------
+    rows
+        Some rows.
+    flags
+        ``(rows.num_rows,) bool``: which of them, in order.
+    """
+    if not len(flags):
+        return rows
+    ends = np.cumsum(rows.stops - rows.starts)
+    begins = np.append(0, ends[:-1])
+    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    runs = np.union1d(changes, begins)
+    on = flags[runs]
+    starts, stops = runs[on], np.append(runs[1:], len(flags))[on]
+    owners = np.searchsorted(begins, starts, "right") - 1
+    shifts = rows.starts[owners] - begins[owners]
+    return joined_ranges(starts + shifts, stops + shifts)
 
 
 def scaled(rows: RowRanges, factor: int) -> RowRanges:

@@ -1,1 +1,20 @@
-"""Versions, deletions, row ids and transactions of tables: opens with the table issue; until then they are refused."""
+"""Tables: versions, time travel, history, changes.
+
+In: the folder of a table, and which version, or rows to write. Out: live rows,
+schema, history; a dataset; new versions.
+
+| Module | Open it for |
+|---|---|
+| `lance_table` | `LanceTable`: start here |
+| `table_edits`, `changes` | the half of it that writes: files first, then one commit |
+| `data_files`, `deletion_files`, `row_fitting` | rows into files, which rows are gone, rows as tables want them |
+| `written_files` | what is removed again when there is no commit |
+| `operations` | what a commit may do: as a transaction, and as what it makes of a version |
+| `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
+| `tags` | tags, and what changes them |
+| `history` | what made each version |
+| `transactions` | the record of one commit |
+
+What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.
+Forbidden here: bytes of data files, pyarrow's dataset machinery but through `datasets`.
+"""

@@ -178,7 +178,8 @@ class CodecWriteSuite:
                     file_version=version,
                     options=EncodeOptions(codec=self.key.case),
                     allow_private=self.is_private,
-                ).for_values()
+                )
+                scope = replace(scope, forced=self.key.case)
                 for shape in shapes:
                     block = filled(make_sample(shape, self.sample_names[-1], self.chunk_values))
                     with pytest.raises(UnsupportedError):

@@ -35,6 +35,7 @@ from lance_arrow.spi import (
     EncodeOptions,
     EncodeScope,
     EncodingKey,
+    FixedWidth,
     Frames,
     NumBytes,
     ValueBatch,
@@ -58,10 +59,17 @@ _FRAME_BYTES = 64
 _NUM_SAMPLES = 4
 _SAMPLED_BYTES = 32 << 10
 """Bytes of each sample, before compression."""
-_SAMPLED_VALUES = 1024
+_GROUP_VALUES = 1024
 """Samples of fixed-width values are whole groups of so many."""
 _WORTHWHILE = 0.97
 """What compression must leave of a sample at most."""
+_UNASKED_PART = 0.6
+_UNASKED_SAMPLED_BYTES = 8 << 10
+_LEAST_PLAIN_PART = 1 / 32
+"""Where nobody asks, integers and floats whose byte streams have little in them are compressed all the same, if it
+leaves less than this of what the best plain codec would: sequences, times, steps. Smaller samples are to tell, and what
+plain codecs make tiny is left to them."""
+_SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +95,13 @@ class General:
         wanted = _wanted(block, context, scope)
         if wanted is None:
             return None
+        if wanted.is_unasked:
+            return _bytes_of_streams(block, context, wanted, scope)
+        if _with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+            # Samples may be without the value that is too large for everybody.
+            return None
         found = _choice(block, context, wanted, scope)[1]
-        if found is None and scope.options.codec == self.key.case:
+        if found is None and _is_named(scope):
             # Named, it may turn out to compress nothing.
             return scope.estimate_child(block, context, without=frozenset({self.key}))
         return found
@@ -96,11 +109,18 @@ class General:
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
         """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
-        key = _choice(block, context, wanted, scope)[0]
+        key = _SPLIT if wanted.is_unasked else _choice(block, context, wanted, scope)[0]
         inner = _with_room(scope)
-        child = inner.encode_child(block, context) if key is None else inner.encode_with(key, block, context)
+        child = _child(key, block, context, inner)
         answer = _compressed(child, wanted, scope)
-        return answer if answer.nbytes < child.nbytes else scope.encode_child(block, context)
+        # Who names it wants it, though another codec alone may do better.
+        most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
+        if answer.nbytes < most:
+            return answer
+        if key is not None and key != _SPLIT:
+            return child
+        # Streams side by side are of no use but below a compression.
+        return scope.encode_child(block, context, without=frozenset({_SPLIT}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +129,15 @@ class _Wanted:
 
     scheme: str
     level: int | None
+    is_unasked: bool = False
 
     def message(self, child: Any) -> CompressiveEncoding:
         compression = BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
         return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
+
+
+def _is_named(scope: EncodeScope) -> bool:
+    return scope.options.codec == General.key.case
 
 
 def _with_room(scope: EncodeScope) -> EncodeScope:
@@ -128,7 +153,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     # Values of one width are found by counting; compressed one by one, they would need an index.
     if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
         return None
-    if options.codec == "general":
+    if _is_named(scope):
         return _asked(context, options)
     is_asked = options.compression in ("lz4", "zstd")
     if not is_asked and options.compression is not None:
@@ -142,6 +167,8 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
             is_asked |= summary.max_value_bytes > _LARGE_VALUE_BYTES
     elif options.preset == "compact":
         is_asked = True
+    elif options.preset == "default" and not is_asked and context is DecodeContext.MINI_BLOCK:
+        return _Wanted("LZ4", None, True) if num_bytes >= _LEAST_BYTES else None
     least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
     return _asked(context, options) if is_asked and num_bytes >= least else None
 
@@ -149,7 +176,8 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
 def _asked(context: DecodeContext, options: EncodeOptions) -> _Wanted:
     is_compact = options.preset == "compact"
     # Zipped, LZ4 is never written: readers of the reference know ZSTD there. Source: spec 10.
-    usual = "zstd" if is_compact or context is DecodeContext.PER_VALUE else "lz4"
+    is_small = is_compact or options.codec == "general"
+    usual = "zstd" if is_small or context is DecodeContext.PER_VALUE else "lz4"
     scheme = options.compression if options.compression in ("lz4", "zstd") else usual
     if context is DecodeContext.PER_VALUE or scheme == "zstd":
         level = options.compression_level
@@ -161,8 +189,27 @@ def _choice(
     block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
 ) -> tuple[EncodingKey | None, float | None]:
     """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
-    of = ("general", context, wanted, scope.chunk_rules)
+    of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
     return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, _with_room(scope)))
+
+
+def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
+    """Bytes that byte streams of the block would take compressed; None where that is not far below anything else."""
+    is_split = isinstance(block.shape, FixedWidth) and block.shape.bits in (32, 64) and scope.options.bss != "off"
+    if not is_split or min(block.num_values, scope.chunk_rules.max_values) < _GROUP_VALUES:
+        return None
+
+    def find_out() -> float | None:
+        raw_bytes = scope.summary(block).raw_bytes
+        plain = scope.estimate_child(block, context, without=frozenset({General.key, _SPLIT}))
+        if plain is None or plain < _LEAST_PLAIN_PART * raw_bytes:
+            return None
+        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), _with_room(scope)
+        split = [inner.encode_with(_SPLIT, sample, context) for sample in samples]
+        part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
+        return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
+
+    return scope.summary(block).remember(("general streams", scope.chunk_rules), find_out)
 
 
 def _try_children(
@@ -174,8 +221,13 @@ def _try_children(
         return None, None
     sizes = {}
     for key in _children(samples[0], context, scope):
-        encoded = [scope.encode_with(key, sample, context) for sample in samples]
-        sizes[key] = sum(min(_compressed(one, wanted, scope).nbytes, one.nbytes) for one in encoded)
+        try:
+            encoded = [scope.encode_with(key, sample, context) for sample in samples]
+        except UnsupportedError:
+            # It could hold the first sample only.
+            continue
+        framed = [_compressed(one, wanted, scope).nbytes for one in encoded]
+        sizes[key] = sum(framed) if _is_named(scope) else sum(map(min, framed, (one.nbytes for one in encoded)))
     if not sizes:
         return None, None
     best = min(sizes, key=lambda key: (sizes[key], str(key)))
@@ -205,11 +257,22 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
     return found
 
 
-def _samples(block: BlockSlice, context: DecodeContext) -> list[BlockSlice]:
+def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    """Encode the block with the codec that did best on samples, or the best one that can hold all of it."""
+    if key is not None:
+        try:
+            return scope.encode_with(key, block, context)
+        except UnsupportedError:
+            # Some value is not like those of the samples.
+            pass
+    return scope.encode_child(block, context)
+
+
+def _samples(block: BlockSlice, context: DecodeContext, sampled_bytes: int = _SAMPLED_BYTES) -> list[BlockSlice]:
     """Values from a few places, whole groups of them."""
     average = max(_raw_bytes(block) // max(block.num_values, 1), 1)
-    group = 1 if isinstance(block.shape, VariableWidth) else _SAMPLED_VALUES
-    count = max(-(-_SAMPLED_BYTES // average // group) * group, group)
+    group = 1 if isinstance(block.shape, VariableWidth) else _GROUP_VALUES
+    count = max(-(-sampled_bytes // average // group) * group, group)
     if block.num_values <= count * _NUM_SAMPLES:
         return [block]
     firsts = [number * (block.num_values // _NUM_SAMPLES) // group * group for number in range(_NUM_SAMPLES)]

@@ -119,7 +119,8 @@ def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
         return None
     # Who asks for chunks, or keeps a dictionary, has no other choice.
     options = scope.options
-    is_forced = "mini_block" in (options.layout, options.preferred_layout) or page.items is not None
+    wants_chunks = "mini_block" in (options.layout, options.preferred_layout) or options.codec == "dictionary"
+    is_forced = wants_chunks or page.items is not None
     return (
         rules_for_chunks(page.levels, stored, scope, least=2)
         if is_forced

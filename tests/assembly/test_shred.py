@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from canonical import difference
 from file_leaves import file_column, file_leaves, rebuilt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tables import build, plan
-from same import assert_same
 
 from lance_arrow.assembly.page_split import LeafPages
 from lance_arrow.assembly.shred import shred
@@ -35,13 +35,27 @@ def numbers(page, dtype):
     return page.values.values.view(dtype).tolist()
 
 
+def everything(page):
+    """All that a page holds, comparable."""
+    levels = page.levels
+    return levels.layers, levels.num_entries, u16(levels.rep), u16(levels.def_), page.num_nulls, memory(page.values)
+
+
+def memory(block):
+    if block is None:
+        return None
+    bitmaps = [(one.values.tobytes(), one.bit_offset, one.num_bits) for one in block.validity]
+    parts = (block.values.tobytes(), block.bit_offset, block.offsets.tobytes(), bitmaps)
+    return block.shape, block.num_values, parts, [memory(field) for field in block.fields]
+
+
 def texts(block):
     ends = block.offsets.view(f"i{block.shape.offset_bits // 8}").tolist()
     assert ends[0] == 0
     return [block.values[start:stop].tobytes() for start, stop in pairwise(ends)]
 
 
-REFUSALS = re.compile("packed struct|around fixed-size lists|tell apart")
+REFUSALS = re.compile("packed struct|around fixed-size lists|tell apart|columns of type struct<")
 """What random columns hold that the format has no place for."""
 
 
@@ -52,7 +66,8 @@ def pages_of(root, chunks, page_bytes):
         for leaf in root.leaves():
             collect = LeafPages(leaf, page_bytes)
             groups = [page for chunk in chunks for page in collect.add(chunk)]
-            pages.append([shred(leaf, group) for group in (*groups, collect.rest()) if group])
+            groups = [group for group in (*groups, collect.rest()) if group]
+            pages.append([shred(leaf, group) for group in groups or [[]]])
     except UnsupportedError as error:
         if not REFUSALS.search(str(error)):
             raise
@@ -77,9 +92,12 @@ def test_unravel_is_the_inverse(seed, num_chunks, num_rows, data):
         return
     expected = pa.chunked_array(chunks, node.type)
     actual = rebuilt(root, pages)
-    assert actual.type == expected.type
     actual.validate(full=True)
-    assert_same(pa.table({"c": expected}), pa.table({"c": actual}))
+    assert difference(expected, pa.chunked_array([actual]), types=False) is None
+    for leaf, contents in zip(root.leaves(), pages, strict=True):
+        if len(contents) == 1 and contents[0].items is None:
+            # Garbage, slices and chunks leave no trace: rows that are the same are the same page.
+            assert everything(shred(leaf, [actual])) == everything(contents[0])
     for contents in pages:
         assert sum(page.num_rows for page in contents) == len(expected)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from stores import CountingStore
 from values import seeded
 from watched import WatchedSource
 from witness import Witness
@@ -113,3 +114,52 @@ def test_dataset_scan_counts(wide: Path, receipts: list[ReadReport]) -> None:
     assert report.fetched_bytes <= 1.1 * 2 * 8 * ROWS
     assert report.files == 1
     assert np.isfinite(report.seconds)
+
+
+ZONED_ROWS, ZONED_COLUMNS = 200_000, 8
+
+
+@pytest.fixture(scope="module")
+def zoned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = seeded("zoned")
+    columns = {f"c{i}": rng.integers(0, 2**62, ZONED_ROWS) for i in range(ZONED_COLUMNS - 1)}
+    path = tmp_path_factory.mktemp("zoned") / "zoned.lance"
+    lance_arrow.write_table(pa.table({"id": np.arange(ZONED_ROWS), **columns}), path)
+    return path
+
+
+def far(path: Path) -> CountingStore:
+    return CountingStore({"/zoned.lance": path.read_bytes()})
+
+
+def test_zone_maps_come_in_one_wave(zoned: Path) -> None:
+    store = far(zoned)
+    with lance_arrow.LanceFile("/zoned.lance", filesystem=store) as file:
+        opened, opened_bytes = len(store.waves), store.bytes_fetched
+        condition = (pc.field("c0") < 0) | (pc.field("c1") < 0) | (pc.field("c2") < 0)
+        assert file.count_rows(condition) == 0
+        # The metadata of three columns, then their maps: none of it is a page.
+        assert len(store.waves) - opened <= 2
+        assert store.bytes_fetched - opened_bytes <= 64 << 10
+
+
+def test_a_selective_filter_fetches_a_zone_and_a_few_chunks(zoned: Path) -> None:
+    source = local(zoned)
+    with lance_arrow.LanceFile(source) as file:
+        opened = source.snapshot()
+        assert file.read(filter=pc.field("id") == 123_456).num_rows == 1
+        stats = source.snapshot() - opened
+    # Of `id` a zone of 8,192 rows; of the others a chunk; and metadata, maps and chunk tables of all. Chunks are read
+    # in blocks of 16 KiB, to be compared with their checksums.
+    assert stats.bytes_fetched <= ZONED_COLUMNS * (36 << 10)
+    assert stats.bytes_fetched <= 0.03 * zoned.stat().st_size
+
+
+def test_a_selective_filter_of_a_far_file_takes_few_rounds(zoned: Path) -> None:
+    store = far(zoned)
+    with lance_arrow.LanceFile("/zoned.lance", filesystem=store) as file:
+        opened, opened_bytes = len(store.waves), store.bytes_fetched
+        assert file.read(filter=pc.field("id") == 123_456).num_rows == 1
+        # Metadata, maps, chunk tables of all columns side by side, chunks of one zone of all columns.
+        assert len(store.waves) - opened <= 4
+        assert store.bytes_fetched - opened_bytes <= 0.2 * zoned.stat().st_size

@@ -45,6 +45,7 @@ def page(number: int, encoding: EncodingReport = PAGE, problem: str | None = Non
         num_rows=8,
         size_bytes=64,
         buffers=buffers,
+        codecs=["flat"],
         encoding=encoding,
         problem=problem,
     )
@@ -90,17 +91,17 @@ global buffer 0 (file descriptor): 50 B at 4096
 
 column 0 a: int64, nullable
   described as: values [column.values]
-  page 0: rows 0..8, 64 bytes
+  page 0: rows 0..8, 64 bytes, flat
     buffer 0 (chunk table): 2 B at 0
     buffer 1 (role unknown): 62 B at 64
     encoded as: mini_block_layout layers=[NULLABLE_ITEM] num_items=8 [layout.mini_block]
       value_compression: flat bits_per_value=64 [codec.flat]
       dictionary: #17 #17=5 bytes  ! no installed plugin provides it
-  page 1: rows 8..16, 64 bytes
+  page 1: rows 8..16, 64 bytes, flat
     buffer 0 (chunk table): 2 B at 0
     buffer 1 (role unknown): 62 B at 64
     encoded as page 0
-  page 2: rows 16..24, 64 bytes
+  page 2: rows 16..24, 64 bytes, flat
     buffer 0 (chunk table): 2 B at 0
     buffer 1 (role unknown): 62 B at 64
     cannot be read: it is lost

@@ -89,13 +89,16 @@ class ToyHandler:
         self.log.requests.append(request)
         return ToyTasks(self, self._open(place), request)
 
+    def opened(self, place: FilePlace) -> None:
+        return None
+
     def make_writer(self, stream: pa.NativeFile, schema: pa.Schema, options: object, path: str) -> ToySink:
         self.log.written.append((options, path))
         return ToySink(pa.ipc.new_file(stream, schema))
 
-    def count_rows(self, place: FilePlace, filter: pc.Expression) -> int | None:
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         self.log.num_counted += 1
-        if not filter.equals(pc.scalar(True)):
+        if not request.filter.equals(pc.scalar(True)):
             return None
         reader = self._open(place)
         return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))

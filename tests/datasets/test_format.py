@@ -14,7 +14,7 @@ from witness import Witness
 
 from lance_arrow import LanceFile, LanceFormat
 from lance_arrow import dataset as open_dataset
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 
 pytestmark = pytest.mark.interop
 
@@ -126,7 +126,7 @@ def test_versions_belong_to_tables(path: Path) -> None:
         pads.dataset(str(path), format=LanceFormat(version=1))
     with pytest.raises(InvalidArgumentError, match="one of version, tag and as_of"):
         LanceFormat(version=1, tag="x")
-    with pytest.raises(UnsupportedError, match="branches"):
+    with pytest.raises(TableNotFoundError, match="no table"):
         open_dataset(path, branch="b")
 
 

@@ -210,7 +210,21 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, object], er
     assert not os.listdir(tmp_path)
 
 
-def no_text(type_: pa.DataType = pa.string(), validity: bytes | None = None) -> pa.Array:
+def test_blobs_of_the_first_kind_are_refused_in_2_3(tmp_path: Path) -> None:
+    field = pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    table = pa.table([pa.array([b"x"], pa.large_binary())], schema=pa.schema([field]))
+    with pytest.raises(UnsupportedError, match=r"2\.2") as caught:
+        LanceWriter(tmp_path / "t.lance", table.schema, file_version="2.3")
+    assert caught.value.column == "b"
+    assert not os.listdir(tmp_path)
+    write_table(table, tmp_path / "t.lance", file_version="2.2")
+    assert read_table(tmp_path / "t.lance").to_pydict() == {"b": [b"x"]}
+
+
+STRING = pa.string()
+
+
+def no_text(type_: pa.DataType = STRING, validity: bytes | None = None) -> pa.Array:
     """Three strings, of which the second is no UTF-8."""
     raw = pa.array([b"a", b"\xff\xfe", b"z"], pa.large_binary() if pa.types.is_large_string(type_) else pa.binary())
     first = None if validity is None else pa.py_buffer(validity)

@@ -78,6 +78,14 @@ def prepared(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path
     witness.write(images(), folder / "images.lance", "2.1")
     with pa.CompressedOutputStream(folder / "flights.csv.gz", "gzip") as stream:
         pyarrow.csv.write_csv(flights(1).drop_columns("plane"), stream)
+    trips = witness.write_directory(flights(1), folder / "trips.lance", "2.2", enable_stable_row_ids=True)
+    witness.change_table(
+        trips,
+        {"do": "delete", "predicate": "distance < 200"},
+        {"do": "tag", "name": "january", "version": 2},
+        {"do": "append", "rows": flights(2)},
+        {"do": "branch", "name": "trial", "version": 3},
+    )
     for month in (1, 2):
         witness.write(flights(month), folder / "flights" / f"2013-{month:02}.lance", "2.2")
     return folder

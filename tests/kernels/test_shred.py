@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
@@ -97,6 +97,7 @@ def most_entries(nodes, num_rows):
     return total
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_levels_agree_with_twin(data):
     nodes, numbers = random_nodes(data, 40)
@@ -104,6 +105,7 @@ def test_levels_agree_with_twin(data):
     agree(nodes, numbers, num_rows, most_entries(nodes, num_rows), data.draw(st.sampled_from([0, 1, 500])))
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_damaged_offsets_are_refused_as_by_twin(data):
     """Offsets that descend or leave their items; a single node of lists, so that both see the same one first."""
@@ -205,6 +207,7 @@ def test_contradictions_are_refused(nodes, error, message):
 LEVELS = st.lists(st.integers(0, 3), max_size=150)
 
 
+@settings(max_examples=50)
 @given(LEVELS, st.integers(0, 3), st.sampled_from([0, 1, 2, 3, 4, 8, 12]), st.integers(0, 1))
 def test_clear_null_values_agrees_with_twin(levels, max_visible, width, missing):
     def_ = np.array(levels, np.uint16)
@@ -212,6 +215,7 @@ def test_clear_null_values_agrees_with_twin(levels, max_visible, width, missing)
     assert_twins_agree(shred.clear_null_values, twin.clear_null_values, def_, max_visible, width, values)
 
 
+@settings(max_examples=50)
 @given(LEVELS, st.integers(0, 3), st.integers(1, 20), st.booleans(), st.integers(0, 1))
 def test_fill_null_bits_agrees_with_twin(levels, max_visible, width, value, missing):
     def_ = np.array(levels, np.uint16)
@@ -219,6 +223,7 @@ def test_fill_null_bits_agrees_with_twin(levels, max_visible, width, value, miss
     assert_twins_agree(shred.fill_null_bits, twin.fill_null_bits, def_, max_visible, width, bits, value)
 
 
+@settings(max_examples=50)
 @given(LEVELS, st.lists(st.integers(0, 9), min_size=2, max_size=4))
 def test_renumber_levels_agrees_with_twin(levels, table):
     assert_twins_agree(
@@ -238,6 +243,7 @@ def without_place(function):
     return call
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_strings_agree_with_twin(data):
     lengths = np.array(data.draw(st.lists(st.integers(0, 5), max_size=90)), np.int64)

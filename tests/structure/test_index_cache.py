@@ -27,6 +27,16 @@ def test_least_recently_used_goes_first():
     assert cache.held_bytes == 30
 
 
+def test_many_at_once_are_used_like_each_by_itself():
+    cache = IndexCache(30)
+    held = {name: Index(10) for name in "abc"}
+    for name, index in held.items():
+        cache.put(name, index)
+    assert cache.get_many(["c", "nobody", "a"]) == [held["c"], None, held["a"]]
+    cache.put("d", Index(10))
+    assert cache.get("b") is None
+
+
 def test_an_index_above_the_budget_is_not_kept_and_evicts_nobody():
     cache = IndexCache(30)
     cache.put("small", Index(10))

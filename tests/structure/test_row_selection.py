@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import by_page, scaled, take_order
+from lance_arrow.structure.row_selection import (
+    by_page,
+    difference,
+    disjoint_union,
+    intersection,
+    joined_ranges,
+    marked,
+    scaled,
+    take_order,
+)
 
 
 def rows_of(ranges: RowRanges) -> list[int]:
@@ -24,6 +33,15 @@ def test_taken_rows_come_back_in_the_callers_order(indices):
     assert (order.rows.starts[1:] > order.rows.stops[:-1]).all(), "neighbours are joined"
     laid_out = read if order.positions is None else [read[p] for p in order.positions.tolist()]
     assert laid_out == indices
+
+
+@pytest.mark.parametrize("step", [7, -7, 1, -1])
+def test_rows_named_by_a_slice_of_an_array_lie_in_a_row_for_native_code(step):
+    wanted = np.arange(100, dtype=np.int64)[::step]
+    order = take_order(wanted, 100)
+    assert order.rows.starts.flags.c_contiguous
+    assert order.rows.stops.flags.c_contiguous
+    assert rows_of(order.rows) == sorted(wanted.tolist())
 
 
 @pytest.mark.parametrize("wrong", [-1, 10, 2**40])
@@ -56,3 +74,26 @@ def test_covers_is_exact():
     assert not RowRanges.one(0, 4).covers(0, 5)
     assert not RowRanges(np.array([0, 3]), np.array([2, 5])).covers(0, 5)
     assert len(RowRanges.one(3, 3)) == 0
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> RowRanges:
+    borders = sorted(draw(st.sets(st.integers(0, 40), max_size=10)))
+    borders = np.array(borders[: len(borders) // 2 * 2], np.int64)
+    return joined_ranges(borders[::2], borders[1::2])
+
+
+@given(ranges(), ranges())
+def test_ranges_are_sets(left, right):
+    both, only = intersection(left, right), difference(left, right)
+    assert set(rows_of(both)) == set(rows_of(left)) & set(rows_of(right))
+    assert set(rows_of(only)) == set(rows_of(left)) - set(rows_of(right))
+    assert rows_of(disjoint_union(only, both)) == rows_of(left)
+
+
+@given(ranges(), st.data())
+def test_marked_rows_are_kept(rows, data):
+    flags = data.draw(st.lists(st.booleans(), min_size=rows.num_rows, max_size=rows.num_rows))
+    kept = marked(rows, np.array(flags, np.bool_))
+    assert rows_of(kept) == [row for row, flag in zip(rows_of(rows), flags, strict=True) if flag]
+    assert (kept.starts[1:] > kept.stops[:-1]).all(), "neighbours are joined"

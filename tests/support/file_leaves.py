@@ -53,7 +53,7 @@ def _bytes(block: BlockSlice | None) -> int | tuple[int, ...]:
     if block is None:
         return 0
     if isinstance(block.shape, PackedStruct):
-        return tuple(_bytes(field) for field in block.fields if isinstance(field.shape, VariableWidth))
+        return tuple(_bytes(field) for field in block.fields)
     return len(block.values) if isinstance(block.shape, VariableWidth) else 0
 
 

@@ -89,6 +89,34 @@ class Witness:
         """Read all rows of a table directory."""
         return self._table("read_directory", path=str(path), columns=columns, blob_handling=blob_handling)
 
+    def read_version(
+        self, path: Path | str, version: int | str | None = None, branch: str | None = None, **flags: Any
+    ) -> pa.Table:
+        """Read all rows of a version (number or tag) of a table directory; flags are those of its scanner."""
+        return self._table("read_version", path=str(path), version=version, branch=branch, **flags)
+
+    def change_table(self, path: Path | str, *steps: dict[str, Any], branch: str | None = None) -> list[int]:
+        """Apply steps to a table directory, one version each or more, and return the versions there are.
+
+        A step names what to ``do`` and its arguments; ``rows`` is a table.
+        """
+        sent = [{**step, "rows": self._store(step["rows"])} if "rows" in step else step for step in steps]
+        try:
+            found = self._ask("change_table", path=str(path), steps=sent, branch=branch)["versions"]
+        finally:
+            for step in sent:
+                if "rows" in step:
+                    os.unlink(step["rows"])
+        return found
+
+    def index_names(self, path: Path | str, version: int) -> list[str]:
+        """Names of the indices of a version of a table directory."""
+        return self._ask("index_names", path=str(path), version=version)["names"]
+
+    def tags(self, path: Path | str) -> dict[str, int]:
+        """Tags of a table directory, and their versions."""
+        return self._ask("tags", path=str(path))
+
     def take_blobs(self, path: Path | str, column: str, indices: Sequence[int]) -> list[bytes | None]:
         """Open blobs of a table directory as files, and read them."""
         return self._table("take_blobs", path=str(path), column=column, indices=list(indices)).column(0).to_pylist()

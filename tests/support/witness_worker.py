@@ -129,6 +129,62 @@ def read_directory(path: str, out: str, columns: list[str] | None, blob_handling
     return {}
 
 
+def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: Any) -> dict[str, Any]:
+    dataset = lance.dataset(path, version=version)
+    if branch is not None:
+        dataset = dataset.checkout_version((branch, version))
+    store(dataset.to_table(**flags), out)
+    return {}
+
+
+def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> dict[str, Any]:
+    """Apply steps one after the other; each names a method and its arguments, ``rows`` being an Arrow stream."""
+    for step in steps:
+        dataset = lance.dataset(path) if branch is None else lance.dataset(path).checkout_version((branch, None))
+        job, arguments = step["do"], {key: value for key, value in step.items() if key not in ("do", "rows")}
+        rows = load(step["rows"]) if "rows" in step else None
+        if job == "append":
+            lance.write_dataset(rows, path if branch is None else dataset, mode="append", **arguments)
+        elif job == "overwrite":
+            lance.write_dataset(rows, path, mode="overwrite", **arguments)
+        elif job == "merge":
+            builder = dataset.merge_insert(**arguments)
+            builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        elif job == "join":
+            dataset.merge(rows, **arguments)
+        elif job == "alter":
+            dataset.alter_columns(arguments)
+        elif job == "cast":
+            dataset.alter_columns({"path": arguments["path"], "data_type": pa.type_for_alias(arguments["type"])})
+        elif job == "null_columns":
+            dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
+        elif job == "compact":
+            dataset.optimize.compact_files(**arguments)
+        elif job == "change_tag":
+            getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
+        elif job == "validate":
+            dataset.validate()
+        elif job == "tag":
+            dataset.tags.create(arguments["name"], arguments["version"])
+        elif job == "branch":
+            dataset.create_branch(arguments["name"], arguments.get("version"))
+        elif job == "clone":
+            dataset.shallow_clone(arguments["target"], arguments["version"])
+        elif job == "restore":
+            dataset.checkout_version(arguments["version"]).restore()
+        else:
+            getattr(dataset, job)(**arguments)
+    return {"versions": [version["version"] for version in lance.dataset(path).versions()]}
+
+
+def index_names(path: str, version: int) -> dict[str, Any]:
+    return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
+
+
+def tags(path: str) -> dict[str, Any]:
+    return {name: tag["version"] for name, tag in lance.dataset(path).tags.list().items()}
+
+
 def take_blobs(path: str, out: str, column: str, indices: list[int]) -> dict[str, Any]:
     blobs = lance.dataset(path).take_blobs(column, indices=indices)
     values = [None if blob is None else blob.readall() for blob in blobs]
@@ -171,7 +227,21 @@ def describe(path: str) -> dict[str, Any]:
 
 def main() -> None:
     jobs = {
-        job.__name__: job for job in (write, write_directory, read_directory, take_blobs, read, take, schema, describe)
+        job.__name__: job
+        for job in (
+            write,
+            write_directory,
+            read_directory,
+            read_version,
+            change_table,
+            take_blobs,
+            index_names,
+            tags,
+            read,
+            take,
+            schema,
+            describe,
+        )
     }
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -17,7 +17,7 @@ from lance_arrow.errors import PluginContractError, UnsupportedError
 from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, VariableWidth
 from lance_arrow.spi.encoding import ChunkRules, EncodedBlock, EncodedChunks, PageContent
 from lance_arrow.spi.keys import DecodeContext
-from lance_arrow.spi.pages.dictionary_writing import Dictionary, encode_items
+from lance_arrow.spi.pages.dictionary_writing import Dictionary, encode_items, scope_of_indices
 from lance_arrow.spi.pages.level_writing import CutLevels, chunk_values, cut_levels, max_chunk_entries
 from lance_arrow.spi.scopes import EncodeScope
 
@@ -131,7 +131,7 @@ def write_chunked(
     inner = scope.for_values()
     if dictionary is not None:
         values, items = dictionary.indices, dictionary.items
-        inner = scope.for_parts()
+        inner = scope_of_indices(scope)
     if values is None or values.num_values == 0:
         raise UnsupportedError("a page without values has no chunks")
     large = scope.file_version >= "2.2"

@@ -1,0 +1,290 @@
+"""Reports about the values of one file: bounds and counts of its columns, and its zone maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.assembly.blobs import BlobReader
+from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_bounds import bound_array
+from lance_arrow.assembly.zone_builder import ZoneBuilder
+from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.assembly.zone_types import bounds_type, is_repeated
+from lance_arrow.cli.file_view import codecs_of
+from lance_arrow.cli.row_values import plain_values
+from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.datasets.file_batches import FileBatches
+from lance_arrow.datasets.open_files import zone_reader
+from lance_arrow.datasets.projection import Projection
+from lance_arrow.io import VerifiedSource, locate, open_source
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.description import describe
+
+_WHOLE_FILE = (1 << 32) - 1
+
+# Blobs have no bounds: their places are enough.
+_AS_STORED = ReadOptions(blobs="descriptors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStats:
+    """What the values of one leaf are like.
+
+    Parameters
+    ----------
+    path, type
+        Of the leaf.
+    num_values
+        Items: rows, or for leaves inside lists the items of all lists.
+    null_count, nan_count
+        Of these; None where the type has no bounds and the column is not read for it.
+    min, max
+        Plain values that none is below or above; None where there is no value, or no bound.
+    min_exact, max_exact
+        Whether the bound is a value: long strings are cut.
+    size_bytes
+        Of the column's pages and buffers.
+    codecs
+        That its values are stored by.
+    source
+        What told: ``"zone map"``, ``"sidecar"``, ``"values"`` (they were read), or ``"nothing"``.
+    """
+
+    path: str
+    type: str
+    num_values: int | None
+    null_count: int | None
+    nan_count: int | None
+    min: Any
+    max: Any
+    min_exact: bool | None
+    max_exact: bool | None
+    size_bytes: int
+    codecs: list[str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsReport:
+    """Counts and bounds of all columns of a file."""
+
+    path: str
+    version: str
+    num_rows: int
+    columns: list[ColumnStats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneReport:
+    """One zone; bounds are plain values."""
+
+    zone: int
+    first_row: int
+    num_rows: int
+    min: Any
+    max: Any
+    min_exact: bool
+    max_exact: bool
+    null_count: int
+    nan_count: int
+    value_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneMapReport:
+    """The zone map of one leaf; `source` is ``"file"`` or ``"sidecar"``, zones are listed where they were asked for."""
+
+    path: str
+    type: str
+    source: str
+    rows_per_zone: int
+    num_zones: int
+    zones: list[ZoneReport] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZonesReport:
+    """The zone maps of a file, and the leaves that have none."""
+
+    path: str
+    num_rows: int
+    maps: list[ZoneMapReport]
+    without: list[str]
+
+
+class _File:
+    """One open file, with zone maps of its own and those beside it."""
+
+    def __init__(self, source: Any) -> None:
+        place = locate(source)
+        self.source = VerifiedSource(open_source(source if place is None else place))
+        self.runtime = default_runtime()
+        with ExitStack() as on_failure:
+            on_failure.callback(self.source.close)
+            self.file = LanceFileReader(self.source, limits=self.runtime.settings.limits)
+            self.rows = RowReader(self.file, self.runtime, _AS_STORED)
+            self.blobs = BlobReader(self.rows, place)
+            self._own, self._all = ZoneReader(self.rows), zone_reader(self.rows, place)
+            on_failure.pop_all()
+
+    def maps(self, leaves: Sequence[LeafNode]) -> list[tuple[ZoneMap | None, bool]]:
+        """Zone map of each leaf, and whether it is in the file."""
+        own = self._own.get(leaves)
+        return [(found, mine is not None) for found, mine in zip(self._all.get(leaves), own, strict=True)]
+
+    def leaves(self, columns: Sequence[str] | None) -> list[LeafNode]:
+        """Leaves at or below the columns; all when None."""
+        projection = Projection.of(self.rows.roots, self.rows.schema, columns)
+        return [leaf for node in projection.nodes for leaf in node.leaves()]
+
+    def close(self) -> None:
+        self.source.close()
+
+
+def view_stats(source: Any, *, columns: Sequence[str] | None = None) -> StatsReport:
+    """Report counts and bounds of columns: from zone maps, and where there are none by reading the values.
+
+    Raises
+    ------
+    LanceError, OSError
+        As `LanceFile`; a path that names no column.
+    """
+    with closing(_File(source)) as file:
+        leaves = file.leaves(columns)
+        metas = file.file.columns([leaf.column for leaf in leaves])
+        found = dict(zip((leaf.column for leaf in leaves), file.maps(leaves), strict=True))
+        unknown = [leaf for leaf in leaves if found[leaf.column][0] is None and bounds_type(leaf) is not None]
+        read = _read_bounds(file, unknown)
+        stats = []
+        for leaf, meta in zip(leaves, metas, strict=True):
+            zone_map, is_own = found[leaf.column]
+            origin = "zone map" if is_own else "sidecar"
+            if zone_map is None:
+                zone_map, origin = read.get(leaf.column), "values"
+            stats.append(_stats_of(file, leaf, meta, zone_map, origin))
+        return StatsReport(
+            path=file.file.name, version=str(file.file.version), num_rows=file.rows.num_rows, columns=stats
+        )
+
+
+def view_zones(source: Any, *, columns: Sequence[str] | None = None) -> ZonesReport:
+    """Report the zone maps of a file, its own and those beside it; each zone of the columns that are named.
+
+    Raises
+    ------
+    LanceError, OSError
+        As `LanceFile`; a path that names no column.
+    """
+    with closing(_File(source)) as file:
+        leaves = file.leaves(columns)
+        maps = [
+            (leaf, zone_map, is_own)
+            for leaf, (zone_map, is_own) in zip(leaves, file.maps(leaves), strict=True)
+            if zone_map is not None
+        ]
+        with_map = {leaf.column for leaf, _, _ in maps}
+        return ZonesReport(
+            path=file.file.name,
+            num_rows=file.rows.num_rows,
+            maps=[
+                ZoneMapReport(
+                    path=leaf.path,
+                    type=str(leaf.field.type),
+                    source="file" if is_own else "sidecar",
+                    rows_per_zone=zone_map.rows_per_zone,
+                    num_zones=zone_map.num_zones,
+                    zones=None if columns is None else _zones_of(zone_map),
+                )
+                for leaf, zone_map, is_own in maps
+            ],
+            without=[leaf.path for leaf in leaves if leaf.column not in with_map],
+        )
+
+
+def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
+    """Bounds of whole columns, as one zone each."""
+    tops = {leaf.column: root.field.name for root in file.rows.roots for leaf in root.leaves()}
+    unreadable = {root.field.name for root in file.rows.roots if any(leaf.refusal for leaf in root.leaves())}
+    builders = [(leaf, ZoneBuilder(leaf, _WHOLE_FILE)) for leaf in leaves if tops[leaf.column] not in unreadable]
+    if not builders:
+        return {}
+    names = dict.fromkeys(tops[leaf.column] for leaf, _ in builders)
+    projection = Projection.covering(file.rows.roots, file.rows.schema, [(name,) for name in names])
+    batches = FileBatches(file.source, file.rows, file.blobs)
+    everything = RowRanges.one(0, file.rows.num_rows)
+    for batch in batches.stream(projection, None, everything):
+        for leaf, builder in builders:
+            builder.add(batch.column(tops[leaf.column]))
+    return {leaf.column: ZoneMap(builder.finish(), _WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}
+
+
+def _stats_of(file: _File, leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap | None, origin: str) -> ColumnStats:
+    pages = [describe(page.message, page.description, file.runtime.table) for page in meta.pages]
+    codecs = list(dict.fromkeys(name for page in pages for name in codecs_of(page)))
+    size = int(meta.buffer_sizes.sum()) + sum(int(page.buffer_sizes.sum()) for page in meta.pages)
+    counts: dict[str, int | None] = dict.fromkeys(("value_count", "null_count", "nan_count"))
+    low: tuple[Any, bool | None] = (None, None)
+    high: tuple[Any, bool | None] = (None, None)
+    if zone_map is not None:
+        counts = {name: int(zone_map.counts(name).sum()) for name in counts}
+        low, high = _bound(zone_map, "min"), _bound(zone_map, "max")
+    return ColumnStats(
+        path=leaf.path,
+        type=str(leaf.field.type),
+        num_values=counts["value_count"],
+        null_count=counts["null_count"],
+        nan_count=counts["nan_count"],
+        min=low[0],
+        max=high[0],
+        min_exact=low[1],
+        max_exact=high[1],
+        size_bytes=size,
+        codecs=codecs,
+        source=origin if zone_map is not None else "nothing",
+    )
+
+
+def _bound(zone_map: ZoneMap, name: str) -> tuple[Any, bool | None]:
+    """The smallest lower, or largest upper, bound of all zones, and whether it is a value."""
+    bounds = zone_map.zones.column(name)
+    values = zone_map.counts("value_count") - zone_map.counts("null_count") - zone_map.counts("nan_count")
+    is_null = bounds.is_null().to_numpy(zero_copy_only=False)
+    if not (values > 0).any() or (is_null & (values > 0)).any():
+        return None, None
+    found = bound_array(bounds, np.array([0, len(bounds)], np.int64))
+    whole = found.mins if name == "min" else found.maxs
+    exact = zone_map.zones.column(f"{name}_exact").to_numpy(zero_copy_only=False)
+    (value,) = plain_values(whole)
+    same = np.array([one == value for one in plain_values(bounds)], np.bool_)
+    return value, bool((same & exact).any())
+
+
+def _zones_of(zone_map: ZoneMap) -> list[ZoneReport]:
+    zones = zone_map.zones
+    bounds = [plain_values(zones.column(name)) for name in ("min", "max")]
+    others = ("min_exact", "max_exact", "null_count", "nan_count", "value_count", "row_count")
+    rest: dict[str, list[Any]] = {name: zones.column(name).to_pylist() for name in others}
+    rows = rest.pop("row_count")
+    first = np.cumsum(pa.array(rows, pa.int64()).to_numpy()) - np.array(rows, np.int64)
+    return [
+        ZoneReport(
+            zone=number,
+            first_row=int(first[number]),
+            num_rows=rows[number],
+            min=bounds[0][number],
+            max=bounds[1][number],
+            **{name: values[number] for name, values in rest.items()},
+        )
+        for number in range(zone_map.num_zones)
+    ]

@@ -1,0 +1,95 @@
+"""`Receipt`: counts of one read while it goes on, and the `ReadReport` that plugins get when it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from threading import Lock
+
+import pyarrow as pa
+
+from lance_arrow.assembly.row_reader import ReadCounts
+from lance_arrow.datasets.zone_pruning import JudgedRows
+from lance_arrow.io import MeteredSource
+from lance_arrow.runtime import Runtime
+from lance_arrow.spi import ReadReport
+
+
+class Tally:
+    """What was decoded so far; threads share it."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.decoded_rows: dict[str, int] = {}
+        self._lock = Lock()
+
+    def add(self, counts: ReadCounts, num_rows: int) -> None:
+        """Count one read of `num_rows` rows."""
+        with self._lock:
+            self.pages += counts.pages
+            for column in counts.columns:
+                self.decoded_rows[column] = self.decoded_rows.get(column, 0) + num_rows
+
+
+class Receipt:
+    """Counts of one read, from now on.
+
+    Parameters
+    ----------
+    source
+        What is read.
+    runtime
+        Whose plugins get the report.
+    columns
+        Dotted paths of the leaves that may be decoded.
+    filter
+        The predicate, printed.
+    """
+
+    def __init__(
+        self, source: MeteredSource, runtime: Runtime, columns: tuple[str, ...], filter: str | None = None
+    ) -> None:
+        self._source, self._runtime, self._columns, self._filter = source, runtime, columns, filter
+        self._started = time.perf_counter()
+        self._before = source.snapshot()
+        self._zones = (0, 0, 0)
+        self._is_sent = False
+        self.tally = Tally()
+
+    def judged(self, judged: JudgedRows, *, sure_are_read: bool = True) -> None:
+        """Note what zones said; whether rows of those that are sure are read all the same."""
+        read = judged.zones_total - judged.zones_pruned - (0 if sure_are_read else judged.zones_sure)
+        self._zones = judged.zones_total, judged.zones_pruned, read
+
+    def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches, and send the report after the last one."""
+        num_rows = 0
+        for batch in batches:
+            num_rows += batch.num_rows
+            yield batch
+        self.send(num_rows)
+
+    def send(self, num_rows: int) -> None:
+        """Tell plugins what the read took, once, if any of them listens; `num_rows` were handed out, or counted."""
+        if self._is_sent or not self._runtime.is_watched:
+            return
+        self._is_sent = True
+        stats = self._source.snapshot() - self._before
+        total, pruned, read = self._zones
+        self._runtime.finished(
+            ReadReport(
+                files=1,
+                pages=self.tally.pages,
+                rows=num_rows,
+                decoded_rows=dict(self.tally.decoded_rows),
+                zones_total=total,
+                zones_pruned=pruned,
+                zones_read=read,
+                requests=stats.requests,
+                requested_bytes=stats.bytes_wanted,
+                fetched_bytes=stats.bytes_fetched,
+                columns=self._columns,
+                filter=self._filter,
+                seconds=time.perf_counter() - self._started,
+            )
+        )

@@ -1,0 +1,204 @@
+"""`RowFilter`: which rows of one file satisfy a filter; its columns are decoded where zone maps cannot tell.
+
+expression ─► bound to a schema ─► zones: no row, every row, undecided ─► columns of the undecided rows ─► flags
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.assembly.blobs import BlobReader
+from lance_arrow.assembly.pruning import Path, project
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.datasets.handler import parse_dot_path
+from lance_arrow.datasets.receipts import Tally
+from lance_arrow.datasets.windows import SCAN_ROWS, Window, Windows
+from lance_arrow.datasets.zone_predicates import ZonePredicate
+from lance_arrow.datasets.zone_pruning import JudgedRows, judged_rows, zone_predicate
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.spi import RowRanges
+
+_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filtered:
+    """Which of some rows satisfy a filter.
+
+    Parameters
+    ----------
+    mask
+        ``(num_rows,)`` Arrow booleans; null counts as no.
+    flags
+        The same, without nulls.
+    batch
+        The filter's columns in these rows; None where they came in several batches, or with the bytes of blobs.
+    """
+
+    mask: pa.Array
+    flags: NDArray[np.bool_]
+    batch: pa.RecordBatch | None
+
+
+class RowFilter:
+    """A filter on one file.
+
+    Parameters
+    ----------
+    expression
+        Bound or not.
+    schema
+        What its fields are fields of: the file's, or that of a dataset, whose columns the file may lack (they are null)
+        or hold as another type (they are cast).
+    reader, zones, blobs
+        The file.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The expression does not fit the schema.
+    """
+
+    def __init__(
+        self, expression: pc.Expression, schema: pa.Schema, reader: RowReader, zones: ZoneReader, blobs: BlobReader
+    ) -> None:
+        self._reader, self._zones, self._blobs = reader, zones, blobs
+        self._schema = schema
+        self._native = _native()
+        self._predicate: ZonePredicate | None = None
+        self._expression = expression
+        self.paths: tuple[Path, ...]
+        """Columns, and fields of structs, that the filter mentions."""
+        if self._native is None:
+            # pyarrow alone shows nobody the parts of an expression.
+            self.paths = tuple((root.field.name,) for root in reader.roots)
+        else:
+            self._expression = _bound(self._native, expression, schema)
+            self._predicate = zone_predicate(self._expression, schema)
+            self.paths = _mentioned(self._native, self._expression, schema)
+        self.nodes = project(reader.roots, self.paths, missing_ok=True)
+        self.has_blobs = any(node.shown is not node.field for node in self.nodes)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the same rows satisfy it each time it is asked."""
+        return self._predicate is not None and not self._predicate.calls("random")
+
+    def judged(self, within: RowRanges) -> JudgedRows:
+        """Ask the zone maps; see `judged_rows`."""
+        return judged_rows(self._reader, self._zones, self._predicate, within)
+
+    def of(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None) -> Filtered:
+        """Decode the filter's columns of some rows, and evaluate it.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A function fails on some value.
+        LanceError
+            As `RowReader.read`.
+        """
+        batches, counts = self._reader.read(self.nodes, rows, pool)
+        tally.add(counts, rows.num_rows)
+        masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if self.has_blobs else batches)]
+        mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
+        known = mask.fill_null(False) if mask.null_count else mask
+        is_plain = len(batches) == 1 and not self.has_blobs
+        return Filtered(mask, known.to_numpy(zero_copy_only=False), batches[0] if is_plain else None)
+
+    def count(
+        self, judged: JudgedRows, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
+    ) -> int:
+        """Count rows that satisfy it, of those that zones have left; undecided ones are decoded. Raises as `of`."""
+        rows, settings = judged.undecided, self._reader.runtime.settings
+        found = judged.sure.num_rows
+        if not len(rows):
+            return found
+        windows = Windows(
+            rows,
+            None,
+            weights=self._reader.weights(self.nodes),
+            max_bytes=settings.window_bytes(settings.num_threads + 1),
+            max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
+        )
+
+        def count(window: Window) -> int:
+            return int(np.count_nonzero(self.of(window.rows, tally, pool).flags))
+
+        counted = self._reader.runtime.ahead(count, windows) if use_threads else map(count, windows)
+        return found + sum(counted)
+
+    def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
+        """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
+        try:
+            if self._native is not None:
+                found: pa.Array = self._native.evaluate(self._expression, self._schema, batch, pool)
+            else:
+                found = _evaluated(self._expression, batch)
+        except _MISFITS as error:
+            message = f"the filter {self._expression} cannot be evaluated: {error}"
+            raise InvalidArgumentError(message) from error
+        if not pa.types.is_boolean(found.type):
+            raise InvalidArgumentError(f"the filter {self._expression} gives {found.type}, expected bool")
+        return found
+
+    def _filled(self, batches: list[pa.RecordBatch], pool: pa.MemoryPool | None) -> Iterator[pa.RecordBatch]:
+        most = self._reader.runtime.settings.blob_piece_bytes
+        for batch in batches:
+            for piece in self._blobs.pending(self.nodes, batch, most).pieces():
+                yield piece.filled(pool)
+
+
+def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+    """Return the columns, and fields of structs, that an expression mentions; all when the bridge is absent.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The expression does not fit the schema.
+    """
+    native = _native()
+    if native is None:
+        return tuple((name,) for name in schema.names)
+    return _mentioned(native, _bound(native, expression, schema), schema)
+
+
+def _bound(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+    try:
+        found: pc.Expression = native.bind(expression, schema)
+    except _MISFITS as error:
+        raise InvalidArgumentError(f"the filter {expression} does not fit the schema: {error}") from error
+    return found
+
+
+def _mentioned(native: ModuleType, bound: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+    return tuple(parse_dot_path(path) for path in native.mentioned_columns(bound, schema))
+
+
+def _native() -> ModuleType | None:
+    """The bridge, whose absence costs pruning but no answer."""
+    try:
+        module = importlib.import_module("lance_arrow.datasets.bridge_loading")
+    except ImportError:
+        return None
+    found: ModuleType = module.bridge
+    return found
+
+
+def _evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
+    """Evaluate through pyarrow's execution plans, which know no plain call for it."""
+    # Imported when a filter is evaluated: it loads pyarrow.dataset, which loads pandas.
+    acero = importlib.import_module("pyarrow.acero")
+    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
+    wanted = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["kept"]))
+    kept = acero.Declaration.from_sequence([source, wanted]).to_table(use_threads=False).column("kept")
+    return kept.combine_chunks() if kept.num_chunks != 1 else kept.chunk(0)

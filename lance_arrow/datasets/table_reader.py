@@ -1,0 +1,306 @@
+"""`TableReader`: rows of one version of a table without the native bridge: streamed, filtered, taken, counted.
+
+fragments ─► windows of live rows, opened and decoded ahead ─► filter ─► named columns cut out ─► batches
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.field_sources import expanded
+from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.projection import Projection, column_paths
+from lance_arrow.datasets.row_arguments import as_offsets
+from lance_arrow.datasets.row_filter import columns_of
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
+from lance_arrow.errors import located
+from lance_arrow.io import AnyFileSystem, ReadStats
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.structure.row_selection import by_page, take_order
+
+_KEPT_READINGS = 64
+_KEPT_FRAGMENTS = 1024
+
+
+class TableReader:
+    """Rows of some fragments of one version of a table.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    fragments
+        Which fragments, in the order of rows.
+    filesystem
+        The table's.
+    files
+        Where data files are opened.
+    """
+
+    def __init__(
+        self, columns: TableColumns, fragments: Sequence[FragmentMeta], filesystem: AnyFileSystem, files: OpenFiles
+    ) -> None:
+        self.columns = columns
+        self.fragments = fragments
+        self._filesystem = filesystem
+        self._files = files
+        self._runtime: Runtime = default_runtime()
+        self._rows: OrderedDict[int, FragmentRows] = OrderedDict()
+        self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
+        self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
+        self._lock = Lock()
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
+        counts = np.array([-1 if one.num_rows is None else one.num_rows for one in self.fragments], np.int64)
+        unknown = np.flatnonzero(counts < 0).tolist()
+        for number, count in zip(unknown, self._runtime.map(self._count, unknown), strict=True):
+            counts[number] = count
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+    @property
+    def num_rows(self) -> int:
+        """Live rows."""
+        return int(self.starts[-1])
+
+    def projection(self, columns: Sequence[str] | None) -> Projection:
+        """Resolve the names that a caller gave; those of virtual columns are known.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column.
+        """
+        if columns is None:
+            roots = self.columns.roots
+            key = None
+        else:
+            roots = self.columns.all_roots
+            column_paths(columns, roots)
+            key = tuple(columns)
+        with self._lock:
+            held = self._projections.get(key)
+            if held is None:
+                held = self._projections[key] = Projection.of(roots, self.columns.schema, columns)
+                while len(self._projections) > _KEPT_READINGS:
+                    self._projections.popitem(last=False)
+            return held
+
+    def batches(
+        self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None, batch_size: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield rows in order, those that satisfy a filter.
+
+        Parameters
+        ----------
+        projection, columns
+            What is wanted, resolved and as the caller named it.
+        filter
+            Expression or DNF tuples over the table's columns, virtual ones among them.
+        batch_size
+            The most rows of a batch; as `LanceFile.to_batches` when None.
+        """
+        if filter is None:
+            for batch in self._stream(projection.nodes, batch_size, filter=None):
+                yield projection.cut(batch, filled=True)
+            return
+        expression = as_expression(filter, self.columns.full_schema)
+        paths = columns_of(expression, self.columns.full_schema)
+        wanted = () if columns is None else tuple(column_paths(columns, self.columns.all_roots))
+        if columns is None:
+            wanted = tuple((root.field.name,) for root in self.columns.roots)
+        read = Projection.covering(self.columns.all_roots, self.columns.full_schema, (*wanted, *paths))
+        for batch in self._stream(read.nodes, batch_size, filter=str(expression)):
+            kept = batch.filter(expression)
+            if kept.num_rows:
+                yield projection.cut(kept, filled=True)
+
+    def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+        """Read rows into a table; arguments are those of `batches`.
+
+        Raises
+        ------
+        ResourceLimitError
+            As `check_expansion`, for each fragment.
+        """
+        return table_of(list(self.batches(projection, columns, filter, None)), projection.schema)
+
+    def count(self, filter: Predicate | None) -> int:
+        """Count rows; without a filter nothing is read where the manifest tells."""
+        if filter is None:
+            return self.num_rows
+        return sum(batch.num_rows for batch in self.batches(self.projection([]), [], filter, None))
+
+    def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
+        """Read rows by number, counted over live rows in order of scans; order and duplicates are the caller's.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A number is negative or not below `num_rows`; it is named.
+        """
+        projection = self.projection(columns)
+        order = take_order(as_offsets(indices), self.num_rows)
+        parts = list(by_page(order.rows, self.starts))
+
+        def read(part: tuple[int, RowRanges]) -> tuple[list[pa.RecordBatch], FragmentReading]:
+            number, live = part
+            reading = self._reading(number, projection)
+            offsets = reading.rows.offsets_of(expanded(live.starts, live.stops))
+            batches, _ = reading.read(take_order(offsets, reading.rows.num_physical).rows, is_take=True)
+            return batches, reading
+
+        taken = [batch for batches, _ in self._runtime.map(read, parts) for batch in batches]
+        table = table_of([projection.cut(batch, filled=True) for batch in taken], projection.schema)
+        if order.positions is None:
+            return table
+        if not table.num_columns:
+            # pyarrow's `take` forgets how many rows a table without columns has.
+            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
+        return table.take(pa.array(order.positions))
+
+    def fragment(self, number: int) -> FragmentRows:
+        """Return the rows of a fragment, with its deletions and row ids kept once they were read."""
+        with self._lock:
+            held = self._rows.get(number)
+            if held is None:
+                held = FragmentRows(self.columns, self.fragments[number], self._files, self._filesystem)
+                self._rows[number] = held
+                while len(self._rows) > _KEPT_FRAGMENTS:
+                    self._rows.popitem(last=False)
+            else:
+                self._rows.move_to_end(number)
+            return held
+
+    def _count(self, number: int) -> int:
+        return self.fragment(number).num_rows
+
+    def _reading(self, number: int, projection: Projection) -> FragmentReading:
+        """Return a reading that is kept: the next take of the same columns will want it again."""
+        key = number, id(projection)
+        with self._lock:
+            held = self._readings.get(key)
+            if held is not None and held[0] is projection:
+                self._readings.move_to_end(key)
+                return held[1]
+        reading = FragmentReading(self.fragment(number), projection.nodes)
+        with self._lock:
+            self._readings[key] = projection, reading
+            while len(self._readings) > _KEPT_READINGS:
+                self._readings.popitem(last=False)
+        return reading
+
+    def _stream(
+        self, nodes: Sequence[ColumnNode], batch_size: int | None, *, filter: str | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
+        settings = self._runtime.settings
+        watch = TableWatch()
+        max_bytes = settings.window_bytes(settings.num_threads + 1)
+        sliceable = may_be_sliced(nodes)
+
+        def opened(number: int) -> FragmentReading:
+            return FragmentReading(self.fragment(number), nodes)
+
+        def windows() -> Iterator[tuple[FragmentReading, Windows, Window]]:
+            for reading in self._runtime.ahead(opened, range(len(self.fragments))):
+                watch.see(reading.opened)
+                rows = reading.rows.live
+                check_expansion_of(reading)
+                cuts = Windows(
+                    rows,
+                    batch_size,
+                    weights=reading.weights(),
+                    max_bytes=max_bytes,
+                    max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
+                )
+                yield from ((reading, cuts, window) for window in cuts)
+
+        def read(
+            task: tuple[FragmentReading, Windows, Window],
+        ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
+            reading, cuts, window = task
+            return cuts, window, *reading.read(window.rows)
+
+        for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
+            cuts.learn(window, sum(batch.nbytes for batch in batches))
+            watch.count(num_pages, sum(batch.num_rows for batch in batches))
+            for batch in batches:
+                step = batch_size or max(1, batch.num_rows)
+                for start in range(0, batch.num_rows, step):
+                    yield batch if step >= batch.num_rows else batch.slice(start, step)
+        if self._runtime.is_watched:
+            self._runtime.finished(watch.report(nodes, filter))
+
+
+@dataclass(slots=True)
+class _Seen:
+    opened: OpenFile
+    before: ReadStats
+
+
+class TableWatch:
+    """What a read of several files took."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._seen: dict[int, _Seen] = {}
+        self._pages = self._rows = 0
+
+    def see(self, opened: Sequence[OpenFile]) -> None:
+        """Count what is asked of files from now on."""
+        for one in opened:
+            self._seen.setdefault(id(one), _Seen(one, one.source.snapshot()))
+
+    def count(self, num_pages: int, num_rows: int) -> None:
+        """Count what was decoded."""
+        self._pages += num_pages
+        self._rows += num_rows
+
+    def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
+        """Sum up."""
+        stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
+        return ReadReport(
+            files=len(stats),
+            pages=self._pages,
+            rows=self._rows,
+            requests=sum(one.requests for one in stats),
+            requested_bytes=sum(one.bytes_wanted for one in stats),
+            fetched_bytes=sum(one.bytes_fetched for one in stats),
+            columns=tuple(leaf.path for node in nodes for leaf in node.leaves()),
+            filter=filter,
+            seconds=time.perf_counter() - self._started,
+        )
+
+
+def check_expansion_of(reading: FragmentReading) -> None:
+    """Refuse rows that are far more than the files of their fragment can explain; see `check_expansion`."""
+    facts = reading.rows.columns.facts
+    with located(path=facts.manifest_path):
+        limits = default_runtime().settings.limits
+        check_expansion(reading.nodes, reading.rows.num_rows, reading.file_bytes, limits)
+
+
+def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Make a table of batches, be there none, or be they without columns."""
+    if not len(schema):
+        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
+    return pa.Table.from_batches(batches, schema)

@@ -1,0 +1,169 @@
+"""Making a file only if there is none, complete and at once: what each filesystem offers for that.
+
+| Filesystem | How | Between |
+|---|---|---|
+| local | a hidden file, complete and on disk, gets its name by a hard link | all processes |
+| `memory://` | one step of the dictionary that holds the files | threads: it is one process's own |
+| s3fs, gcsfs, adlfs | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | all writers of the store |
+| all others | nothing: a look before writing is a race | |
+
+`pipe_file(mode="create")` of fsspec promises this for every filesystem, but most look first and write then; so only
+those named here are trusted. Stores that only speak S3's language may ignore the condition: they are put to the test.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+import secrets
+import threading
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fsspec import AbstractFileSystem
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io.local_sink import hidden_name
+from lance_arrow.io.location import AnyFileSystem, Location
+
+_CONDITIONAL: dict[str, dict[str, Any]] = {
+    "s3fs.core.S3FileSystem": {"mode": "create"},
+    "gcsfs.core.GCSFileSystem": {"mode": "create"},
+    # Has the condition under this name in every version.
+    "adlfs.spec.AzureBlobFileSystem": {"overwrite": False},
+}
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+# S3's word for "another conditional put is under way".
+_RACING = "ConditionalRequestConflict"
+
+_tested: WeakKeyDictionary[AbstractFileSystem, set[str]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
+    """Tell whether `create_exclusively` knows a way for this filesystem."""
+    if isinstance(filesystem, MemoryFileSystem) or type(filesystem) is LocalFileSystem:
+        return True
+    return isinstance(filesystem, AbstractFileSystem) and _condition(filesystem) is not None
+
+
+def create_exclusively(place: Location, data: bytes) -> bool:
+    """Make a file appear, complete and at once, unless there is one.
+
+    Parameters
+    ----------
+    place
+        Where; on a local filesystem the folder must exist.
+    data
+        Its content.
+
+    Returns
+    -------
+    bool
+        Whether it was made; False: there is one already, and nothing was changed.
+
+    Raises
+    ------
+    UnsupportedError
+        The filesystem has no way to do this, or was found to ignore the condition.
+    OSError
+        Whatever the filesystem raises, unchanged: nobody knows whether the file appeared, or will.
+    """
+    filesystem = place.filesystem
+    if type(filesystem) is LocalFileSystem:
+        return _link(place, data)
+    if isinstance(filesystem, MemoryFileSystem):
+        path = filesystem._strip_protocol(place.path)
+        mine = MemoryFile(filesystem, path, data)
+        return filesystem.store.setdefault(path, mine) is mine
+    if isinstance(filesystem, AbstractFileSystem):
+        condition = _condition(filesystem)
+        if condition is not None:
+            _test(filesystem, place, condition)
+            return _put(filesystem, place.path, data, condition)
+    raise UnsupportedError(
+        "this filesystem cannot make a file only if there is none, so that writers could replace each other's files",
+        path=place.name,
+    )
+
+
+def _link(place: Location, data: bytes) -> bool:
+    folder, name = os.path.split(os.path.abspath(place.path))
+    hidden = os.path.join(folder, hidden_name(name))
+    try:
+        with open(hidden, "xb", buffering=0) as file:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        os.link(hidden, os.path.join(folder, name))
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        raise UnsupportedError(
+            f"this filesystem has no hard links ({error.strerror}), without which no file can appear only if there is "
+            "none",
+            path=place.name,
+        ) from error
+    finally:
+        if os.path.lexists(hidden):
+            os.unlink(hidden)
+    _sync_folder(folder)
+    return True
+
+
+def _sync_folder(folder: str) -> None:
+    """Bring the new name to the disk; where folders cannot be opened, they need not be."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:
+    for kind in type(filesystem).__mro__:
+        known = _CONDITIONAL.get(f"{kind.__module__}.{kind.__qualname__}")
+        if known is not None:
+            return known
+    return None
+
+
+def _put(filesystem: AbstractFileSystem, path: str, data: bytes, condition: dict[str, Any]) -> bool:
+    try:
+        filesystem.pipe_file(path, data, **condition)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if _RACING in str(error):
+            return False
+        raise
+    return True
+
+
+def _test(filesystem: AbstractFileSystem, place: Location, condition: dict[str, Any]) -> None:
+    """Put a small object twice, once for each bucket: the second time must fail."""
+    bucket = place.path.lstrip("/").partition("/")[0]
+    with _lock:
+        if bucket in _tested.setdefault(filesystem, set()):
+            return
+    probe = posixpath.join(posixpath.dirname(place.path), f".probe-{secrets.token_hex(8)}.tmp")
+    _put(filesystem, probe, b"first", condition)
+    try:
+        ignored = _put(filesystem, probe, b"second", condition)
+    finally:
+        filesystem.rm_file(probe)
+    if ignored:
+        raise UnsupportedError(
+            "this store takes a conditional put, but ignores the condition: writers could replace each other's files",
+            path=place.name,
+        )
+    with _lock:
+        _tested[filesystem].add(bucket)

@@ -1,0 +1,36 @@
+"""When a file was last changed, as far as its filesystem tells."""
+
+from __future__ import annotations
+
+import datetime
+import os
+
+from fsspec import AbstractFileSystem
+from fsspec.implementations.local import LocalFileSystem
+
+from lance_arrow.io.location import Location
+
+
+def modified_ns(location: Location) -> int | None:
+    """Return the time of the last change in nanoseconds since 1970; None where nobody tells.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        As the filesystem says.
+    """
+    filesystem, path = location.filesystem, location.path
+    if type(filesystem) is LocalFileSystem:
+        return os.stat(path).st_mtime_ns
+    if not isinstance(filesystem, AbstractFileSystem):
+        found: int | None = filesystem.get_file_info(path).mtime_ns
+        return found
+    try:
+        moment = filesystem.modified(path)
+    except NotImplementedError:
+        return None
+    if not isinstance(moment, datetime.datetime):
+        return None
+    # Times without a zone are compared with others of the same filesystem only.
+    moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+    return int(moment.timestamp() * 1_000_000) * 1000

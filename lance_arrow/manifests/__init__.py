@@ -1,0 +1,19 @@
+"""What a version of a table consists of: manifests, fragments, deleted rows, row ids, references.
+
+In: the folder of a table on any filesystem. Out: frozen facts, checked; no data file is opened here.
+
+| Module | Open it for |
+|---|---|
+| `versions` | from a folder and what the caller asked for (number, tag, moment, branch) to one manifest; start here |
+| `names` | names of manifests: both schemes, and detached versions |
+| `manifest`, `feature_flags` | one manifest's bytes to `ManifestMeta` |
+| `table_facts` | `TableFacts`: what every fragment of a version needs to know; schema and places |
+| `fragments` | fragments, their data files, their deletion files |
+| `base_paths` | where a file lies that a manifest names; what may not be named |
+| `deletions` | either form of deletion file to sorted row offsets |
+| `row_ids` | stable row ids, searchable without being expanded |
+| `references` | tags and branches |
+| `writing` | the next version's manifest from one version's, and its bytes |
+
+Forbidden here: pyarrow.dataset, decoding of columns, writing files.
+"""

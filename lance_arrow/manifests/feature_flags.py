@@ -1,0 +1,55 @@
+"""Feature flags of a manifest: what is unknown is refused before any row is read."""
+
+from __future__ import annotations
+
+from lance_arrow.errors import CorruptManifestError, UnsupportedFeatureFlagError
+
+DELETION_FILES = 1 << 0
+STABLE_ROW_IDS = 1 << 1
+# Said that data files are 2.x; each data file says so itself.
+_V2_FILES = 1 << 2
+CONFIG = 1 << 3
+BASE_PATHS = 1 << 4
+NO_TRANSACTION_FILES = 1 << 5
+# An index stores further columns; whoever reads no index is not concerned.
+COVERING_INDEX = 1 << 7
+# Data files decide their version one by one here, so a mixture is nothing special.
+_MIXED_VERSIONS = 1 << 8
+
+READABLE = (
+    DELETION_FILES
+    | STABLE_ROW_IDS
+    | _V2_FILES
+    | CONFIG
+    | BASE_PATHS
+    | NO_TRANSACTION_FILES
+    | COVERING_INDEX
+    | _MIXED_VERSIONS
+)
+
+
+def check_reader_flags(reader_flags: int, writer_flags: int) -> None:
+    """Refuse what is not known here.
+
+    Parameters
+    ----------
+    reader_flags, writer_flags
+        Source: Manifest.reader_feature_flags, Manifest.writer_feature_flags.
+
+    Raises
+    ------
+    UnsupportedFeatureFlagError
+        A bit that readers must know is unknown; ``detail`` holds those bits.
+    CorruptManifestError
+        A bit that comes in both words is in one of them only.
+    """
+    unknown = reader_flags & ~READABLE
+    if unknown:
+        raise UnsupportedFeatureFlagError(
+            f"the table demands reader features {unknown:#x} that are unknown here", detail=unknown
+        )
+    if (reader_flags ^ writer_flags) & _MIXED_VERSIONS:
+        raise CorruptManifestError(
+            f"the flag of mixed file versions ({_MIXED_VERSIONS}) is set for readers or for writers only",
+            detail=(reader_flags, writer_flags),
+        )

@@ -1,0 +1,321 @@
+"""Fragments as a manifest tells of them: data files, deleted rows, row ids; checked once, then trusted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
+from lance_arrow.manifests.base_paths import check_file_name
+from lance_arrow.proto import table_pb2
+
+TOMBSTONE = -2
+NO_COLUMN = -1
+MAX_ROWS = 1 << 32
+"""Rows of a fragment have 32-bit offsets."""
+
+# Source: DataFile.file_major_version, file_minor_version; the numbers differ from those in footers.
+_VERSION_OF = {
+    (0, 0): FileVersion.V0_1,
+    (0, 2): FileVersion.V0_1,
+    (0, 3): FileVersion.V2_0,
+    (2, 0): FileVersion.V2_0,
+    (2, 1): FileVersion.V2_1,
+    (2, 2): FileVersion.V2_2,
+    (2, 3): FileVersion.V2_3,
+}
+_READABLE_FORMS = {
+    "row_id_sequence": "inline_row_ids",
+    "last_updated_at_version_sequence": "inline_last_updated_at_versions",
+    "created_at_version_sequence": "inline_created_at_versions",
+}
+# A manifest of more fragments is opened without looking at each.
+_CHECKED_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class DataFileMeta:
+    """Columns of a fragment in one file.
+
+    Parameters
+    ----------
+    path
+        Below the folder of data files.
+    fields
+        Field ids; -2 for a column that is in the file but dead.
+    columns
+        Physical column of each field, -1 for a field without one; empty in 0.1 files.
+    version
+        Generation of the file.
+    size_bytes
+        Bytes of the file; None when unknown.
+    base_id
+        Which base path it lies in; None for the table itself.
+    """
+
+    path: str
+    fields: tuple[int, ...]
+    columns: tuple[int, ...]
+    version: FileVersion
+    size_bytes: int | None = None
+    base_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionFileMeta:
+    """Which rows of a fragment are deleted.
+
+    Parameters
+    ----------
+    name
+        Below the folder of deletion files.
+    is_bitmap
+        Whether it is a roaring bitmap, or an Arrow file.
+    read_version, id
+        What the name is made of, beside the fragment's id.
+    num_deleted_rows
+        None when unknown.
+    base_id
+        As for `DataFileMeta`.
+    """
+
+    name: str
+    is_bitmap: bool
+    read_version: int
+    id: int
+    num_deleted_rows: int | None = None
+    base_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentMeta:
+    """A set of rows: files of different columns, and which rows are gone.
+
+    Parameters
+    ----------
+    id
+        Unique in its version (but for one historical table), and the upper half of row addresses.
+    files
+        In the manifest's order: the first one that holds a field is read.
+    physical_rows
+        Rows, deleted ones included; None when the manifest does not tell reliably.
+    deletion
+        None when no row is deleted.
+    row_ids
+        A serialized RowIdSequence; None in tables without stable row ids.
+    created_at_versions, updated_at_versions
+        Serialized RowDatasetVersionSequences, or None.
+    """
+
+    id: int
+    files: tuple[DataFileMeta, ...]
+    physical_rows: int | None
+    deletion: DeletionFileMeta | None = None
+    row_ids: bytes | None = None
+    created_at_versions: bytes | None = None
+    updated_at_versions: bytes | None = None
+
+    @property
+    def num_rows(self) -> int | None:
+        """Live rows; None when only the files can tell."""
+        if self.deletion is None or self.physical_rows is None:
+            return self.physical_rows
+        deleted = self.deletion.num_deleted_rows
+        return None if deleted is None else self.physical_rows - deleted
+
+    def file_of(self, field_id: int) -> tuple[DataFileMeta, int] | None:
+        """Return the file that holds a field, and its physical column there (-1: none of its own); None: all null."""
+        for file in self.files:
+            if field_id in file.fields:
+                place = file.fields.index(field_id)
+                return file, file.columns[place] if file.columns else NO_COLUMN
+        return None
+
+
+class FragmentList(Sequence[FragmentMeta]):
+    """Fragments of a manifest, each checked when it is first looked at; all at once where they are not very many.
+
+    Parameters
+    ----------
+    messages
+        Source: Manifest.fragments.
+    path
+        The manifest, for error messages.
+    trusts_counts, has_row_ids, base_ids
+        As for `fragment_from_message`.
+
+    Raises
+    ------
+    CorruptManifestError, UnsupportedError
+        As `fragment_from_message`, now or later.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[table_pb2.DataFragment],
+        *,
+        path: str,
+        trusts_counts: bool,
+        has_row_ids: bool,
+        base_ids: Collection[int],
+    ) -> None:
+        self._messages = messages
+        self._path = path
+        self._made: list[FragmentMeta | None] = [None] * len(messages)
+        self._check = functools.partial(
+            fragment_from_message, trusts_counts=trusts_counts, has_row_ids=has_row_ids, base_ids=base_ids
+        )
+        if len(messages) <= _CHECKED_AT_ONCE:
+            list(self)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> FragmentMeta: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[FragmentMeta]: ...
+
+    def __getitem__(self, index: int | slice) -> FragmentMeta | list[FragmentMeta]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        made = self._made[index]
+        if made is None:
+            try:
+                made = self._made[index] = self._check(self._messages[index])
+            except LanceError as error:
+                located(path=self._path).fill(error)
+                raise
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return tuple, (list(self),)
+
+
+def fragment_from_message(
+    message: table_pb2.DataFragment, *, trusts_counts: bool, has_row_ids: bool, base_ids: Collection[int]
+) -> FragmentMeta:
+    """Check one fragment of a manifest.
+
+    Parameters
+    ----------
+    message
+        Source: Manifest.fragments.
+    trusts_counts
+        Whether the writer is known: early ones stored wrong counts.
+    has_row_ids
+        Whether the table has stable row ids.
+    base_ids
+        The base paths there are.
+
+    Raises
+    ------
+    CorruptManifestError
+        A path leaves its folder, a base path is unknown, counts contradict each other, row ids are missing.
+    UnsupportedError
+        Overlays, row ids outside of the manifest, an unknown file version.
+    """
+    if message.overlays:
+        raise UnsupportedError(f"fragment {message.id} has overlay files, which are not known here", detail=message.id)
+    row_ids, updated_at, created_at = [_inline(message, oneof) for oneof in _READABLE_FORMS]
+    if message.id >= MAX_ROWS or message.physical_rows > MAX_ROWS:
+        raise CorruptManifestError(
+            f"fragment {message.id} has {message.physical_rows} rows, expected an id and a count of 32 bits",
+            detail=message.id,
+        )
+    if has_row_ids and row_ids is None:
+        raise CorruptManifestError(f"fragment {message.id} has no row ids, in a table of stable row ids")
+    physical_rows = message.physical_rows if trusts_counts and message.physical_rows else None
+    if not message.files and physical_rows is None:
+        raise CorruptManifestError(f"fragment {message.id} has no data file and does not tell its number of rows")
+    deletion = _deletion(message, base_ids) if message.HasField("deletion_file") else None
+    if deletion is not None and physical_rows is not None and (deletion.num_deleted_rows or 0) > physical_rows:
+        raise CorruptManifestError(
+            f"fragment {message.id} has {deletion.num_deleted_rows} deleted rows among {physical_rows}"
+        )
+    return FragmentMeta(
+        id=message.id,
+        files=tuple([_data_file(file, message.id, base_ids) for file in message.files]),
+        physical_rows=physical_rows,
+        deletion=deletion,
+        row_ids=row_ids if has_row_ids else None,
+        created_at_versions=created_at,
+        updated_at_versions=updated_at,
+    )
+
+
+def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collection[int]) -> DataFileMeta:
+    path = check_file_name(message.path, "data file")
+    try:
+        fields, columns, version = _columns(
+            tuple(message.fields),
+            tuple(message.column_indices),
+            (message.file_major_version, message.file_minor_version),
+        )
+    except LanceError as error:
+        error.message = f"data file {path!r} {error.message}"
+        raise
+    base_id = _base(message, fragment_id, base_ids)
+    return DataFileMeta(path, fields, columns, version, message.file_size_bytes or None, base_id)
+
+
+@functools.lru_cache(maxsize=1024)
+def _columns(
+    fields: tuple[int, ...], columns: tuple[int, ...], numbers: tuple[int, int]
+) -> tuple[tuple[int, ...], tuple[int, ...], FileVersion]:
+    """Check what most files of a table have in common."""
+    version = _VERSION_OF.get(numbers)
+    if version is None:
+        raise UnsupportedError(f"is of the file version {numbers}, which is not known", detail=numbers)
+    if min(fields, default=0) < 0 and any(field < 0 and field != TOMBSTONE for field in fields):
+        raise CorruptManifestError(f"has the field id {min(fields)}", detail=fields)
+    if version is FileVersion.V0_1:
+        return fields, (), version
+    if len(columns) < len(fields):
+        raise CorruptManifestError(f"has {len(fields)} fields, but {len(columns)} columns", detail=columns)
+    if min(columns, default=0) < NO_COLUMN:
+        raise CorruptManifestError(f"has the physical column {min(columns)}", detail=columns)
+    return fields, columns, version
+
+
+def _deletion(message: table_pb2.DataFragment, base_ids: Collection[int]) -> DeletionFileMeta:
+    deletion = message.deletion_file
+    is_bitmap = deletion.file_type == table_pb2.DeletionFile.BITMAP
+    if not is_bitmap and deletion.file_type != table_pb2.DeletionFile.ARROW_ARRAY:
+        raise UnsupportedError(f"fragment {message.id} has a deletion file of the unknown type {deletion.file_type}")
+    extension = "bin" if is_bitmap else "arrow"
+    return DeletionFileMeta(
+        name=f"{message.id}-{deletion.read_version}-{deletion.id}.{extension}",
+        is_bitmap=is_bitmap,
+        read_version=deletion.read_version,
+        id=deletion.id,
+        num_deleted_rows=deletion.num_deleted_rows or None,
+        base_id=_base(deletion, message.id, base_ids),
+    )
+
+
+def _base(
+    message: table_pb2.DataFile | table_pb2.DeletionFile, fragment_id: int, base_ids: Collection[int]
+) -> int | None:
+    if not message.HasField("base_id"):
+        return None
+    if message.base_id not in base_ids:
+        raise CorruptManifestError(
+            f"a file of fragment {fragment_id} lies in the base path {message.base_id}, which there is not",
+            detail=message.base_id,
+        )
+    return message.base_id
+
+
+def _inline(message: table_pb2.DataFragment, oneof: str) -> bytes | None:
+    form = message.WhichOneof(oneof)
+    if form is None:
+        return None
+    if form != _READABLE_FORMS[oneof]:
+        raise UnsupportedError(f"fragment {message.id} has {form}, which is not known here", detail=form)
+    found: bytes = getattr(message, form)
+    return found

@@ -1,0 +1,288 @@
+"""One manifest: its bytes to `ManifestMeta`, checked before anybody trusts it.
+
+[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells
+u32 size | Manifest                                              at position P
+u64 P | u16 major | u16 minor | "LANC"                           the last 16 bytes
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lance_arrow.container.fields import NO_ID, SchemaField, fields_from_messages
+from lance_arrow.errors import CorruptFileError, CorruptManifestError, UnsupportedError, located
+from lance_arrow.io import BufferSource, Location, RangeSource, open_source
+from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
+from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
+from lance_arrow.manifests.table_facts import TableFacts, protocols_of
+from lance_arrow.proto.reading import parse
+from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.settings import Limits
+
+TAIL_BYTES = 64 << 10
+SECTION_HEAD = struct.Struct("<I")
+FOOTER = struct.Struct("<QHH4s")
+MAGIC = b"LANC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestMeta:
+    """One version of a table.
+
+    Parameters
+    ----------
+    facts
+        What all its fragments share: number, schema, places.
+    fragments
+        In the manifest's order, which is that of scans; of very many, each is checked when it is first looked at.
+    reader_flags, writer_flags
+        Feature flags; those for readers are all known here.
+    timestamp
+        When it was committed, UTC; None when the manifest does not tell.
+    writer
+        Library and version that wrote it; None for the earliest ones.
+    data_format
+        File version of new data files; None when the manifest does not tell.
+    max_fragment_id, next_row_id
+        What writers go on from; None when absent.
+    config, table_metadata
+        As stored.
+    branch
+        None on the main branch.
+    transaction_file
+        Name in ``_transactions``; may be empty.
+    transaction_position, index_position
+        Where the sections lie in the manifest's file; None when there are none.
+    message_bytes
+        The message as it was stored, for writers that must keep what they do not know.
+    """
+
+    facts: TableFacts
+    fragments: Sequence[FragmentMeta]
+    reader_flags: int = 0
+    writer_flags: int = 0
+    timestamp: datetime.datetime | None = None
+    writer: tuple[str, str] | None = None
+    data_format: str | None = None
+    max_fragment_id: int | None = None
+    next_row_id: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+    table_metadata: Mapping[str, str] = field(default_factory=dict)
+    branch: str | None = None
+    transaction_file: str = ""
+    transaction_position: int | None = None
+    index_position: int | None = None
+    message_bytes: bytes = field(default=b"", repr=False)
+
+    @property
+    def version(self) -> int:
+        """Number of the version."""
+        return self.facts.version
+
+    @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """Top-level fields of the schema."""
+        return self.facts.fields
+
+    @property
+    def base_paths(self) -> Mapping[int, BasePathMeta]:
+        """Other places of files, by id."""
+        return self.facts.base_paths
+
+
+def read_manifest(
+    place: Location, root: Location, version: int, *, size_bytes: int | None = None, limits: Limits | None = None
+) -> ManifestMeta:
+    """Read and check one manifest, in one request where it is small.
+
+    Parameters
+    ----------
+    place
+        Its file.
+    root
+        The table it is of.
+    version
+        What its name says.
+    size_bytes
+        Size of the file, if a listing told.
+    limits
+        `max_metadata_bytes` bounds it; the default ones when None.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    CorruptManifestError
+        It contradicts the format, its name, or itself; the message holds its path.
+    UnsupportedFeatureFlagError, UnsupportedError
+        It demands what is not known here.
+    ResourceLimitError
+        It is too large.
+    """
+    source = open_source(place, size_bytes=size_bytes)
+    try:
+        return _from_source(source, place, root, version, limits)
+    finally:
+        source.close()
+
+
+def manifest_from_bytes(
+    data: bytes, place: Location, root: Location, version: int, limits: Limits | None = None
+) -> ManifestMeta:
+    """Check the file of a manifest that is here already; arguments and errors are those of `read_manifest`."""
+    return _from_source(BufferSource(data), place, root, version, limits)
+
+
+def _from_source(
+    source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None
+) -> ManifestMeta:
+    limits = limits if limits is not None else Limits()
+    with located(path=place.name):
+        size = source.size()
+        position, body = _body(source, size, limits)
+        message = parse(
+            Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limits.max_metadata_bytes
+        )
+        return _checked(message, body, root, place, version, position)
+
+
+def read_section(place: Location, position: int, limits: Limits | None = None) -> bytes:
+    """Read a section of a manifest's file: the message behind its length.
+
+    Raises
+    ------
+    CorruptManifestError
+        The section does not lie within the file.
+    """
+    limits = limits if limits is not None else Limits()
+    source = open_source(place)
+    try:
+        with located(path=place.name):
+            stop = source.size() - FOOTER.size
+            start = position + SECTION_HEAD.size
+            if start > stop:
+                raise CorruptManifestError(f"a section at {position} begins after the manifest's file ends at {stop}")
+            (size,) = SECTION_HEAD.unpack(_read(source, position, start))
+            if start + size > stop:
+                raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
+            limits.check("max_metadata_bytes", size)
+            return _read(source, start, start + size)
+    finally:
+        source.close()
+
+
+def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes]:
+    """Return position and bytes of the message."""
+    if size < FOOTER.size + SECTION_HEAD.size:
+        raise CorruptManifestError(f"a manifest has {size} bytes, expected at least {FOOTER.size + SECTION_HEAD.size}")
+    limits.check("max_metadata_bytes", size)
+    tail_start = max(0, size - TAIL_BYTES)
+    tail = _read(source, tail_start, size)
+    position, _, _, magic = FOOTER.unpack(tail[-FOOTER.size :])
+    if magic != MAGIC:
+        raise CorruptManifestError(f"a manifest ends with {magic!r}, expected {MAGIC!r}", byte_range=(size - 4, size))
+    stop = size - FOOTER.size
+    start = position + SECTION_HEAD.size
+    if start > stop:
+        raise CorruptManifestError(
+            f"a manifest of {size} bytes says that it begins at {position}", byte_range=(stop, size)
+        )
+    if position < tail_start:
+        tail = _read(source, position, tail_start) + tail
+        tail_start = position
+    (declared,) = SECTION_HEAD.unpack_from(tail, position - tail_start)
+    if start + declared != stop:
+        raise CorruptManifestError(
+            f"a manifest declares {declared} bytes, {stop - start} are there", byte_range=(position, start)
+        )
+    return position, tail[start - tail_start : stop - tail_start]
+
+
+def _checked(
+    message: Manifest, body: bytes, root: Location, place: Location, version: int, position: int
+) -> ManifestMeta:
+    check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
+    if message.HasField("fragment_tree"):
+        raise UnsupportedError("the manifest keeps its fragments elsewhere (fragment_tree), which is not known here")
+    if message.version != version:
+        raise CorruptManifestError(
+            f"the manifest is of version {message.version}, its name says {version}", detail=message.version
+        )
+    facts = TableFacts(
+        root=root.path,
+        protocols=protocols_of(root.filesystem),
+        version=version,
+        manifest_path=place.name,
+        fields=_fields(message),
+        schema_metadata=dict(sorted(message.schema_metadata.items())),
+        has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
+        base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
+    )
+    has_writer = message.HasField("writer_version")
+    return ManifestMeta(
+        facts=facts,
+        fragments=FragmentList(
+            message.fragments,
+            path=place.name,
+            trusts_counts=has_writer,
+            has_row_ids=facts.has_stable_row_ids,
+            base_ids=facts.base_paths.keys(),
+        ),
+        reader_flags=message.reader_feature_flags,
+        writer_flags=message.writer_feature_flags,
+        timestamp=_timestamp(message),
+        writer=(message.writer_version.library, message.writer_version.version) if has_writer else None,
+        data_format=message.data_format.version or None,
+        max_fragment_id=message.max_fragment_id if message.HasField("max_fragment_id") else None,
+        next_row_id=message.next_row_id,
+        config=dict(sorted(message.config.items())),
+        table_metadata=dict(sorted(message.table_metadata.items())),
+        branch=message.branch if message.HasField("branch") else None,
+        transaction_file=message.transaction_file,
+        transaction_position=_section(message, ("transaction_section", "transaction_section_deprecated"), position),
+        index_position=_section(message, ("index_section",), position),
+        message_bytes=body,
+    )
+
+
+def _fields(message: Manifest) -> tuple[SchemaField, ...]:
+    try:
+        fields = fields_from_messages(message.fields)
+    except CorruptFileError as error:
+        raise CorruptManifestError(f"the schema is wrong: {error.message}", column=error.column) from error
+    for top in fields:
+        if top.id == NO_ID:
+            raise CorruptManifestError(f"field {top.name!r} has no id", column=top.name)
+    return fields
+
+
+def _timestamp(message: Manifest) -> datetime.datetime | None:
+    if not message.HasField("timestamp"):
+        return None
+    stamp = message.timestamp
+    try:
+        moment = datetime.datetime.fromtimestamp(stamp.seconds, datetime.UTC)
+        return moment + datetime.timedelta(microseconds=stamp.nanos // 1000)
+    except (OverflowError, ValueError, OSError) as error:
+        raise CorruptManifestError(f"the manifest was committed {stamp.seconds} seconds after 1970: {error}") from error
+
+
+def _section(message: Manifest, names: tuple[str, ...], stop: int) -> int | None:
+    for name in names:
+        if message.HasField(name):
+            position: int = getattr(message, name)
+            if position + SECTION_HEAD.size > stop:
+                raise CorruptManifestError(f"{name} is said to lie at {position}, beyond the manifest at {stop}")
+            return position
+    return None
+
+
+def _read(source: RangeSource, start: int, stop: int) -> bytes:
+    (data,) = source.read(np.array([start]), np.array([stop]))
+    return data.tobytes()

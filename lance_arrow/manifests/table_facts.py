@@ -1,0 +1,72 @@
+"""`TableFacts`: what every fragment of a version shares, small enough to travel with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.errors import located
+from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
+from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """One version of a table, without its fragments.
+
+    Parameters
+    ----------
+    root
+        Path of the table on its filesystem.
+    protocols
+        What URLs of that filesystem begin with.
+    version
+        Number of the version.
+    manifest_path
+        The manifest, for error messages.
+    fields
+        Top-level fields of the schema, with ids.
+    schema_metadata
+        Metadata of the Arrow schema.
+    has_stable_row_ids
+        Whether ``_rowid`` differs from ``_rowaddr``.
+    base_paths
+        Other places of files, by id.
+    """
+
+    root: str
+    protocols: tuple[str, ...]
+    version: int
+    manifest_path: str
+    fields: tuple[SchemaField, ...]
+    schema_metadata: Mapping[str, bytes] = field(default_factory=dict)
+    has_stable_row_ids: bool = False
+    base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
+
+    def data_path(self, file: DataFileMeta) -> str:
+        """Return the path of a data file; `place_of` tells what it raises."""
+        return self._place(file.base_id, DATA, file.path)
+
+    def deletion_path(self, deletion: DeletionFileMeta) -> str:
+        """Return the path of a deletion file."""
+        return self._place(deletion.base_id, DELETIONS, deletion.name)
+
+    def _place(self, base_id: int | None, folder: str, name: str) -> str:
+        base = None if base_id is None else self.base_paths[base_id]
+        with located(path=self.manifest_path):
+            return place_of(self.root, base, folder, name, self.protocols)
+
+
+def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:
+    """Return what URLs of a filesystem begin with."""
+    if isinstance(filesystem, (LocalFileSystem, arrow_fs.LocalFileSystem)):
+        return "file", "local"
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        return (filesystem.type_name,)
+    protocol = filesystem.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)

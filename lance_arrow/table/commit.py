@@ -1,0 +1,257 @@
+"""One commit: look what others did, check, build the next version, try to be the one who makes it; again if not.
+
+newest version ─► conflicts? ─► transaction file ─► manifest ─► publish ─► done
+      ▲                                                            │ somebody was first
+      └────────────────────────────────────────────────────────────┘
+
+Source: table-format 7.2. All that a version names is written before it. A store may say "there is one already" of our
+own manifest, when its first answer was lost on the way: so every version met is compared with our transaction.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import random
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+
+from lance_arrow.errors import CommitConflictError, CorruptFileError, UnsupportedError, VersionNotFoundError
+from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
+from lance_arrow.manifests.names import ManifestName, NamingScheme
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
+from lance_arrow.manifests.writing import finish, manifest_bytes
+from lance_arrow.proto.transaction_pb2 import Transaction
+from lance_arrow.settings import Settings
+from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.table.conflicts import Outcome, footprint_of, judge
+from lance_arrow.table.operations import NextVersion, Operation
+from lance_arrow.table.transactions import TRANSACTIONS, TransactionMeta, read_transaction
+from lance_arrow.table.written_files import WrittenFiles
+
+_FIRST_DELAY_SECONDS = 0.005
+_LONGEST_DELAY_SECONDS = 1.0
+
+
+def commit(
+    line: Location,
+    operation: Operation,
+    read: ManifestMeta | None,
+    files: WrittenFiles,
+    *,
+    strategy: CommitStrategy,
+    settings: Settings,
+    properties: Mapping[str, str] | None = None,
+) -> ManifestMeta:
+    """Make a version by an operation.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    operation
+        What to do; all files that it names are there.
+    read
+        The version that the operation was made from; None for a table that is made by it.
+    files
+        What the operation wrote; told whether the outcome is known.
+    strategy
+        How versions are made.
+    settings
+        Limits, and how long to try.
+    properties
+        What to keep with the transaction.
+
+    Returns
+    -------
+    ManifestMeta
+        The version that was made, exactly one.
+
+    Raises
+    ------
+    CommitConflictError
+        What others committed since cannot be combined with this, or they were first each time until the time was up.
+    LanceError
+        As `Operation.apply`; a version that was made since cannot be read.
+    OSError
+        Whatever the filesystem raises, unchanged.
+    """
+    return _Commit(line, operation, read, files, strategy, settings, properties or {}).run()
+
+
+class _Commit:
+    def __init__(
+        self,
+        line: Location,
+        operation: Operation,
+        read: ManifestMeta | None,
+        files: WrittenFiles,
+        strategy: CommitStrategy,
+        settings: Settings,
+        properties: Mapping[str, str],
+    ) -> None:
+        self._line = line
+        self._operation = operation
+        self._read = read
+        self._files = files
+        self._strategy = strategy
+        self._settings = settings
+        self._checked = self._read_version = 0 if read is None else read.version
+        message = Transaction(read_version=self._read_version, uuid=str(uuid.uuid4()))
+        for key, value in properties.items():
+            message.transaction_properties[key] = value
+        operation.record(message)
+        self._transaction = TransactionMeta(
+            read_version=self._read_version,
+            uuid=message.uuid,
+            operation=message.WhichOneof("operation"),
+            properties=dict(properties),
+            message_bytes=message.SerializeToString(deterministic=True),
+        )
+        self._footprint = footprint_of(self._transaction.message_bytes)
+        self._has_transaction_file = False
+        self._transaction_name = f"{self._read_version}-{message.uuid}.txn"
+        self._newest = read
+        self._attempted = 0
+
+    def run(self) -> ManifestMeta:
+        deadline = time.monotonic() + self._settings.commit_seconds
+        delay = _FIRST_DELAY_SECONDS
+        while True:
+            manifests = list_manifests(self._line)
+            done = self._catch_up(manifests)
+            if done is None and self._attempted and time.monotonic() >= deadline:
+                raise CommitConflictError(
+                    f"other writers were first each time for {self._settings.commit_seconds} seconds",
+                    ours=self._transaction,
+                    retryable=True,
+                    path=self._line.name,
+                )
+            if done is None:
+                done = self._attempt(manifests)
+            if done is not None:
+                self._files.is_in_doubt = False
+                return done
+            time.sleep(random.uniform(0, delay))
+            delay = min(delay * 2, _LONGEST_DELAY_SECONDS)
+
+    def _catch_up(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
+        """Check what others committed; return the version that is ours, if one is."""
+        newest = manifests[-1].version if manifests else 0
+        if newest < self._read_version:
+            raise VersionNotFoundError(
+                f"version {self._read_version}, which this was made from, is gone; the newest one is {newest}",
+                path=self._line.name,
+            )
+        fresh = [manifest for manifest in manifests if manifest.version > self._checked]
+        if len(fresh) != newest - self._checked and self._read is not None:
+            raise CommitConflictError(
+                f"versions since {self._checked} are gone, so that nobody can tell what they changed",
+                ours=self._transaction,
+                retryable=True,
+                path=self._line.name,
+            )
+        for manifest in fresh:
+            meta = read_listed(self._line, manifest, self._settings.limits)
+            theirs = self._transaction_of(manifest, meta)
+            if meta.transaction_file == self._transaction_name or (
+                theirs is not None and theirs.uuid == self._transaction.uuid
+            ):
+                return meta
+            if meta.version == self._attempted:
+                # Somebody else's: what we sent has not become a version, and cannot any more.
+                self._files.is_in_doubt = False
+            if self._read is not None:
+                self._check(meta, theirs)
+            self._newest, self._checked = meta, meta.version
+        return None
+
+    def _transaction_of(self, manifest: ManifestFile, meta: ManifestMeta) -> TransactionMeta | None:
+        try:
+            return read_transaction(self._line, manifest_place(self._line, manifest.name), meta, self._settings.limits)
+        except (CorruptFileError, UnsupportedError):
+            # Treated as an operation that nobody knows: refused, not passed over.
+            return None
+
+    def _check(self, meta: ManifestMeta, theirs: TransactionMeta | None) -> None:
+        if theirs is None:
+            outcome, reason, name = Outcome.RETRYABLE, "nobody can tell what it changed", "an operation without record"
+            if self._footprint.operation == "restore":
+                return
+        else:
+            verdict = judge(self._footprint, footprint_of(theirs.message_bytes))
+            outcome, reason, name = verdict.outcome, verdict.reason, str(theirs.operation)
+        if outcome is Outcome.COMPATIBLE:
+            return
+        raise CommitConflictError(
+            f"this {self._transaction.operation} was made from version {self._read_version}, but version "
+            f"{meta.version} came first ({name}): {reason}",
+            ours=self._transaction,
+            theirs=theirs,
+            retryable=outcome is Outcome.RETRYABLE,
+            path=self._line.name,
+        )
+
+    def _attempt(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
+        """Try to make the next version; None when somebody else was first."""
+        version = self._checked + 1
+        made = self._operation.apply(self._newest, version)
+        indices = self._indices(made, manifests)
+        name = self._write_transaction(made)
+        finish(made.message, version, name, has_indices=indices is not None)
+        data = manifest_bytes(made.message, self._transaction.message_bytes, indices)
+        scheme = manifests[-1].name.scheme if manifests else NamingScheme.V2
+        place = manifest_place(self._line, ManifestName(version, scheme))
+        # What cannot be read back must not become the newest version.
+        meta = manifest_from_bytes(data, place, self._line, version, self._settings.limits)
+        make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
+        return meta if self._publish(place, version, data) else None
+
+    def _publish(self, place: Location, version: int, data: bytes) -> bool:
+        attempt = CommitAttempt(
+            table=self._line.name,
+            version=version,
+            path=place.path,
+            data=data,
+            exists=lambda: file_exists(place),
+            write=lambda: write_file(place, data),
+        )
+        # From here on, until the version was seen to be somebody else's: a lost answer may have been a "yes".
+        self._files.is_in_doubt = True
+        self._attempted = version
+        try:
+            return self._strategy.publish(attempt)
+        except UnsupportedError:
+            self._files.is_in_doubt = False
+            raise
+        except OSError:
+            if not file_exists(place):
+                raise
+            return False
+
+    def _indices(self, made: NextVersion, manifests: Sequence[ManifestFile]) -> bytes | None:
+        """Return the index section of the version that the new one takes it from."""
+        source = made.indices_of
+        if source is None or source.index_position is None:
+            return None
+        for manifest in manifests:
+            if manifest.version == source.version:
+                place = manifest_place(self._line, manifest.name)
+                return read_section(place, source.index_position, self._settings.limits)
+        raise VersionNotFoundError(f"version {source.version} is gone", path=self._line.name, detail=source.version)
+
+    def _write_transaction(self, made: NextVersion) -> str:
+        """Write the transaction's file, once, and return its name; empty in tables that have none."""
+        if made.message.writer_feature_flags & NO_TRANSACTION_FILES:
+            return ""
+        name = self._transaction_name
+        if not self._has_transaction_file:
+            folder = posixpath.join(self._line.path, TRANSACTIONS)
+            make_folder(self._line.filesystem, folder)
+            place = Location(self._line.filesystem, posixpath.join(folder, name))
+            self._files.add(place)
+            write_file(place, self._transaction.message_bytes)
+            self._has_transaction_file = True
+        return name

@@ -1,0 +1,131 @@
+"""Rows into data files: new fragments, each in one file, before any version names them."""
+
+from __future__ import annotations
+
+import posixpath
+import uuid
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import column_mapping
+from lance_arrow.datasets.batch_inputs import Rows
+from lance_arrow.datasets.data_file_writer import DataFileWriter
+from lance_arrow.datasets.write_options import WriteOptions
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import Location, make_folder
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.fragments import MAX_ROWS
+from lance_arrow.proto.table_pb2 import DataFile, DataFragment
+from lance_arrow.table.written_files import WrittenFiles
+
+DEFAULT_ROWS_PER_FILE = 1 << 20
+
+
+def write_fragments(
+    line: Location,
+    schema: pa.Schema,
+    fields: Sequence[SchemaField],
+    rows: Iterator[Rows],
+    files: WrittenFiles,
+    *,
+    options: WriteOptions,
+    max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+) -> list[DataFragment]:
+    """Write rows.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    schema, fields
+        Schema of the rows, and the same columns with the ids of the table.
+    rows
+        In order.
+    files
+        Told of each file before it is made.
+    options
+        How to write.
+    max_rows_per_file
+        Rows of a fragment.
+
+    Returns
+    -------
+    list of DataFragment
+        In row order, without ids; none when there are no rows.
+
+    Raises
+    ------
+    LanceError
+        As `LanceWriter`.
+    OSError
+        Whatever the filesystem raises, unchanged.
+    """
+    if not isinstance(max_rows_per_file, int) or isinstance(max_rows_per_file, bool) or max_rows_per_file < 1:
+        raise InvalidArgumentError(
+            f"max_rows_per_file is {max_rows_per_file!r}, expected an integer, at least 1", detail=max_rows_per_file
+        )
+    limit = min(max_rows_per_file, MAX_ROWS - 1)
+    fragments: list[DataFragment] = []
+    writer: DataFileWriter | None = None
+    name = ""
+    try:
+        for piece in _pieces(rows, limit):
+            if writer is None:
+                name, writer = _begin(line, schema, fields, files, options)
+            writer.write(piece)
+            if writer.num_rows == limit:
+                fragments.append(_finish(writer, name, fields, options))
+                writer = None
+        if writer is not None:
+            fragments.append(_finish(writer, name, fields, options))
+            writer = None
+    finally:
+        if writer is not None:
+            writer.abort()
+    return fragments
+
+
+def data_file(name: str, fields: Sequence[SchemaField], version: FileVersion, size_bytes: int) -> DataFile:
+    """Describe a data file: which fields it holds, in which columns. Source: lance.table.DataFile."""
+    leaves = column_mapping(fields, version)
+    major, minor = (int(part) for part in str(version).split("."))
+    return DataFile(
+        path=name,
+        fields=[leaf.field_id for leaf in leaves],
+        column_indices=[leaf.column for leaf in leaves],
+        file_major_version=major,
+        file_minor_version=minor,
+        file_size_bytes=size_bytes,
+    )
+
+
+def _pieces(rows: Iterator[Rows], limit: int) -> Iterator[Rows]:
+    """Cut rows where files end."""
+    room = limit
+    for one in rows:
+        start = 0
+        while start < one.num_rows:
+            piece = one.slice(start, room)
+            yield piece
+            start += piece.num_rows
+            room = room - piece.num_rows or limit
+
+
+def _begin(
+    line: Location, schema: pa.Schema, fields: Sequence[SchemaField], files: WrittenFiles, options: WriteOptions
+) -> tuple[str, DataFileWriter]:
+    folder = posixpath.join(line.path, DATA)
+    make_folder(line.filesystem, folder)
+    name = f"{uuid.uuid4()}.lance"
+    place = Location(line.filesystem, posixpath.join(folder, name))
+    files.add(place)
+    return name, DataFileWriter(place, schema, fields, options)
+
+
+def _finish(writer: DataFileWriter, name: str, fields: Sequence[SchemaField], options: WriteOptions) -> DataFragment:
+    writer.close()
+    file = data_file(name, fields, options.version, writer.num_bytes)
+    return DataFragment(files=[file], physical_rows=writer.num_rows)

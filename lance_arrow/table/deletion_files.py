@@ -1,0 +1,65 @@
+"""Deletion files as the reference writes them: few rows as an Arrow file, many as a roaring bitmap."""
+
+from __future__ import annotations
+
+import posixpath
+import secrets
+
+import numpy as np
+import pyarrow as pa
+import pyroaring
+from numpy.typing import NDArray
+
+from lance_arrow.io import Location, make_folder, write_file
+from lance_arrow.manifests.base_paths import DELETIONS
+from lance_arrow.proto.table_pb2 import DeletionFile
+from lance_arrow.table.written_files import WrittenFiles
+
+# Source: table-format 8, where writers change from one form to the other.
+BITMAP_ROWS = 5000
+_SCHEMA = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
+
+
+def write_deletions(
+    line: Location, fragment_id: int, read_version: int, offsets: NDArray[np.int64], files: WrittenFiles
+) -> DeletionFile:
+    """Write which rows of a fragment are deleted.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    fragment_id, read_version
+        What the name is made of.
+    offsets
+        ``(n,) int64``, strictly ascending: all deleted rows, old and new.
+    files
+        Told of the file before it is made.
+    """
+    is_bitmap = len(offsets) >= BITMAP_ROWS
+    number = secrets.randbits(64)
+    folder = posixpath.join(line.path, DELETIONS)
+    make_folder(line.filesystem, folder)
+    name = f"{fragment_id}-{read_version}-{number}.{'bin' if is_bitmap else 'arrow'}"
+    place = Location(line.filesystem, posixpath.join(folder, name))
+    files.add(place)
+    write_file(place, _bitmap(offsets) if is_bitmap else _arrow(offsets))
+    return DeletionFile(
+        file_type=DeletionFile.BITMAP if is_bitmap else DeletionFile.ARROW_ARRAY,
+        read_version=read_version,
+        id=number,
+        num_deleted_rows=len(offsets),
+    )
+
+
+def _arrow(offsets: NDArray[np.int64]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, _SCHEMA) as writer:
+        writer.write_batch(pa.record_batch([pa.array(offsets.astype(np.uint32))], schema=_SCHEMA))
+    return sink.getvalue().to_pybytes()
+
+
+def _bitmap(offsets: NDArray[np.int64]) -> bytes:
+    bitmap = pyroaring.BitMap(offsets.astype(np.uint32))
+    bitmap.run_optimize()
+    return bytes(bitmap.serialize())

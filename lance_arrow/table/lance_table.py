@@ -1,0 +1,372 @@
+"""`LanceTable`: one version of a table, its history, and what makes new versions; without the native bridge."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.datasets.open_files import OpenFiles
+from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
+from lance_arrow.errors import InvalidArgumentError, TableExistsError
+from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.references import BranchMeta, read_branches
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
+from lance_arrow.runtime import default_runtime
+from lance_arrow.table.changes import checked_message, create_table
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.history import VersionMeta, read_history
+from lance_arrow.table.table_edits import FileOptions, TableEdits, line_of
+from lance_arrow.table.tags import TableTags
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.lance_dataset import LanceDataset
+
+
+class LanceTable(TableEdits):
+    """One version of a table; get one from `LanceTable.open`.
+
+    Parameters
+    ----------
+    root
+        Folder of the table, that of its main branch.
+    branch
+        Which line of versions; the main one when None.
+    manifest
+        The version.
+    options
+        How callers see columns.
+    unsafe_single_writer
+        As for `open`.
+    """
+
+    def __init__(
+        self,
+        root: Location,
+        branch: str | None,
+        manifest: ManifestMeta,
+        options: ReadOptions,
+        *,
+        unsafe_single_writer: bool = False,
+    ) -> None:
+        self._root = root
+        self._branch = branch
+        self._manifest = manifest
+        self._options = options
+        self._unsafe_single_writer = unsafe_single_writer
+        self._files = OpenFiles(options)
+        self._reader = self._reader_of(manifest)
+
+    @classmethod
+    def open(
+        cls,
+        uri: str | os.PathLike[str],
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        as_of: Any = None,
+        branch: str | None = None,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        dictionaries: str = "keep",
+        blobs: str = "bytes",
+        allow_external_blobs: bool = False,
+        verify: str = "touched",
+        unsafe_single_writer: bool = False,
+    ) -> LanceTable:
+        """Open a version of a table; its manifest is read, no data file is.
+
+        Parameters
+        ----------
+        uri
+            The table's folder: local path or URL.
+        version, tag, as_of
+            Which version, by number, by tag, or the newest one not later than a moment (`datetime`, `date`, ISO text;
+            local time without a time zone); the newest one when all are None.
+        branch
+            Which line of versions; the main one when None.
+        filesystem, storage_options
+            fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
+        dictionaries, blobs, allow_external_blobs, verify
+            As for `LanceFile`.
+        unsafe_single_writer
+            Whether to write on a filesystem where nothing keeps writers apart: a promise that nobody else writes.
+
+        Raises
+        ------
+        TableNotFoundError
+            There is no table.
+        VersionNotFoundError
+            The table has no such version, tag or branch.
+        UnsupportedFeatureFlagError
+            The table demands what is not known here.
+        CorruptManifestError
+            The manifest contradicts itself.
+        """
+        options = ReadOptions(
+            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        )
+        choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
+        root = table_location(uri, filesystem, storage_options)
+        manifest = open_version(root, choice, default_runtime().settings.limits)
+        line = manifest.branch if tag is not None else branch
+        return cls(root, line, manifest, options, unsafe_single_writer=unsafe_single_writer)
+
+    @classmethod
+    def create(
+        cls,
+        uri: str | os.PathLike[str],
+        data: Any,
+        *,
+        mode: str = "create",
+        schema: pa.Schema | None = None,
+        file_version: str | None = None,
+        preset: str = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+        enable_stable_row_ids: bool = False,
+        message: str | None = None,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        unsafe_single_writer: bool = False,
+    ) -> LanceTable:
+        """Make a table of rows, in one version.
+
+        Parameters
+        ----------
+        uri, filesystem, storage_options, unsafe_single_writer
+            As for `open`.
+        data
+            What `write_table` takes; no rows are enough.
+        mode
+            ``"create"``: there must be no table; ``"overwrite"``: one that is there is overwritten; ``"append"``: one
+            that is there gets more rows.
+        schema
+            Schema of an iterable of batches that may be empty.
+        file_version
+            As for `WriteOptions`; ``"2.2"``, or that of a table which is there, when None.
+        preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+            As for `WriteOptions`.
+        max_rows_per_file
+            The most rows of a data file, hence of a fragment.
+        enable_stable_row_ids
+            Whether ``_rowid`` of a row stays the same when the row is moved or updated; cannot be changed later.
+        message
+            What the history is to say of it.
+
+        Raises
+        ------
+        TableExistsError
+            There is a table already; also when another writer was first.
+        UnsupportedError
+            A type cannot be stored, or nothing keeps writers apart on this filesystem.
+        LanceError, OSError
+            As `LanceWriter`; nothing is left behind.
+        """
+        if mode not in ("create", "overwrite", "append"):
+            raise InvalidArgumentError(f"mode is {mode!r}, expected 'create', 'overwrite' or 'append'", detail=mode)
+        root = table_location(uri, filesystem, storage_options)
+        options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
+        if is_table(root):
+            if mode == "create":
+                raise TableExistsError("there is a table here already; mode says what to do then", path=root.name)
+            manifest = open_version(root, VersionChoice(), default_runtime().settings.limits)
+            table = cls(root, None, manifest, ReadOptions(), unsafe_single_writer=unsafe_single_writer)
+            if enable_stable_row_ids and not manifest.facts.has_stable_row_ids:
+                raise InvalidArgumentError("the table has no stable row ids, and cannot get any", path=root.name)
+            if mode == "append" and file_version not in (None, manifest.data_format):
+                raise InvalidArgumentError(
+                    f"the table's files are of version {manifest.data_format}, not {file_version}", path=root.name
+                )
+            if mode == "append":
+                table._append(data, options, max_rows_per_file, message)
+            else:
+                table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
+            return table
+        made = create_table(
+            line_of(root, None, unsafe_single_writer=unsafe_single_writer),
+            data,
+            schema=schema,
+            options=options.of(file_version or "2.2"),
+            max_rows_per_file=max_rows_per_file,
+            stable_row_ids=bool(enable_stable_row_ids),
+            message=checked_message(message),
+        )
+        return cls(root, None, made, ReadOptions(), unsafe_single_writer=unsafe_single_writer)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema, with field and schema metadata."""
+        return self._reader.columns.schema
+
+    @property
+    def version(self) -> int:
+        """Number of this version."""
+        return self._manifest.version
+
+    @property
+    def manifest(self) -> ManifestMeta:
+        """All that the manifest says."""
+        return self._manifest
+
+    @property
+    def branch(self) -> str | None:
+        """The line of versions this one is of; None for the main one."""
+        return self._branch
+
+    @property
+    def uri(self) -> str:
+        """Printable place, free of credentials."""
+        return self._root.name
+
+    @property
+    def tags(self) -> TableTags:
+        """Tags of the table: a mapping, with `create`, `update` and `delete`."""
+        return TableTags(self._root, self._branch, lambda: self._target().strategy, default_runtime().settings.limits)
+
+    @property
+    def branches(self) -> Mapping[str, BranchMeta]:
+        """Branches of the table beside the main one, as they are now."""
+        return read_branches(self._root)
+
+    def history(self) -> list[VersionMeta]:
+        """Return the versions of this line that are left, the newest first, and what made them."""
+        return read_history(self._root, self._branch, default_runtime().settings.limits)
+
+    def checkout(self, version: int | str) -> LanceTable:
+        """Return another version of the table.
+
+        Parameters
+        ----------
+        version
+            Number of a version of this line, or a tag.
+
+        Raises
+        ------
+        VersionNotFoundError
+            There is no such version or tag.
+        """
+        manifest = self._find(version)
+        return LanceTable(
+            self._root,
+            manifest.branch if isinstance(version, str) else self._branch,
+            manifest,
+            self._options,
+            unsafe_single_writer=self._unsafe_single_writer,
+        )
+
+    def count_rows(self, filter: Predicate | None = None) -> int:
+        """Count live rows, all of them (mostly without opening a data file) or those that satisfy a filter."""
+        return self._reader.count(filter)
+
+    def to_table(self, columns: Sequence[str] | None = None, filter: Predicate | None = None) -> pa.Table:
+        """Read all live rows, or those that satisfy a filter.
+
+        Parameters
+        ----------
+        columns
+            Dotted paths in the wanted order, as for `LanceFile.read`; ``_rowid`` and ``_rowaddr`` may be among them,
+            and in tables with stable row ids ``_row_created_at_version`` and ``_row_last_updated_at_version``.
+        filter
+            Expression or DNF tuples over the same columns.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column.
+        MissingFileError
+            A file that the manifest names is not there.
+        LanceError
+            As `LanceFile.read`.
+        """
+        return self._reader.read(self._reader.projection(columns), columns, filter)
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, filter: Predicate | None = None, batch_size: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield live rows in order, in batches of at most `batch_size`; other arguments are those of `to_table`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            At once: a column or batch size that makes no sense.
+        """
+        if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
+            raise InvalidArgumentError(
+                f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
+            )
+        size = None if batch_size is None else int(batch_size)
+        return self._reader.batches(self._reader.projection(columns), columns, filter, size)
+
+    def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read rows by number, counted over live rows as `to_table` gives them; caller's order, duplicates kept.
+
+        Parameters
+        ----------
+        indices
+            Row numbers: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            As for `to_table`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A number is negative or not below `count_rows()`; it is named.
+        """
+        return self._reader.take(indices, columns)
+
+    def dataset(self) -> LanceDataset:
+        """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
+
+        Raises
+        ------
+        ImportError
+            The bridge to pyarrow does not fit the pyarrow that is installed.
+        """
+        made: LanceDataset = importlib.import_module("lance_arrow.datasets.table_dataset").table_dataset(
+            self._manifest, self._root.filesystem, self._options
+        )
+        return made
+
+    def _reader_of(self, manifest: ManifestMeta) -> TableReader:
+        columns = TableColumns(manifest.facts, self._options)
+        return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
+
+    def _move(self, manifest: ManifestMeta) -> None:
+        self._reader = self._reader_of(manifest)
+        self._manifest = manifest
+
+    def _find(self, version: int | str) -> ManifestMeta:
+        """Read another version: a number of this line, or a tag."""
+        limits = default_runtime().settings.limits
+        if isinstance(version, str):
+            return open_version(self._root, VersionChoice(tag=version), limits)
+        if not isinstance(version, (int, np.integer)) or isinstance(version, bool):
+            raise InvalidArgumentError(f"version is {version!r}, expected a number or a tag", detail=version)
+        return open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
+
+    def __len__(self) -> int:
+        return self.count_rows()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export all live rows as an Arrow C stream, a fresh one at each call."""
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        branch = "" if self._branch is None else f", branch={self._branch!r}"
+        fragments = len(self._manifest.fragments)
+        return f"LanceTable({self.uri!r}, version={self.version}{branch}, fragments={fragments:,})"

@@ -1,0 +1,267 @@
+"""What a commit may do: each operation as the transaction that records it, and as what it makes of a version.
+
+A rebase is nothing but the same operation applied to a newer version: ids of fragments and rows are given then.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from google.protobuf.message import Message
+
+from lance_arrow.container.fields import SchemaField, fields_to_messages
+from lance_arrow.errors import InternalError, InvalidArgumentError, TableExistsError
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.writing import (
+    check_fragment_known,
+    editable,
+    has_stable_row_ids,
+    next_fragment_id,
+    set_stable_row_ids,
+)
+from lance_arrow.proto.rowids_pb2 import RowDatasetVersionSequence, RowIdSequence
+from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile, Manifest
+from lance_arrow.proto.transaction_pb2 import Transaction
+
+_FILE_FORMAT = "lance"
+_MAX_FRAGMENT_ID = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NextVersion:
+    """A version in the making.
+
+    Parameters
+    ----------
+    message
+        Its manifest, without what every version has of its own.
+    indices_of
+        The version whose index section it has; None for no indices.
+    """
+
+    message: Manifest
+    indices_of: ManifestMeta | None
+
+
+class Operation(abc.ABC):
+    """Something that makes one version of another."""
+
+    @abc.abstractmethod
+    def record(self, transaction: Transaction) -> None:
+        """Set the operation of a transaction."""
+
+    @abc.abstractmethod
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """Make a version.
+
+        Parameters
+        ----------
+        base
+            The newest version; None where there is no table yet.
+        version
+            Number of the new one.
+
+        Raises
+        ------
+        LanceError
+            As `editable`; the operation makes no sense on this version.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Append(Operation):
+    """Adds fragments.
+
+    Parameters
+    ----------
+    fragments
+        Without ids.
+    """
+
+    fragments: Sequence[DataFragment]
+
+    def record(self, transaction: Transaction) -> None:
+        """See `Operation.record`."""
+        # Set even when there are no fragments.
+        transaction.append.SetInParent()
+        transaction.append.fragments.extend(self.fragments)
+
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """See `Operation.apply`."""
+        if base is None:
+            raise InternalError("an append to no table")
+        message = editable(base)
+        _add_fragments(message, self.fragments, version)
+        return NextVersion(message, base)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overwrite(Operation):
+    """Makes a table, or replaces all that is in it.
+
+    Parameters
+    ----------
+    fragments
+        Without ids.
+    fields
+        Top-level fields of the schema, numbered.
+    schema_metadata
+        Metadata of the Arrow schema.
+    file_version
+        File version of new data files.
+    stable_row_ids
+        Whether a new table has them; None where there is one, which keeps what it has.
+    is_new
+        Whether there must be no table yet.
+    """
+
+    fragments: Sequence[DataFragment]
+    fields: Sequence[SchemaField]
+    schema_metadata: Mapping[str, bytes] = field(default_factory=dict)
+    file_version: str = "2.2"
+    stable_row_ids: bool = False
+    is_new: bool = False
+
+    def record(self, transaction: Transaction) -> None:
+        """See `Operation.record`."""
+        transaction.overwrite.SetInParent()
+        transaction.overwrite.fragments.extend(self.fragments)
+        transaction.overwrite.schema.extend(fields_to_messages(self.fields))
+        _fill(transaction.overwrite.schema_metadata, self.schema_metadata)
+
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """See `Operation.apply`."""
+        if base is not None and self.is_new:
+            raise TableExistsError("there is a table here already", path=base.facts.root)
+        if base is None:
+            message = Manifest()
+            if self.stable_row_ids:
+                set_stable_row_ids(message)
+        else:
+            message = editable(base)
+            highest = next_fragment_id(message) - 1
+            if highest >= 0:
+                message.max_fragment_id = highest
+            del message.fragments[:]
+            del message.fields[:]
+            message.schema_metadata.clear()
+        message.fields.extend(fields_to_messages(self.fields))
+        _fill(message.schema_metadata, self.schema_metadata)
+        message.data_format.file_format = _FILE_FORMAT
+        message.data_format.version = self.file_version
+        _add_fragments(message, self.fragments, version)
+        return NextVersion(message, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete(Operation):
+    """Removes rows.
+
+    Parameters
+    ----------
+    updated
+        Fragments as they are to be, with their new deletion files.
+    removed
+        Ids of fragments of which no row is left.
+    predicate
+        What was asked for, as text.
+    """
+
+    updated: Sequence[DataFragment]
+    removed: Sequence[int]
+    predicate: str
+
+    def record(self, transaction: Transaction) -> None:
+        """See `Operation.record`."""
+        transaction.delete.SetInParent()
+        transaction.delete.updated_fragments.extend(self.updated)
+        transaction.delete.deleted_fragment_ids.extend(self.removed)
+        transaction.delete.predicate = self.predicate
+
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """See `Operation.apply`."""
+        if base is None:
+            raise InternalError("a deletion from no table")
+        message = editable(base)
+        deletions: dict[int, DeletionFile] = {fragment.id: fragment.deletion_file for fragment in self.updated}
+        by_id = {fragment.id: fragment for fragment in message.fragments}
+        if not by_id.keys() >= {*deletions, *self.removed}:
+            raise InternalError("a fragment has gone, and no transaction told")
+        for number, deletion in deletions.items():
+            check_fragment_known(by_id[number], base.facts.manifest_path)
+            by_id[number].deletion_file.CopyFrom(deletion)
+        gone = set(self.removed)
+        for at in range(len(message.fragments) - 1, -1, -1):
+            if message.fragments[at].id in gone:
+                del message.fragments[at]
+        return NextVersion(message, base)
+
+
+@dataclass(frozen=True, slots=True)
+class Restore(Operation):
+    """Makes an older version the newest one again.
+
+    Parameters
+    ----------
+    old
+        That version.
+    """
+
+    old: ManifestMeta
+
+    def record(self, transaction: Transaction) -> None:
+        """See `Operation.record`."""
+        transaction.restore.version = self.old.version
+
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """See `Operation.apply`."""
+        if base is None:
+            raise InternalError("a restoration of no table")
+        newest, message = editable(base), editable(self.old)
+        if has_stable_row_ids(newest) != has_stable_row_ids(message):
+            raise InvalidArgumentError(
+                f"version {self.old.version} and the newest one do not both have stable row ids",
+                detail=self.old.version,
+            )
+        # Numbers that were given once are not given again.
+        highest = max(next_fragment_id(newest), next_fragment_id(message)) - 1
+        if highest >= 0:
+            message.max_fragment_id = highest
+        message.next_row_id = max(message.next_row_id, newest.next_row_id)
+        message.timestamp.CopyFrom(newest.timestamp)
+        return NextVersion(message, self.old)
+
+
+def _add_fragments(message: Manifest, fragments: Sequence[DataFragment], version: int) -> None:
+    """Add fragments, numbered on; in tables with stable row ids their rows are numbered on too."""
+    with_row_ids = has_stable_row_ids(message)
+    for number, fragment in enumerate(fragments, start=next_fragment_id(message)):
+        if number > _MAX_FRAGMENT_ID:
+            raise InvalidArgumentError("no ids are left for fragments: copy the table")
+        added = message.fragments.add()
+        added.CopyFrom(fragment)
+        added.id = number
+        message.max_fragment_id = number
+        if with_row_ids:
+            _number_rows(added, message.next_row_id, version)
+            message.next_row_id += fragment.physical_rows
+
+
+def _number_rows(fragment: DataFragment, first: int, version: int) -> None:
+    rows = fragment.physical_rows
+    ids = RowIdSequence()
+    ids.segments.add().range.start = first
+    ids.segments[0].range.end = first + rows
+    versions = RowDatasetVersionSequence()
+    run = versions.runs.add(version=version)
+    run.span.range.end = rows
+    fragment.inline_row_ids = ids.SerializeToString()
+    fragment.inline_created_at_versions = versions.SerializeToString()
+    fragment.inline_last_updated_at_versions = versions.SerializeToString()
+
+
+def _fill(target: Message | Mapping[str, bytes], values: Mapping[str, bytes]) -> None:
+    for key, value in values.items():
+        target[key] = value  # type: ignore[index]

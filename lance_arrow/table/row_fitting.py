@@ -1,0 +1,116 @@
+"""Rows as a table wants them: columns by name in its order, types equal up to what Arrow says of nulls and names.
+
+Nothing is converted that could change a value; a column that is not given is null in every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.datasets.batch_inputs import Rows, schema_and_rows
+from lance_arrow.datasets.stored_rows import StoredRows
+from lance_arrow.errors import InvalidArgumentError
+
+
+def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.Schema, Iterator[Rows]]:
+    """Fit rows to the schema of a table.
+
+    Parameters
+    ----------
+    data
+        What `write_table` takes.
+    wanted
+        Schema of the table.
+    version
+        File version they are to be written in.
+
+    Returns
+    -------
+    schema
+        The table's, without the columns that are not given.
+    rows
+        In order, of that schema.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A column that the table has not, another type, or a missing column that may not be null.
+    UnsupportedError
+        The format cannot hold a type.
+    """
+    given, rows = schema_and_rows(data, wanted)
+    stored = StoredRows(given, version)
+    for name in given.names:
+        if name not in wanted.names:
+            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}", column=name)
+    fields = []
+    for field in wanted:
+        if field.name not in given.names:
+            if not field.nullable:
+                raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
+            continue
+        type_ = stored.schema.field(field.name).type
+        if not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
+            raise InvalidArgumentError(
+                f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
+            )
+        fields.append(field)
+    if not fields:
+        raise InvalidArgumentError("the rows have no columns")
+    schema = pa.schema(fields, wanted.metadata)
+    return schema, _fit(rows, stored, schema)
+
+
+def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
+    positions = [stored.given.names.index(name) for name in schema.names]
+    for one in rows:
+        if one.schema.equals(stored.given) and [field.type for field in one.select(positions).schema] == schema.types:
+            yield one.select(positions)
+            continue
+        columns = stored.columns(one)
+        yield pa.table(
+            [
+                pa.chunked_array([_retyped(array, field.type) for array in columns[position]], field.type)
+                for position, field in zip(positions, schema, strict=True)
+            ],
+            schema=schema,
+        )
+
+
+class _Described:
+    """An array whose type is said to be another one of the same layout."""
+
+    def __init__(self, array: pa.Array, type_: pa.DataType) -> None:
+        self._array = array
+        self._type = type_
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        return self._type.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
+
+
+def _retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if array.type.equals(type_, check_metadata=True):
+        return array
+    # Nobody knew the type of a column of nulls.
+    return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else pa.array(_Described(array, type_))
+
+
+def _loose(type_: pa.DataType) -> pa.DataType:
+    """Return a type without what it says of nulls, names of list items and metadata."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return type_
+    if isinstance(type_, pa.StructType):
+        return pa.struct([(type_.field(i).name, _loose(type_.field(i).type)) for i in range(type_.num_fields)])
+    if isinstance(type_, pa.FixedSizeListType):
+        return pa.list_(pa.field("item", _loose(type_.value_type)), type_.list_size)
+    if isinstance(type_, pa.LargeListType):
+        return pa.large_list(pa.field("item", _loose(type_.value_type)))
+    if isinstance(type_, pa.ListType):
+        return pa.list_(pa.field("item", _loose(type_.value_type)))
+    if isinstance(type_, pa.MapType):
+        return pa.map_(_loose(type_.key_type), _loose(type_.item_type))
+    return type_

@@ -1,0 +1,70 @@
+"""Which way versions of a table are made: what a plugin says, else what the filesystem offers, else none."""
+
+from __future__ import annotations
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io import Location, can_create_exclusively, create_exclusively
+from lance_arrow.runtime import Runtime
+from lance_arrow.spi import CommitAttempt, CommitStrategy
+
+
+class ExclusiveCreate:
+    """Lets the filesystem decide who is first; `lance_arrow.io.exclusive` tells how each one does.
+
+    Parameters
+    ----------
+    table
+        The table.
+    """
+
+    def __init__(self, table: Location) -> None:
+        self._table = table
+
+    def publish(self, attempt: CommitAttempt) -> bool:
+        """See `CommitStrategy.publish`."""
+        return create_exclusively(Location(self._table.filesystem, attempt.path), attempt.data)
+
+
+class SingleWriter:
+    """Looks and writes, with nothing to keep others from writing in between: the caller says there are none."""
+
+    def publish(self, attempt: CommitAttempt) -> bool:
+        """See `CommitStrategy.publish`."""
+        if attempt.exists():
+            return False
+        attempt.write()
+        return True
+
+
+def choose_strategy(table: Location, runtime: Runtime, *, unsafe_single_writer: bool = False) -> CommitStrategy:
+    """Choose how versions of a table are made.
+
+    Parameters
+    ----------
+    table
+        Folder of the table.
+    runtime
+        Asked for plugins.
+    unsafe_single_writer
+        Whether to write where nothing keeps writers apart.
+
+    Raises
+    ------
+    UnsupportedError
+        Nothing keeps writers apart.
+    PluginContractError
+        A plugin returned what is no strategy.
+    """
+    found = runtime.commit_strategy(table)
+    if found is not None:
+        return found
+    if can_create_exclusively(table.filesystem):
+        return ExclusiveCreate(table)
+    if unsafe_single_writer:
+        return SingleWriter()
+    raise UnsupportedError(
+        "the table is read-only on this filesystem, which cannot make a file only if there is none: two writers could "
+        "replace each other's versions; a plugin may bring a lock (lance_commit_strategy), or a caller who says "
+        "unsafe_single_writer=True promises that nobody else writes",
+        path=table.name,
+    )

@@ -1,0 +1,222 @@
+"""`TableEdits`: the half of `LanceTable` that makes new versions of an existing table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import Location
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.references import branch_root
+from lance_arrow.runtime import default_runtime
+from lance_arrow.table.changes import (
+    TableLine,
+    append_rows,
+    checked_message,
+    delete_rows,
+    overwrite_rows,
+    overwriting_version,
+    restore_version,
+)
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.strategies import choose_strategy
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Options of data files, but for their version."""
+
+    preset: str
+    rows_per_zone: int | None
+    checksums: bool
+    column_options: Mapping[str, Mapping[str, Any]] | None
+    allow_private_encodings: bool
+    page_bytes: int
+
+    def of(self, file_version: str) -> WriteOptions:
+        """Return the options for a file version."""
+        return WriteOptions(
+            file_version=file_version,
+            preset=self.preset,
+            rows_per_zone=self.rows_per_zone,
+            checksums=self.checksums,
+            column_options=self.column_options or {},
+            allow_private_encodings=self.allow_private_encodings,
+            page_bytes=self.page_bytes,
+        )
+
+
+def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> TableLine:
+    """Return a line of versions as something to write; errors are those of `choose_strategy`."""
+    runtime = default_runtime()
+    return TableLine(
+        root=root,
+        line=branch_root(root, branch),
+        branch=branch,
+        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
+        settings=runtime.settings,
+    )
+
+
+class TableEdits:
+    """What changes a table; `LanceTable` has the rest.
+
+    Each method makes exactly one version and moves the handle to it; one that fails leaves table and handle alone.
+    """
+
+    _root: Location
+    _branch: str | None
+    _manifest: ManifestMeta
+    _unsafe_single_writer: bool
+
+    def append(
+        self,
+        data: Any,
+        *,
+        preset: str = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+        message: str | None = None,
+    ) -> None:
+        """Add rows at the end, in one version, which the handle moves to.
+
+        Parameters
+        ----------
+        data
+            What `write_table` takes. Columns are found by name; those not given are null.
+        preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+            As for `create`.
+        max_rows_per_file, message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A column that the table has not, another type, a missing column that may not be null.
+        CommitConflictError
+            Somebody replaced the table, or changed its columns; the error says whether to try again.
+        UnsupportedError, CorruptManifestError
+            The table cannot be written here.
+        LanceError, OSError
+            As `LanceWriter`; nothing is left behind.
+        """
+        options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
+        self._append(data, options, max_rows_per_file, message)
+
+    def overwrite(
+        self,
+        data: Any,
+        *,
+        schema: pa.Schema | None = None,
+        file_version: str | None = None,
+        preset: str = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+        message: str | None = None,
+    ) -> None:
+        """Replace all rows and the schema, in one version; older ones stay. Arguments are those of `create`."""
+        options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
+        self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
+
+    def delete(self, predicate: Predicate, *, message: str | None = None) -> None:
+        """Delete the rows that satisfy a predicate, in one version, be there any or none.
+
+        Parameters
+        ----------
+        predicate
+            Expression, DNF tuples or SQL, as for `to_table`; rows for which it is null stay.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        CommitConflictError
+            Somebody replaced the table. Where others only changed the same fragments, the predicate is evaluated again
+            on the newest version.
+        InvalidArgumentError, UnsupportedError, CorruptManifestError
+            The predicate does not fit; the table cannot be written here.
+        """
+        target = self._target()
+        self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
+
+    def restore(self, version: int | str, *, message: str | None = None) -> None:
+        """Make a new version that is what an older one was.
+
+        Parameters
+        ----------
+        version
+            Number of a version of this line, or a tag of one.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        VersionNotFoundError
+            There is no such version or tag.
+        """
+        old = self._find(version)
+        if old.branch != self._manifest.branch:
+            raise InvalidArgumentError(
+                f"tag {version!r} is of branch {old.branch or 'main'!r}, not of {self._branch or 'main'!r}"
+            )
+        self._move(restore_version(self._target(), self._manifest, old, checked_message(message)))
+
+    def _append(self, data: Any, options: FileOptions, max_rows_per_file: int, message: str | None) -> None:
+        self._move(
+            append_rows(
+                self._target(),
+                self._manifest,
+                data,
+                options=options.of,
+                max_rows_per_file=max_rows_per_file,
+                message=checked_message(message),
+            )
+        )
+
+    def _overwrite(
+        self,
+        data: Any,
+        schema: pa.Schema | None,
+        file_version: str | None,
+        options: FileOptions,
+        max_rows_per_file: int,
+        message: str | None,
+    ) -> None:
+        self._move(
+            overwrite_rows(
+                self._target(),
+                self._manifest,
+                data,
+                schema=schema,
+                options=options.of(file_version or overwriting_version(self._manifest)),
+                max_rows_per_file=max_rows_per_file,
+                message=checked_message(message),
+            )
+        )
+
+    def _target(self) -> TableLine:
+        return line_of(self._root, self._branch, unsafe_single_writer=self._unsafe_single_writer)
+
+    def _reader_of(self, manifest: ManifestMeta) -> TableReader:
+        raise NotImplementedError
+
+    def _move(self, manifest: ManifestMeta) -> None:
+        raise NotImplementedError
+
+    def _find(self, version: int | str) -> ManifestMeta:
+        raise NotImplementedError

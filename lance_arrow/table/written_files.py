@@ -1,0 +1,41 @@
+"""`WrittenFiles`: files that an operation made on its way to a commit, removed again when it does not get there."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from lance_arrow.io import Location, remove_file
+
+
+class WrittenFiles:
+    """Remembers files; a context manager that removes them when an exception passes.
+
+    Only files that were added here are ever removed. Where nobody knows whether the commit was done (`is_in_doubt`),
+    they stay: a version may name them.
+    """
+
+    def __init__(self) -> None:
+        self.is_in_doubt = False
+        self._places: list[Location] = []
+
+    def add(self, place: Location) -> None:
+        """Remember a file that is about to be made."""
+        self._places.append(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if self.is_in_doubt:
+            error.add_note("nobody knows whether the commit was done; the files it would name are left where they are")
+            return
+        for place in self._places:
+            try:
+                remove_file(place)
+            except OSError as second:
+                error.add_note(f"{place.name!r} could not be removed: {second!r}")

@@ -1,0 +1,23 @@
+"""Deletion vectors: arithmetic on live rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lance_arrow.datasets.field_sources import expanded
+from lance_arrow.manifests.deletions import DeletionVector
+
+
+@given(st.integers(0, 60).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, max(0, n - 1)), max_size=n))))
+def test_live_rows(case: tuple[int, set[int]]) -> None:
+    num_rows, deleted = case
+    deleted = {row for row in deleted if row < num_rows}
+    vector = DeletionVector(np.array(sorted(deleted), np.int64), num_rows)
+    live = [row for row in range(num_rows) if row not in deleted]
+    ranges = vector.live()
+    assert expanded(ranges.starts, ranges.stops).tolist() == live
+    assert (ranges.starts < ranges.stops).all()
+    assert vector.num_live == len(live)
+    assert vector.offsets_of(np.arange(len(live))).tolist() == live

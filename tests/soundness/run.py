@@ -1,0 +1,73 @@
+"""Compare many random filters with Arrow's own: `python tests/soundness/run.py --count 20000`; one by `--case 123`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+
+from checking import Checked, check  # noqa: E402
+from filter_cases import filter_case  # noqa: E402
+
+LONG = 20_000
+STRIDE = 200
+
+
+def checked(first: int, stop: int) -> tuple[Checked, list[tuple[int, str]]]:
+    """Check the cases of a range; what went wrong comes beside the counts."""
+    seen = Checked()
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(first, stop):
+            try:
+                check(number, Path(folder), seen)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the case failed
+                failures.append((number, f"{type(error).__name__}: {str(error)[:300]}"))
+    return seen, failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", type=int, help="only this one, with its traceback")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=LONG)
+    parser.add_argument("--minutes", type=float, help="stop after the cases begun by then")
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
+    options = parser.parse_args()
+    if options.case is not None:
+        case = filter_case(options.case)
+        print(case.table.schema, case.expression, case.rows_per_zone, case.file_version, sep="\n")
+        with tempfile.TemporaryDirectory() as folder:
+            check(options.case, Path(folder), Checked())
+        return 0
+    started, total, failed = time.perf_counter(), Checked(), 0
+    stop = options.first + options.count
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        strides = range(options.first, stop, STRIDE * options.jobs)
+        for begin in strides:
+            parts = [range(one, min(one + STRIDE, stop)) for one in range(begin, stop, STRIDE)][: options.jobs]
+            for seen, failures in pool.map(checked, [p.start for p in parts], [p.stop for p in parts]):
+                for name, count in asdict(seen).items():
+                    setattr(total, name, getattr(total, name) + count)
+                failed += len(failures)
+                for number, text in failures:
+                    print(f"FAILED python tests/soundness/run.py --case {number}: {text}", flush=True)
+            seconds = time.perf_counter() - started
+            print(f"{seconds:6.0f} s {total} failures={failed}", file=sys.stderr, flush=True)
+            if options.minutes is not None and seconds > options.minutes * 60:
+                break
+    print(f"{total} failures={failed}")
+    return 1 if failed or not total.compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

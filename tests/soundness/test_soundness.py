@@ -1,0 +1,47 @@
+"""A slice of `nox -s soundness`: no statistic ever changes what a filter finds; and the comparison can fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checking import Checked, check
+from filter_cases import filter_case
+
+from lance_arrow.datasets import zone_pruning
+from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
+
+NUM_CASES = 200
+
+
+def checked(count: int, folder: Path) -> Checked:
+    seen = Checked()
+    for number in range(count):
+        check(number, folder, seen)
+    return seen
+
+
+def test_filters_find_the_same_rows_by_every_door(tmp_path: Path) -> None:
+    seen = checked(NUM_CASES, tmp_path)
+    assert seen.compared > NUM_CASES * 2 // 3
+    assert seen.pruned > seen.zones // 10
+    assert seen.sure > 0
+
+
+@pytest.mark.parametrize("lie", [Verdict.NO, Verdict.ALL])
+def test_a_wrong_verdict_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Verdict) -> None:
+    def verdicts(self: ZonePredicate, zone_maps: object, num_zones: int) -> object:
+        found = truth(self, zone_maps, num_zones)
+        found[: num_zones // 2] = lie
+        return found
+
+    truth = ZonePredicate.verdicts
+    monkeypatch.setattr(zone_pruning.ZonePredicate, "verdicts", verdicts)
+    with pytest.raises(AssertionError):
+        checked(20, tmp_path)
+
+
+def test_cases_are_the_same_at_every_call() -> None:
+    first, again = filter_case(7), filter_case(7)
+    assert first.table.equals(again.table)
+    assert first.expression.equals(again.expression)
