@@ -150,6 +150,7 @@ class _Structure:
             out = (None if rep is None else rep[start:], def_[start:])
             parts.append(_shred_chunk(path, numbers, out, start, seen))
             start = parts[-1].entry_stop
+        self._see_like_readers(seen)
         layers = self._layers(seen)
         rep = None if rep is None else rep[:start]
         return parts, Levels(layers, start, rep, _renumbered(def_[:start], numbers, seen))
@@ -159,11 +160,43 @@ class _Structure:
         numbers = np.zeros((self._num_nodes, 2), np.uint16)
         level = 0
         for node in range(self._num_nodes - 1, -1, -1):
-            if any(path[node].validity is not None for path in self._paths):
+            if self._may_be_null(node):
                 numbers[node, 0] = level = level + 1
-            if self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST:
+            if self._is_list(node):
                 numbers[node, 1] = level = level + 1
         return numbers
+
+    def _may_be_null(self, node: int) -> bool:
+        """Whether a node gets a null level: for its nulls, or as `_see_like_readers` wants."""
+        around = self._items_around(node) if self._is_list(node) else range(0)
+        if any(path[one].has_bitmap for path in self._paths for one in around):
+            return True
+        if any(self._is_list(one) for one in range(node + 1, self._num_nodes)):
+            return any(path[node].has_bitmap for path in self._paths)
+        return any(path[node].validity is not None for path in self._paths)
+
+    def _is_list(self, node: int) -> bool:
+        return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
+
+    def _items_around(self, node: int) -> range:
+        """Nodes around a list, up to the next list."""
+        first = node
+        while first > 0 and not self._is_list(first - 1):
+            first -= 1
+        return range(first, node)
+
+    def _see_like_readers(self, seen: NDArray[np.uint8]) -> None:
+        """Let layers be nullable, without a null, where the reference would not read the page otherwise.
+
+        It mistakes the number of structs around lists where pages tell differently whether any is null, so that the
+        bitmap decides, not its bits; and the nulls of a struct for items, where lists inside it are never null.
+        """
+        for node in range(self._num_nodes):
+            if self._is_list(node):
+                around = self._items_around(node)
+                for one in around:
+                    seen[one, 0] |= any(path[one].has_bitmap for path in self._paths)
+                seen[node, 0] |= bool(seen[around.start : around.stop, 0].any())
 
     def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
         layers = []

@@ -57,6 +57,7 @@ from lance_arrow.spi.pages import (
     encode_stream,
     fits,
     is_inline,
+    null_inwards,
     num_valid,
     scalar_buffer,
 )
@@ -117,11 +118,13 @@ class Constant:
         if page.values is None and page.levels.def_ is None and page.levels.rep is None:
             # A struct without fields: written as if it were all null, and by itself, inside valid structs.
             return EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
-        message = ConstantLayout(layers=page.levels.layers)
         scalar = common_scalar(page)
         if scalar is None:
-            written = _write_nulls(page.levels, message, scope)
+            levels = null_inwards(page.levels)
+            message = ConstantLayout(layers=levels.layers)
+            written = _write_nulls(levels, message, scope)
             return EncodedPage(PageLayout(constant_layout=message), written)
+        message = ConstantLayout(layers=page.levels.layers)
         buffers: tuple[Bytes, ...] = ()
         if page.levels.rep is not None or page.levels.def_ is not None:
             buffers = (_raw(page.levels.rep), _raw(page.levels.def_))

@@ -130,12 +130,33 @@ def test_levels_are_numbered_by_what_occurs():
 
 
 def test_an_unused_level_below_a_used_one_is_numbered_away():
-    """A list under a null struct alone: its own null level never occurs, though its bitmap has one."""
-    lists = pa.array([[1], None, []])
-    array = pa.StructArray.from_arrays([lists], ["v"], mask=pa.array([False, True, False]))
-    page = content(array)
-    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.EMPTYABLE_LIST, LayerKind.NULLABLE_ITEM)
-    assert u16(page.levels.def_) == [0, 2, 1]
+    """Items within nulls alone: their own null level never occurs, though their bitmap has one."""
+    items = pa.array([None, 2, 3])
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3]), items, mask=pa.array([True, False, False]))
+    page = content(pa.StructArray.from_arrays([lists], ["v"]))
+    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.ALL_VALID_ITEM)
+    assert u16(page.levels.def_) == [1, 0, 0]
+
+
+def test_lists_in_null_structs_are_nullable_themselves():
+    """Readers of the reference take the nulls of the struct for items else."""
+    for lists in (pa.array([[1], None, []]), pa.array([[1], [], []])):
+        array = pa.StructArray.from_arrays([lists], ["v"], mask=pa.array([False, True, False]))
+        page = content(array)
+        layers = (LayerKind.ALL_VALID_ITEM, LayerKind.NULL_AND_EMPTY_LIST, LayerKind.NULLABLE_ITEM)
+        assert page.levels.layers == layers
+        assert u16(page.levels.def_) == [0, 3, 2]
+
+
+def test_structs_around_lists_are_nullable_by_their_bitmap():
+    """Pages cut from one array then agree; without lists inside, each page tells what occurs in it."""
+    mask = pa.array([True, False, False])
+    page = content(pa.StructArray.from_arrays([pa.array([[1], [2], [3]])], ["v"], mask=mask).slice(1))
+    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULLABLE_ITEM)
+    assert u16(page.levels.def_) == [0, 0]
+    page = content(pa.StructArray.from_arrays([pa.array([1, 2, 3])], ["v"], mask=mask).slice(1))
+    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.ALL_VALID_ITEM)
+    assert page.levels.def_ is None
 
 
 def address(view):

@@ -203,7 +203,7 @@ CALLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "get_fragments": lambda one: list(one.get_fragments()),
         "head": lambda one: one.head(3),
         "join": lambda one: one.join(pads.dataset(TABLE), "id", right_suffix="_r").to_table(),
-        # One file: over several, pyarrow 25 often loses their order, for Parquet as for any format, and refuses the keys.
+        # One file: over several, pyarrow often loses their order, of Parquet as of any format, and refuses the keys.
         "join_asof": lambda one: first_file(one).join_asof(pads.dataset(OTHER), "id", "word", 0).to_table(),
         "replace_schema": lambda one: one.replace_schema(one.schema),
         "scanner": lambda one: one.scanner().to_table(),

@@ -2,7 +2,7 @@
 
 `python tests/differential/releases.py 4.0.0=/path/to/python 12.0.0=/path/to/python`: each interpreter has that release
 installed. The columns of the matrix and random tables are written and read by the release; the values given to it, its
-own reading and ours must agree as in `run.py`.
+own reading and ours must agree as in `run.py`. With `--written`, random tables are written by us and read by both.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pyarrow as pa  # noqa: E402
 from compare import Outcome, compare, compare_file  # noqa: E402
 from run import VERSIONS, Summary, report  # noqa: E402
 from witness import Witness, WitnessDied, WitnessRefused  # noqa: E402
+from written import compare_written  # noqa: E402
 
 ROW_COUNTS = (1, 5_000)
 NUM_RANDOM = 300
@@ -62,13 +63,17 @@ def matrix(witness: Witness, folder: Path, version: str, summary: Summary) -> No
                     summary.add(f"{name} {part.column_names[0]}", asdict(outcome))
 
 
-def compare_release(release: str, python: str, versions: list[str], num_random: int) -> Iterator[Summary]:
-    """Yield the counts of the matrix and of random tables for each version."""
+def compare_release(
+    release: str, python: str, versions: list[str], num_random: int, is_written: bool
+) -> Iterator[Summary]:
+    """Yield the counts of the matrix and of random tables for each version; of our own random tables alone."""
+    kinds = ("written",) if is_written else ("matrix", "random")
+    compare_one = compare_written if is_written else compare
     for version in versions:
         with tempfile.TemporaryDirectory() as folder:
             witness = Witness(Path(folder), timeout_seconds=60, python=python)
             try:
-                for kind in ("matrix", "random"):
+                for kind in kinds:
                     started = time.perf_counter()
                     summary = Summary(
                         f"{release} {version} {kind}", f"releases.py {release}={python}, {version} {kind}"
@@ -77,7 +82,7 @@ def compare_release(release: str, python: str, versions: list[str], num_random: 
                         matrix(witness, Path(folder), version, summary)
                     else:
                         for seed in range(num_random):
-                            summary.add(seed, asdict(compare(witness, Path(folder), version, seed)))
+                            summary.add(seed, asdict(compare_one(witness, Path(folder), version, seed)))
                     summary.seconds = time.perf_counter() - started
                     yield summary
             finally:
@@ -89,12 +94,15 @@ def main() -> int:
     parser.add_argument("release", nargs="+", help="RELEASE=PYTHON")
     parser.add_argument("--version", action="append", choices=VERSIONS, help="file version; default all")
     parser.add_argument("--random", type=int, default=NUM_RANDOM, help="random tables per release and version")
+    parser.add_argument("--written", action="store_true", help="random tables that we write")
     parser.add_argument("--reasons", action="store_true", help="also print why a release refused or differs")
     options = parser.parse_args()
     failed = False
     for pair in options.release:
         release, _, python = pair.partition("=")
-        for summary in compare_release(release, python, options.version or list(VERSIONS), options.random):
+        for summary in compare_release(
+            release, python, options.version or list(VERSIONS), options.random, options.written
+        ):
             report([summary], options.reasons)
             sys.stdout.flush()
             failed |= bool(summary.failures)

@@ -9,7 +9,7 @@ here: messages of layouts, hooks.
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
-from lance_arrow.spi.pages.level_writing import encode_stream, num_valid
+from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
 from lance_arrow.spi.pages.picked_values import values_at
@@ -38,6 +38,7 @@ __all__ = [
     "encode_stream",
     "fits",
     "is_inline",
+    "null_inwards",
     "num_valid",
     "prefers_chunks",
     "rules_for_chunks",

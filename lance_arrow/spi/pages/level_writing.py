@@ -31,6 +31,23 @@ def num_valid(levels: Levels) -> int:
     return levels.num_entries - (0 if levels.def_ is None else int(np.count_nonzero(levels.def_)))
 
 
+def null_inwards(levels: Levels) -> Levels:
+    """Return the levels of a page without a valid value such that what lies inside its nulls is null too.
+
+    The reference reads such a page as nulls whatever the leaf's layer says, and takes nulls for an error where a field
+    that has none lies in a struct that is not null itself, only the one around it.
+    """
+    if levels.def_ is None or num_valid(levels):
+        return levels
+    inner = 0
+    while inner < len(levels.layers) and levels.layers[inner] is LayerKind.ALL_VALID_ITEM:
+        inner += 1
+    if inner == 0 or inner == len(levels.layers) or levels.layers[inner] is not LayerKind.NULLABLE_ITEM:
+        return levels
+    layers = (LayerKind.NULLABLE_ITEM,) * inner + levels.layers[inner:]
+    return Levels(layers, levels.num_entries, levels.rep, levels.def_ + np.uint16(inner))
+
+
 def max_def(layers: tuple[LayerKind, ...]) -> int:
     """Largest definition level that the layers use."""
     return sum(layer.num_def_levels for layer in layers)

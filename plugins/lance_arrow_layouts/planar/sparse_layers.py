@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.spi import LayerKind, Levels, NodeKind
 
-_WITH_NULL_LEVEL = (LayerKind.NULLABLE_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULL_AND_EMPTY_LIST)
+_NULLABLE_LISTS = (LayerKind.NULLABLE_LIST, LayerKind.NULL_AND_EMPTY_LIST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +68,15 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
         step *= max(1, dimension)
         if layer.is_list:
             items = domain[::step]
-            lists_inside, step = lists_inside + 1, 1
+            lists_inside += 1
             domain = _domain(levels, def_, lists_inside)
+            if step > 1:
+                # Each struct of a fixed-size list repeats its entry, the repetition level too: only the first counts.
+                domain = domain[np.isin(domain, items, assume_unique=True) | (def_[domain] > below)]
+            step = 1
             list_slots = np.flatnonzero(def_[domain] <= below)
             counts = np.diff(np.append(np.searchsorted(items, domain[list_slots]), len(items)))
-        is_null = _nulls(def_[domain[::step]], layer, below, is_leaf=place == 0)
+        is_null = _nulls(def_[domain[::step]], layer, below)
         found.append(SparseLayer(node, is_null, list_slots, counts, dimension))
         below += layer.num_def_levels
     return found[::-1]
@@ -99,10 +103,9 @@ def _levels_inside(layers: tuple[LayerKind, ...], lists_inside: int) -> int:
     return total
 
 
-def _nulls(levels: NDArray[np.uint16], layer: LayerKind, below: int, *, is_leaf: bool) -> NDArray[np.bool_]:
-    if is_leaf and not (levels == 0).any():
-        # A page without values, even where the leaf itself is never null, but what it lies in always is.
-        return np.ones(len(levels), bool)
-    if layer not in _WITH_NULL_LEVEL:
-        return np.zeros(len(levels), bool)
-    return levels == below + 1 if layer.is_list else levels > below
+def _nulls(levels: NDArray[np.uint16], layer: LayerKind, below: int) -> NDArray[np.bool_]:
+    """Which slots are null, or lie in a null up to the next list: the reference counts the values to be found so."""
+    if not layer.is_list:
+        return levels > below
+    is_inside: NDArray[np.bool_] = levels > below + layer.num_def_levels
+    return is_inside | (levels == below + 1) if layer in _NULLABLE_LISTS else is_inside

@@ -74,7 +74,9 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     options = scope.options
     if options.layout == "sparse" and not can_be_sparse:
         raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
-    if "sparse" in (options.layout, options.preferred_layout) and can_be_sparse:
+    # Dense levels of fixed-size lists of structs within lists are read by nobody else.
+    is_sparse = {NodeKind.FIXED_SIZE_LIST, NodeKind.LIST} <= set(page.leaf.nodes)
+    if can_be_sparse and (is_sparse or "sparse" in (options.layout, options.preferred_layout)):
         return _sparse_values(page, scope)
     if _wants_chunks(page, scope) and _holds_chunks(page.values, scope):
         dictionary = automatic_dictionary(page, scope)

@@ -252,6 +252,128 @@ def test_values_of_256_bytes_are_zipped_and_smaller_ones_are_not():
             assert_reads(case, random.Random(2))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_lies_inside_the_only_nulls_of_a_page_is_null_too(version):
+    path = Path((VALID, VALID, NULLABLE))
+    rows = tuple((Entry(0, 1),) for _ in range(50))
+    page = content_of(rows, path, FixedWidth(32))
+    case = written(rows, path, page, version)
+    if version == "2.3":
+        layers = case.description.structure.sparse.layers
+        assert [layer.validity.meaning for layer in layers] == [layers[0].validity.meaning] * 3
+        assert {layer.validity.num_positions for layer in layers} == {0}
+    else:
+        assert tuple(case.description.constant_layout.layers) == (NULLABLE,) * 3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_lists_of_tuples_of_structs(version):
+    """Dense levels repeat for each struct; in 2.3 they are told sparsely, as the reference reads them only."""
+    path = Path((NULLABLE, NULLABLE, FULL_LIST), (0, 2, 0))
+    # Two lists, of two tuples and one; the second tuple is null, as is an item of the last.
+    entries = [(1, 0), (1, 0), (0, 2), (0, 2), (1, 0), (1, 1)]
+    made = [Entry(*entry, None if entry[1] else bytes([number] * 4)) for number, entry in enumerate(entries)]
+    page = content_of((tuple(made[:4]), tuple(made[4:])), path, FixedWidth(32))
+    description = encode_scope(page.leaf, file_version=version).layout(page).description
+    if version != "2.3":
+        assert description.WhichOneof("layout") == "mini_block_layout"
+        return
+    lists, tuples, items = description.structure.sparse.layers
+    assert (lists.list.num_child_slots, lists.list.num_non_empty_positions) == (3, 2)
+    assert (tuples.fixed_size_list.dimension, tuples.fixed_size_list.validity.num_positions) == (2, 1)
+    assert items.validity.num_positions == 3
+
+
+PLAIN_NUMBERS = {"flat", "constant", "range", "inline_bitpacking", "out_of_line_bitpacking"}
+
+
+def assert_readable_numbers(encoding):
+    """The reference refuses other descriptions of positions and counts, when it opens the file."""
+    case = encoding.WhichOneof("compression")
+    if case == "delta":
+        encoding = encoding.delta.deltas
+        case = encoding.WhichOneof("compression")
+    assert case in PLAIN_NUMBERS
+    if case == "out_of_line_bitpacking":
+        assert 0 < encoding.out_of_line_bitpacking.values.flat.bits_per_value < 64
+    if case == "range":
+        assert encoding.range.start + 2000 * encoding.range.step < 1 << 64
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "compact"])
+def test_positions_and_counts_are_described_as_the_reference_reads_them(preset):
+    path = Path((NULLABLE, LIST))
+    patterns = {
+        "every third null": lambda n: [(1, 1)] if n % 3 == 0 else [(1, 0)],
+        "counts that repeat": lambda n: [(1, 0)] * 1 + [(0, 0)] * (n // 100),
+        "counts that fall": lambda n: [(1, 0)] + [(0, 0)] * (40 - n // 25),
+        "counts one less each": lambda n: [(1, 0)] + [(0, 0)] * max(0, 60 - n),
+        "runs of nulls": lambda n: [(1, 2)] if n // 90 % 2 else [(1, 0)],
+        "one far null": lambda n: [(1, 3)] if n == 998 else [(1, 0)],
+    }
+    for pattern in patterns.values():
+        rows = tuple(
+            tuple(
+                Entry(rep, def_, None if def_ else (n * 31 + place).to_bytes(4, "little"))
+                for place, (rep, def_) in enumerate(pattern(n))
+            )
+            for n in range(1000)
+        )
+        page = content_of(rows, path, FixedWidth(32))
+        case = written(rows, path, page, "2.3", EncodeOptions(layout="sparse", preset=preset))
+        for layer in case.description.structure.sparse.layers:
+            one = layer.list if layer.HasField("list") else layer
+            assert_readable_numbers(one.validity.positions)
+            if one is not layer:
+                assert_readable_numbers(one.non_empty_positions)
+                assert_readable_numbers(one.counts)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_wish_is_granted_where_it_can_be(version):
+    rows = random_rows(NULLS, 300, random.Random(3), value_maker(FixedWidth(32)))
+    page = content_of(rows, NULLS, FixedWidth(32))
+    wished = {}
+    for layout in ("mini_block", "full_zip", "sparse", "constant"):
+        case = written(rows, NULLS, page, version, EncodeOptions(preferred_layout=layout))
+        assert_reads(case, random.Random(3))
+        wished[layout] = case.description
+    if version == "2.3":
+        planes = {name: message.values.WhichOneof("plane") for name, message in wished.items()}
+        assert planes == {"mini_block": "chunked", "full_zip": "zipped", "sparse": "chunked", "constant": "chunked"}
+        assert wished["sparse"].structure.WhichOneof("plane") == "sparse"
+    else:
+        kinds = {name: message.WhichOneof("layout") for name, message in wished.items()}
+        usual = "mini_block_layout"
+        assert kinds == {"mini_block": usual, "full_zip": "full_zip_layout", "sparse": usual, "constant": usual}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dictionaries_outrank_wishes_but_not_orders(version):
+    rows = random_rows(NULLS, 600, random.Random(4), few_values(b"one word", b"another, longer word"))
+    page = content_of(rows, NULLS, VariableWidth(32))
+    for options, is_zipped in (
+        (EncodeOptions(preferred_layout="full_zip"), False),
+        (EncodeOptions(layout="full_zip"), True),
+    ):
+        case = written(rows, NULLS, page, version, options)
+        assert_reads(case, random.Random(4))
+        message = case.description
+        found = message.values.WhichOneof("plane") if version == "2.3" else message.WhichOneof("layout")
+        assert found.startswith(("zipped", "full_zip")) is is_zipped
+
+
+def test_metadata_wishes_and_words_order():
+    options = EncodeOptions().with_metadata({b"lance-encoding:structural-encoding": b"FullZip"})
+    assert (options.layout, options.preferred_layout) == (None, "full_zip")
+    options = options.with_words({"layout": "miniblock"}, column="a")
+    assert (options.layout, options.layout_cost("mini_block", 8.0), options.layout_cost("full_zip", 8.0)) == (
+        "mini_block",
+        8.0,
+        None,
+    )
+
+
 def test_no_layout_takes_what_it_cannot_hold():
     rows = random_rows(Path((VALID,)), 30, random.Random(2), value_maker(FixedWidth(32)))
     page = content_of(rows, Path((VALID,)), FixedWidth(32))
