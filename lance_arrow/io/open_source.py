@@ -85,7 +85,7 @@ def locate(
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path is no URL, and means what it says: found without asking fsspec, opening is a matter of microseconds."""
+    """Whether a path is no URL and needs no expansion: opening it takes microseconds, asking fsspec takes more."""
     return bool(path) and ":" not in path and path[0] != "~"
 
 
