@@ -150,6 +150,11 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
         elif job == "merge":
             builder = dataset.merge_insert(**arguments)
             builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        elif job == "merge_clauses":
+            builder = dataset.merge_insert(arguments["on"])
+            for clause, condition in arguments["clauses"]:
+                builder = getattr(builder, clause)(*([] if condition is None else [condition]))
+            builder.execute(rows)
         elif job == "join":
             dataset.merge(rows, **arguments)
         elif job == "alter":
