@@ -17,6 +17,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.changes import append_rows, delete_rows, overwrite_rows, restore_version
+from lance_arrow.table.column_changes import ColumnEdit
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.merge_rows import merge_rows
 from lance_arrow.table.merging import MergeClauses, TableMerge
@@ -62,6 +63,14 @@ def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -
         strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
         settings=runtime.settings,
     )
+
+
+def _checked_size(batch_size: object) -> int | None:
+    if batch_size is None:
+        return None
+    if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
+        raise InvalidArgumentError(f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size)
+    return batch_size
 
 
 class TableEdits:
@@ -227,6 +236,89 @@ class TableEdits:
         )
         self._move(made)
         return counts
+
+    def add_columns(
+        self,
+        values: Any,
+        *,
+        on: str | Sequence[str] | None = None,
+        read_columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Add columns, in one version, which the handle moves to; files that are there stay as they are.
+
+        Parameters
+        ----------
+        values
+            One of: ``{name: value}``, values as for `update`; a function that is given record batches of the table and
+            returns the new columns of each (a batch, table or dict); rows of another table (whatever `write_table`
+            takes), as many as the table has and in its order, unless `on` is given; fields, or a schema, for columns of
+            nulls. New columns allow nulls.
+        on
+            Key columns that both tables have: rows find their values by these, and are null where there are none.
+        read_columns
+            Columns that a function is given; all when None.
+        batch_size
+            The most rows that are computed at once; 65,536 when None.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A column has a name that is there already, values do not fit, or rows are not as many as the table has.
+        CommitConflictError
+            Somebody replaced the table. Where others changed rows or columns, all is computed again.
+        UnsupportedError, CorruptManifestError
+            The table cannot be written here.
+        """
+        self._move(
+            self._columns(message).add(values, on=on, read_columns=read_columns, batch_size=_checked_size(batch_size))
+        )
+
+    def drop_columns(self, columns: Sequence[str], *, message: str | None = None) -> None:
+        """Drop columns, or fields of structs by dotted path, in one version; their bytes stay where they are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, or none would be left.
+        CommitConflictError
+            Somebody replaced the table.
+        """
+        self._move(self._columns(message).drop(columns))
+
+    def alter_columns(self, *alterations: Mapping[str, Any], message: str | None = None) -> None:
+        """Rename columns, cast them, or let them have nulls, in one version.
+
+        Parameters
+        ----------
+        alterations
+            Each ``{"path": ...}`` with one or more of ``"name"``, ``"nullable"`` and ``"data_type"``, an Arrow type
+            that all values can be cast to. Indices of columns that are cast are dropped.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, two would have one name, or values do not fit.
+        UnsupportedError
+            What is to be cast lies in a list.
+        CommitConflictError
+            As for `add_columns`.
+        """
+        self._move(self._columns(message).alter(alterations))
+
+    def _columns(self, message: str | None) -> ColumnEdit:
+        return ColumnEdit(
+            target=self._target(),
+            base=self._manifest,
+            reader_of=self._stored_reader_of,
+            options=_PLAIN.of,
+            message=checked_message(message),
+        )
 
     def restore(self, version: int | str, *, message: str | None = None) -> None:
         """Make a new version that is what an older one was.

@@ -171,3 +171,80 @@ def test_indices_stay_right(witness: Witness, tmp_path: Path) -> None:
             got = witness.read_version(path, None, None, filter=text)
             assert sorted(got["id"].to_pylist()) == found, text
         assert_agree(witness, path)
+
+
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+@pytest.mark.parametrize("file_version", ["2.1", "2.2", "2.3"])
+def test_columns(witness: Witness, tmp_path: Path, file_version: str, stable: bool) -> None:
+    path = tmp_path / "t.lance"
+    table = LanceTable.create(
+        path, rows_of(0, 40), file_version=file_version, max_rows_per_file=16, enable_stable_row_ids=stable
+    )
+    table.delete("id = 0 OR id = 9 OR id = 39")
+    table.add_columns({"twice": "id * 2", "half": "v / 2"})
+    table.add_columns(lambda batch: {"list": pa.array([[i, i] for i in batch["id"].to_pylist()])})
+    table.add_columns([pa.field("nothing", pa.string()), pa.field("deep", NESTED)])
+    assert_agree(witness, path)
+    table.alter_columns({"path": "id", "data_type": pa.int32()}, {"path": "n.x", "name": "xx"})
+    table.alter_columns({"path": "half", "data_type": pa.float64(), "name": "h"})
+    table.drop_columns(["twice", "s"])
+    table.append(pa.table({"id": pa.array([77], pa.int32()), "h": [0.25]}))
+    table.update({"nothing": "'x'", "h": "h + 1"}, "id > 30")
+    assert_agree(witness, path)
+    witness.change_table(path, {"do": "validate"})
+    if file_version == "2.3":
+        return
+    witness.change_table(
+        path,
+        {"do": "add_columns", "transforms": {"again": "h * 2"}},
+        {"do": "update", "updates": {"again": "1"}, "where": "id < 5"},
+        {"do": "drop_columns", "columns": ["list"]},
+        {"do": "compact", "target_rows_per_fragment": 1000},
+    )
+    assert_agree(witness, path)
+    LanceTable.open(path).add_columns({"last": "again + 1"})
+    assert_agree(witness, path)
+
+
+def test_columns_as_the_reference_has_them(witness: Witness, tmp_path: Path) -> None:
+    """Ids of fields and lists of files, whoever changed the columns."""
+    ours, theirs = tmp_path / "ours.lance", tmp_path / "theirs.lance"
+    for path in (ours, theirs):
+        LanceTable.create(path, rows_of(0, 20), max_rows_per_file=8)
+    table = LanceTable.open(ours)
+    table.add_columns({"a": "id * 2"})
+    table.drop_columns(["s"])
+    table.alter_columns({"path": "v", "name": "w"})
+    table.alter_columns({"path": "id", "data_type": pa.int32()})
+    table.drop_columns(["a"])
+    witness.change_table(
+        theirs,
+        {"do": "add_columns", "transforms": {"a": "id * 2"}},
+        {"do": "drop_columns", "columns": ["s"]},
+        {"do": "alter", "path": "v", "name": "w"},
+        {"do": "cast", "path": "id", "type": "int32"},
+        {"do": "drop_columns", "columns": ["a"]},
+    )
+    for version in range(2, 7):
+        made = [LanceTable.open(path, version=version).manifest for path in (ours, theirs)]
+        fields = [[(one.name, one.id, one.logical_type) for one in manifest.fields] for manifest in made]
+        assert fields[0] == fields[1], version
+        files = [[[file.fields for file in one.files] for one in manifest.fragments] for manifest in made]
+        assert files[0] == files[1], version
+
+
+def test_indices_of_changed_columns(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 40), path, "2.2", max_rows_per_file=20)
+    for column in ("id", "v"):
+        witness.change_table(path, {"do": "create_scalar_index", "column": column, "index_type": "BTREE"})
+    table = LanceTable.open(path)
+    table.add_columns({"a": "id"})
+    table.alter_columns({"path": "v", "name": "w"})
+    assert witness.index_names(path, table.version) == ["id_idx", "v_idx"]
+    assert witness.read_version(path, None, None, filter="w = 4.5")["id"].to_pylist() == [9]
+    table.alter_columns({"path": "w", "data_type": pa.float64()})
+    assert witness.index_names(path, table.version) == ["id_idx"]
+    table.drop_columns(["id"])
+    assert witness.index_names(path, table.version) == []
+    assert_agree(witness, path)
