@@ -18,6 +18,7 @@ from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.changes import append_rows, delete_rows, overwrite_rows, restore_version
 from lance_arrow.table.column_changes import ColumnEdit
+from lance_arrow.table.compaction import CompactionPlan, compact_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.merge_rows import merge_rows
 from lance_arrow.table.merging import MergeClauses, TableMerge
@@ -310,6 +311,46 @@ class TableEdits:
             As for `add_columns`.
         """
         self._move(self._columns(message).alter(alterations))
+
+    def compact(
+        self,
+        *,
+        target_rows_per_fragment: int = DEFAULT_ROWS_PER_FILE,
+        materialize_deletions_threshold: float = 0.1,
+        message: str | None = None,
+    ) -> None:
+        """Rewrite small fragments as large ones, and those with many deleted rows without them, in two versions.
+
+        Nothing is done, and no version made, where nothing is worth it. Neighbours are put together, one file's rows at
+        a time, whatever the table's size. Rows keep their stable ids; without these, ``_rowid`` changes. Indices stay,
+        but do not cover what was rewritten.
+
+        Parameters
+        ----------
+        target_rows_per_fragment
+            Rows that a fragment should have.
+        materialize_deletions_threshold
+            Fragments of which a larger part is deleted are rewritten whatever their size.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        CommitConflictError
+            Somebody replaced the table, or others changed the same fragments until the time was up.
+        UnsupportedError, CorruptManifestError
+            The table cannot be written here.
+        """
+        plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
+        made = compact_table(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            plan,
+            options=_PLAIN.of,
+            message=checked_message(message),
+        )
+        self._move(made)
 
     def _columns(self, message: str | None) -> ColumnEdit:
         return ColumnEdit(

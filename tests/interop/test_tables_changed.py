@@ -248,3 +248,44 @@ def test_indices_of_changed_columns(witness: Witness, tmp_path: Path) -> None:
     table.drop_columns(["id"])
     assert witness.index_names(path, table.version) == []
     assert_agree(witness, path)
+
+
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+@pytest.mark.parametrize("file_version", ["2.1", "2.2", "2.3"])
+def test_compaction(witness: Witness, tmp_path: Path, file_version: str, stable: bool) -> None:
+    """With indices that the reference made, which find the same rows afterwards, and which it can bring up to date."""
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 60), path, file_version, max_rows_per_file=10, enable_stable_row_ids=stable)
+    for column, kind in (("id", "BTREE"), ("v", "ZONEMAP"), ("s", "BITMAP")):
+        witness.change_table(path, {"do": "create_scalar_index", "column": column, "index_type": kind})
+    table = LanceTable.open(path)
+    table.append(rows_of(60, 100))
+    table.delete("id IN (3, 16, 17, 42, 43, 44, 45, 46, 47)")
+    questions = [
+        ("id = 45", []),
+        ("id = 44", []),
+        ("id = 5", [5]),
+        ("id >= 95", [95, 96, 97, 98, 99]),
+        ("v = 20.5", [41]),
+        ("s = 'text 3'", [29, 55, 68, 81, 94]),
+    ]
+    for target in (25, 1000):
+        before = LanceTable.open(path).to_table()
+        table.compact(target_rows_per_fragment=target)
+        assert ordered(LanceTable.open(path).to_table()) == ordered(before)
+        assert_agree(witness, path)
+        for text, found in questions:
+            assert sorted(witness.read_version(path, None, None, filter=text)["id"].to_pylist()) == found, text
+    witness.change_table(path, {"do": "validate"})
+    if file_version == "2.3":
+        return
+    witness.change_table(
+        path,
+        {"do": "append", "rows": rows_of(100, 110)},
+        {"do": "optimize_indices"},
+        {"do": "compact", "target_rows_per_fragment": 1000},
+    )
+    for text, found in [*questions, ("id = 104", [104])]:
+        got = sorted(witness.read_version(path, None, None, filter=text)["id"].to_pylist())
+        assert [one for one in got if one < 100 or text == "id = 104"] == found, text
+    assert_agree(witness, path)

@@ -165,6 +165,8 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
             dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
         elif job == "compact":
             dataset.optimize.compact_files(**arguments)
+        elif job == "optimize_indices":
+            dataset.optimize.optimize_indices(**arguments)
         elif job == "change_tag":
             getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
         elif job == "validate":
