@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.changes import append_rows, delete_rows, overwrite_rows, restore_version
+from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
 from lance_arrow.table.column_changes import ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, compact_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
@@ -351,6 +353,50 @@ class TableEdits:
             message=checked_message(message),
         )
         self._move(made)
+
+    def cleanup(
+        self,
+        *,
+        older_than: datetime.timedelta = DEFAULT_AGE,
+        retain_versions: int | None = None,
+        delete_unverified: bool = False,
+        dry_run: bool = True,
+    ) -> CleanupReport:
+        """Remove old versions of this line, and files that nothing needs any more; by default, only tell.
+
+        Only files below the folder of this line go. Tagged versions stay, and what branches need; shallow clones that
+        lie elsewhere cannot be seen from here.
+
+        Parameters
+        ----------
+        older_than
+            Versions stay that were current within this time.
+        retain_versions
+            How many of the newest stay in any case.
+        delete_unverified
+            Whether files that no version names go even when they are younger than 7 days, so that a commit may be about
+            to name them: only when nobody is writing.
+        dry_run
+            Whether to only tell.
+
+        Returns
+        -------
+        CleanupReport
+            Versions and files that go, with sizes and reasons, and why the others stay.
+
+        Raises
+        ------
+        UnsupportedError, CorruptManifestError
+            A manifest of the table, whichever line it is of, is not understood; nothing is removed.
+        """
+        rules = CleanupRules(
+            older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified
+        )
+        if not dry_run:
+            # Nothing is removed where nothing may be written.
+            self._target()
+        limits = default_runtime().settings.limits
+        return clean_up(self._root, self._branch, rules, limits, dry_run=bool(dry_run))
 
     def _columns(self, message: str | None) -> ColumnEdit:
         return ColumnEdit(

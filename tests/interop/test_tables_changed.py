@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from pathlib import Path
 from typing import Any
@@ -288,4 +289,36 @@ def test_compaction(witness: Witness, tmp_path: Path, file_version: str, stable:
     for text, found in [*questions, ("id = 104", [104])]:
         got = sorted(witness.read_version(path, None, None, filter=text)["id"].to_pylist())
         assert [one for one in got if one < 100 or text == "id = 104"] == found, text
+    assert_agree(witness, path)
+
+
+def test_cleanup(witness: Witness, tmp_path: Path) -> None:
+    """What the reference wrote, with tags, a branch and indices: all that stays can still be read by both."""
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 60), path, "2.2", max_rows_per_file=20, enable_stable_row_ids=True)
+    steps: list[dict[str, Any]] = [
+        {"do": "create_scalar_index", "column": "id", "index_type": "BTREE"},
+        {"do": "delete", "predicate": "id % 4 = 0"},
+        {"do": "branch", "name": "side/a", "version": 2},
+        {"do": "update", "updates": {"s": "'new'"}, "where": "id > 30"},
+        {"do": "append", "rows": rows_of(60, 70)},
+        {"do": "compact", "target_rows_per_fragment": 1000},
+        {"do": "tag", "name": "good", "version": 4},
+        {"do": "delete", "predicate": "id = 1"},
+    ]
+    witness.change_table(path, *steps)
+    witness.change_table(path, {"do": "append", "rows": rows_of(70, 75)}, branch="side/a")
+    before = {branch: LanceTable.open(path, branch=branch).to_table() for branch in (None, "side/a")}
+    tagged = LanceTable.open(path, tag="good").to_table()
+    report = LanceTable.open(path).cleanup(older_than=datetime.timedelta(), dry_run=False)
+    assert report.versions == (1, 3, 5, 6, 7)
+    assert report.kept[2] == "branch 'side/a' begins here"
+    for branch, rows in before.items():
+        assert LanceTable.open(path, branch=branch).to_table().equals(rows)
+        assert_agree(witness, path, branch)
+    assert LanceTable.open(path, tag="good").to_table().equals(tagged)
+    assert witness.read_version(path, None, None, filter="id = 33")["s"].to_pylist() == ["new"]
+    report = LanceTable.open(path, branch="side/a").cleanup(older_than=datetime.timedelta(), dry_run=False)
+    assert report.versions == (2,)
+    assert_agree(witness, path, "side/a")
     assert_agree(witness, path)

@@ -130,7 +130,7 @@ def read_directory(path: str, out: str, columns: list[str] | None, blob_handling
 
 
 def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: Any) -> dict[str, Any]:
-    dataset = lance.dataset(path, version=version)
+    dataset = lance.dataset(path, version=None if branch is not None else version)
     if branch is not None:
         dataset = dataset.checkout_version((branch, version))
     store(dataset.to_table(**flags), out)
