@@ -25,15 +25,17 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.table.changes import create_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
-from lance_arrow.table.table_edits import FileOptions, TableEdits, line_of
+from lance_arrow.table.table_edits import TableEdits
+from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.lance_dataset import LanceDataset
 
 
-class LanceTable(TableEdits):
+class LanceTable(TableEdits, TableUpkeep):
     """One version of a table; get one from `LanceTable.open`.
 
     Parameters
