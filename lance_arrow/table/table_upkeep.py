@@ -9,9 +9,12 @@ from typing import Any
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
-from lance_arrow.table.column_changes import ColumnEdit
+from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, compact_table
+from lance_arrow.table.config_operations import MapChange, UpdateConfig
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.field_paths import field_at
+from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
 from lance_arrow.table.table_line import checked_message
 
@@ -188,6 +191,119 @@ class TableUpkeep(TableHandle):
             self._target()
         limits = default_runtime().settings.limits
         return clean_up(self._root, self._branch, rules, limits, dry_run=bool(dry_run))
+
+    def replace_columns(
+        self,
+        values: Any,
+        *,
+        on: str | Sequence[str] | None = None,
+        read_columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Replace all values of columns that share no data file with others, as those of `add_columns` do not.
+
+        No row moves, and no other column is read or written. Arguments are those of `add_columns`, for columns that are
+        there; indices of them do not cover what was replaced.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, it lies in a file with others, or values do not fit.
+        CommitConflictError
+            As for `add_columns`.
+        """
+        size = _checked_size(batch_size)
+        made = replace_columns(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            values,
+            on=on,
+            read_columns=read_columns,
+            batch_size=DEFAULT_BATCH_ROWS if size is None else size,
+            options=PLAIN.of,
+            message=checked_message(message),
+        )
+        self._move(made)
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """Configuration of the table."""
+        return self._manifest.config
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Metadata of the table; `schema` and its fields have others."""
+        return self._manifest.table_metadata
+
+    def update_config(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change the configuration, in one version.
+
+        Parameters
+        ----------
+        values
+            New values by key; None removes a key.
+        replace
+            Whether nothing else stays.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Keys or values are no texts.
+        CommitConflictError
+            Somebody else set the same keys.
+        """
+        self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
+
+    def update_metadata(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change metadata of the table, in one version; arguments and errors are those of `update_config`."""
+        self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
+
+    def update_schema_metadata(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change metadata of the schema, in one version; arguments and errors are those of `update_config`."""
+        self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
+
+    def update_field_metadata(
+        self,
+        values: Mapping[str, Mapping[str, str | None]],
+        *,
+        replace: bool = False,
+        message: str | None = None,
+    ) -> None:
+        """Change metadata of columns, in one version.
+
+        Parameters
+        ----------
+        values
+            By dotted path of the column, as for `update_config`. What says how values are stored cannot be changed.
+        replace, message
+            As for `update_config`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As for `update_config`; there is no such column.
+        """
+        if not isinstance(values, Mapping) or not values:
+            raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)
+        changes = {
+            field_at(self._manifest.fields, path).id: MapChange(change, bool(replace))
+            for path, change in values.items()
+        }
+        self._configure(UpdateConfig(fields=changes), message)
+
+    def _configure(self, operation: UpdateConfig, message: str | None) -> None:
+        said = checked_message(message)
+        self._move(self._target().retried(self._manifest, lambda base, files: operation, said))
 
     def _columns(self, message: str | None) -> ColumnEdit:
         return ColumnEdit(
