@@ -157,9 +157,9 @@ def clean_up(
     if not dry_run:
         for file in going:
             remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
-        for one in list_manifests(line):
-            if one.version > manifests[-1].version:
-                needed |= names_in(line, _checked(line, one, limits), limits)
+        for fresh in list_manifests(line):
+            if fresh.version > manifests[-1].version:
+                needed |= names_in(line, _checked(line, fresh, limits), limits)
         needed |= _needed_elsewhere(root, line, listed, limits)
     others = _unneeded(listed, needed, known, rules, now)
     if not dry_run:

@@ -96,7 +96,7 @@ def narrowed_array(
     """
     if field.id in replaced:
         return _cast(array, type_, field.name)
-    children = []
+    children: list[pa.Array] = []
     names = []
     for number, child in enumerate(field.children):
         if narrowed(child, replaced) is not None:
