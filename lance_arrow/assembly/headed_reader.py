@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.arrays import DecodedLeaf
 from lance_arrow.assembly.blame import find_page
-from lance_arrow.assembly.column_destination import Allocator
+from lance_arrow.assembly.column_destination import Allocator, LeafBuffers
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, ListColumn
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader, batch_of, halves, values_overflow
@@ -147,7 +147,7 @@ class HeadedRowReader(RowReader):
         if not any(leaf.list_columns):
             return super().page_rows(leaf, meta)
         if not meta.num_rows:
-            return np.array([0, self.num_rows], np.int64)[: 1 + len(meta.pages)]
+            return np.zeros(len(meta.page_starts), np.int64)
         return (meta.page_starts * (self.num_rows / meta.num_rows)).astype(np.int64)
 
     def list_meta(self, column: ListColumn) -> tuple[ColumnMeta, NDArray[np.int64]]:
@@ -172,6 +172,14 @@ class HeadedRowReader(RowReader):
             self._item_starts[column.column] = held
         return meta, held
 
+    def decode_pages(
+        self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None
+    ) -> tuple[NodeStructure, LeafBuffers | pa.Array]:
+        own, values = super().decode_pages(leaf, pages, pool)
+        if leaf.is_blob and isinstance(values, LeafBuffers):
+            own = _present_blobs(values, Allocator(self.runtime.settings.limits, pool))
+        return own, values
+
     def tasks_of(self, column: int, path: str, leaf: LeafType, meta: ColumnMeta, rows: RowRanges) -> list[PageTask]:
         """Plan the pages of one column that hold some of its values."""
         tasks = []
@@ -180,6 +188,21 @@ class HeadedRowReader(RowReader):
                 layout = self.bound(leaf, meta, number)
                 tasks.append(PageTask(path, meta.pages[number], layout, part, (self._token, column, number)))
         return tasks
+
+
+def _present_blobs(places: LeafBuffers, allocator: Allocator) -> NodeStructure:
+    """Tell nulls by their places: no bytes, at position 1. Source: spec 2.0, 5."""
+    positions, sizes = (
+        np.frombuffer(field.values, np.uint64) if places.num_values else np.empty(0, np.uint64)
+        for field in places.fields
+    )
+    valid = (sizes != 0) | (positions != 1)
+    null_count = int(len(valid) - valid.sum())
+    if not null_count:
+        return NodeStructure(places.num_values)
+    buffer, bits = allocator.bitmap(places.num_values)
+    bits[:] = np.packbits(valid, bitorder="little")
+    return NodeStructure(places.num_values, buffer, null_count)
 
 
 class _Descent:
