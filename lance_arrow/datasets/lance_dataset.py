@@ -290,6 +290,34 @@ class LanceDataset(FileSystemDataset):
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
         return explainer.plan(plans)
 
+    def split(self, max_rows: int | None = None) -> list[LanceDataset]:
+        """Divide the rows among datasets that can be read apart, in other processes too.
+
+        Parameters
+        ----------
+        max_rows
+            Most rows of one, cut where zones end if these are not longer; one dataset for each fragment when None.
+            Fragments of tables are not divided.
+
+        Returns
+        -------
+        list
+            In order: their rows, one after another, are this dataset's. Fragments of bare files that hold no row are
+            left out where `max_rows` is given.
+
+        Raises
+        ------
+        InvalidArgumentError
+            `max_rows` is no number of rows.
+        """
+        own = self._own_filter
+        parts: list[LanceFileFragment] = []
+        for fragment in self.fragments:
+            is_whole = max_rows is None or fragment.opened_rows() is None
+            parts += [fragment] if is_whole else fragment.split_by_zone(max_rows=max_rows)
+        datasets = [self._over([part]) for part in parts]
+        return datasets if own is None else [one.filter(own) for one in datasets]
+
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
         self._table_reader: TableReader | None = table
