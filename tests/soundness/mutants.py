@@ -36,9 +36,9 @@ import pytest
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 PREDICATES = (
-    "datasets/test_zone_predicates.py",
     "datasets/test_zone_precision.py",
     "soundness/test_soundness.py::test_filters_find_the_same_rows_by_every_door[0]",
+    "datasets/test_zone_predicates.py",
 )
 SUITES: dict[str, tuple[str, ...]] = {
     "lance_arrow.datasets.zone_values": PREDICATES,
