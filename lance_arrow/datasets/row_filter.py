@@ -143,7 +143,7 @@ class RowFilter:
             if self._native is not None:
                 found: pa.Array = self._native.evaluate(self._expression, self._schema, batch, pool)
             else:
-                found = _evaluated(self._expression, batch)
+                found = evaluated(self._expression, batch)
         except _MISFITS as error:
             message = f"the filter {self._expression} cannot be evaluated: {error}"
             raise InvalidArgumentError(message) from error
@@ -194,8 +194,8 @@ def _native() -> ModuleType | None:
     return found
 
 
-def _evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
-    """Evaluate through pyarrow's execution plans, which know no plain call for it."""
+def evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
+    """Evaluate through pyarrow's execution plans, which know no plain call for it; raises what Arrow does."""
     # Imported when a filter is evaluated: it loads pyarrow.dataset, which loads pandas.
     acero = importlib.import_module("pyarrow.acero")
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))

@@ -201,6 +201,11 @@ class TableReader:
                 self._rows.move_to_end(number)
             return held
 
+    def part(self, numbers: Sequence[int]) -> TableReader:
+        """Return a reader of some of the fragments, by their numbers among these."""
+        chosen = [self.fragments[number] for number in numbers]
+        return TableReader(self.columns, chosen, self._filesystem, self._files)
+
     def _count(self, number: int) -> int:
         return self.fragment(number).num_rows
 

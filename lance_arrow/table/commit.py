@@ -15,14 +15,23 @@ import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from lance_arrow.errors import CommitConflictError, CorruptFileError, UnsupportedError, VersionNotFoundError
+from lance_arrow.errors import (
+    CommitConflictError,
+    CorruptFileError,
+    CorruptManifestError,
+    UnsupportedError,
+    VersionNotFoundError,
+)
 from lance_arrow.io import Location, file_exists, make_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
 from lance_arrow.manifests.writing import finish, manifest_bytes
+from lance_arrow.proto.reading import parse
+from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitAttempt, CommitStrategy
@@ -115,7 +124,7 @@ class _Commit:
             properties=dict(properties),
             message_bytes=message.SerializeToString(deterministic=True),
         )
-        self._footprint = footprint_of(self._transaction.message_bytes)
+        self._footprint = replace(footprint_of(self._transaction.message_bytes), finds_keys=operation.finds_keys)
         self._has_transaction_file = False
         # Others with the same name of a transaction have files of their own, which they may remove.
         own = "" if transaction_id is None else f"-{uuid.uuid4().hex}"
@@ -239,8 +248,15 @@ class _Commit:
             return False
 
     def _indices(self, made: NextVersion, manifests: Sequence[ManifestFile]) -> bytes | None:
-        """Return the index section of the version that the new one takes it from."""
-        source = made.indices_of
+        """Return the index section of the version that the new one takes it from, as the operation changes it."""
+        section = self._stored_indices(made.indices_of, manifests)
+        if made.edit_indices is None:
+            return section
+        message = parse(IndexSection, section or b"", what="the index section", error=CorruptManifestError)
+        made.edit_indices(message)
+        return message.SerializeToString() if message.indices else None
+
+    def _stored_indices(self, source: ManifestMeta | None, manifests: Sequence[ManifestFile]) -> bytes | None:
         if source is None or source.index_position is None:
             return None
         for manifest in manifests:

@@ -22,17 +22,20 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import BranchMeta, read_branches
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import checked_message, create_table
+from lance_arrow.table.changes import create_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
-from lance_arrow.table.table_edits import FileOptions, TableEdits, line_of
+from lance_arrow.table.table_edits import TableEdits
+from lance_arrow.table.table_handle import FileOptions, line_of
+from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.lance_dataset import LanceDataset
 
 
-class LanceTable(TableEdits):
+class LanceTable(TableEdits, TableUpkeep):
     """One version of a table; get one from `LanceTable.open`.
 
     Parameters
@@ -344,6 +347,11 @@ class LanceTable(TableEdits):
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
+
+    def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
+        options = ReadOptions(verify=self._options.verify, allow_external_blobs=self._options.allow_external_blobs)
+        files = self._files if options == self._options else OpenFiles(options)
+        return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 
     def _move(self, manifest: ManifestMeta) -> None:
         self._reader = self._reader_of(manifest)

@@ -130,7 +130,7 @@ def read_directory(path: str, out: str, columns: list[str] | None, blob_handling
 
 
 def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: Any) -> dict[str, Any]:
-    dataset = lance.dataset(path, version=version)
+    dataset = lance.dataset(path, version=None if branch is not None else version)
     if branch is not None:
         dataset = dataset.checkout_version((branch, version))
     store(dataset.to_table(**flags), out)
@@ -150,6 +150,11 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
         elif job == "merge":
             builder = dataset.merge_insert(**arguments)
             builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        elif job == "merge_clauses":
+            builder = dataset.merge_insert(arguments["on"])
+            for clause, condition in arguments["clauses"]:
+                builder = getattr(builder, clause)(*([] if condition is None else [condition]))
+            builder.execute(rows)
         elif job == "join":
             dataset.merge(rows, **arguments)
         elif job == "alter":
@@ -160,6 +165,8 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
             dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
         elif job == "compact":
             dataset.optimize.compact_files(**arguments)
+        elif job == "optimize_indices":
+            dataset.optimize.optimize_indices(**arguments)
         elif job == "change_tag":
             getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
         elif job == "validate":
