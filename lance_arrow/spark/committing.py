@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.datasets.write_options import WriteOptions
-from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError, UnsupportedError
+from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError
 from lance_arrow.io import Location, list_names, remove_file
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -30,15 +29,14 @@ from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import TableAddress, WriteChoices
 from lance_arrow.spark.task_files import FilePlan
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
-from lance_arrow.table.changes import overwriting_version
 from lance_arrow.table.commit import commit
 from lance_arrow.table.operations import Append, Operation, Overwrite
-from lance_arrow.table.table_edits import line_of
+from lance_arrow.table.table_handle import line_of
+from lance_arrow.table.table_line import overwriting_version, refuse_blob_structs, writable_version
 from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
 from lance_arrow.table.written_files import WrittenFiles
 
 JOB_KEY = "lance_arrow.spark.job"
-_BLOB = b"lance.blob"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +146,7 @@ def _write_options(choices: WriteChoices, file_version: str) -> WriteOptions:
 
 
 def _appended_version(base: ManifestMeta, wanted: str | None) -> str:
-    found = base.data_format
-    if found not in ("2.1", "2.2", "2.3"):
-        raise UnsupportedError(
-            f"the table's data files are of version {found or 'before 2.1'}, which cannot be written: overwrite it",
-            path=base.facts.root,
-            detail=found,
-        )
+    found = writable_version(base)
     if wanted not in (None, found):
         raise InvalidArgumentError(f"the table's files are of version {found}, not {wanted}", path=base.facts.root)
     return found
@@ -172,11 +164,7 @@ def _columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list
     fields = [field for field in base.fields if field.name in schema.names]
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
-    for top in fields:
-        for one in top.walk():
-            is_descriptor = one.is_blob and one.logical_type == "struct"
-            if is_descriptor or one.metadata.get(EXTENSION_NAME, b"").startswith(_BLOB):
-                raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
+    refuse_blob_structs(fields)
     return pa.schema([wanted.field(field.name) for field in fields], wanted.metadata), fields
 
 
