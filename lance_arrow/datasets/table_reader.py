@@ -27,12 +27,14 @@ from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
+from lance_arrow.datasets.zone_predicates import ZonePredicate
+from lance_arrow.datasets.zone_pruning import rows_left, zone_predicate
 from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
-from lance_arrow.structure.row_selection import by_page, take_order
+from lance_arrow.structure.row_selection import by_page, intersection, take_order
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -104,9 +106,15 @@ class TableReader:
             return held
 
     def batches(
-        self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None, batch_size: int | None
+        self,
+        projection: Projection,
+        columns: Sequence[str] | None,
+        filter: Predicate | None,
+        batch_size: int | None,
+        *,
+        within: Sequence[RowRanges] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield rows in order, those that satisfy a filter.
+        """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
         Parameters
         ----------
@@ -116,9 +124,11 @@ class TableReader:
             Expression or DNF tuples over the table's columns, virtual ones among them.
         batch_size
             The most rows of a batch; as `LanceFile.to_batches` when None.
+        within
+            For each fragment the rows of its files to choose from; all when None.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, filter=None):
+            for batch in self._stream(projection.nodes, batch_size, within):
                 yield projection.cut(batch, filled=True)
             return
         expression = as_expression(filter, self.columns.full_schema)
@@ -127,7 +137,8 @@ class TableReader:
         if columns is None:
             wanted = tuple((root.field.name,) for root in self.columns.roots)
         read = Projection.covering(self.columns.all_roots, self.columns.full_schema, (*wanted, *paths))
-        for batch in self._stream(read.nodes, batch_size, filter=str(expression)):
+        predicate = zone_predicate(expression, self.columns.full_schema)
+        for batch in self._stream(read.nodes, batch_size, within, filter=str(expression), predicate=predicate):
             kept = batch.filter(expression)
             if kept.num_rows:
                 yield projection.cut(kept, filled=True)
@@ -214,7 +225,13 @@ class TableReader:
         return reading
 
     def _stream(
-        self, nodes: Sequence[ColumnNode], batch_size: int | None, *, filter: str | None
+        self,
+        nodes: Sequence[ColumnNode],
+        batch_size: int | None,
+        within: Sequence[RowRanges] | None,
+        *,
+        filter: str | None = None,
+        predicate: ZonePredicate | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         settings = self._runtime.settings
@@ -222,13 +239,18 @@ class TableReader:
         max_bytes = settings.window_bytes(settings.num_threads + 1)
         sliceable = may_be_sliced(nodes)
 
-        def opened(number: int) -> FragmentReading:
-            return FragmentReading(self.fragment(number), nodes)
+        def opened(number: int) -> tuple[FragmentReading, RowRanges] | None:
+            fragment = self.fragment(number)
+            rows = fragment.live if within is None else intersection(fragment.live, within[number])
+            rows = rows_left(fragment, predicate, rows)
+            return (FragmentReading(fragment, nodes), rows) if len(rows) or predicate is None else None
 
         def windows() -> Iterator[tuple[FragmentReading, Windows, Window]]:
-            for reading in self._runtime.ahead(opened, range(len(self.fragments))):
+            for found in self._runtime.ahead(opened, range(len(self.fragments))):
+                if found is None:
+                    continue
+                reading, rows = found
                 watch.see(reading.opened)
-                rows = reading.rows.live
                 check_expansion_of(reading)
                 cuts = Windows(
                     rows,
