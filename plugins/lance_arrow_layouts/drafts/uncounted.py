@@ -1,13 +1,15 @@
 """Zipped lists of release 0.22, whose description does not tell how many entries and values they have.
 
-They are counted where a page is read whole; its row index then proves the count. Source: lance.encodings.FullZipLayout.
+They are counted as they are read; the row index proves the count. Release 0.21 had no index, and lost empty and null
+lists: its zipped lists are refused. Source: lance.encodings.FullZipLayout; docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from lance_arrow.spi import FetchedSlices, PageFacts, PageReadPlan
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.spi import BufferRole, FetchedSlices, PageFacts, PageReadPlan
 from lance_arrow.spi.pages import RowIndex, ZippedPage, ZippedPages
 
 
@@ -19,6 +21,11 @@ class UncountedPages(ZippedPages):
     def of(cls, pages: ZippedPages) -> UncountedPages:
         """Take what a description says from pages as 2.1 has them."""
         return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        if len(page.buffer_sizes) == 1:
+            raise UnsupportedError("zipped lists of 0.21 are written without their empty and null lists: rows are lost")
+        return ZippedPages.roles(self, page)
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> RowIndex:
         # Explicit base: slots make a new class, which `super()` without arguments does not know. The native engine
