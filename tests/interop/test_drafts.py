@@ -39,7 +39,8 @@ SMALL = ("numbers", "lists", "structs", "text", "fixed_lists")
 @cache
 def maker() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_draft_files", FOLDER / "make.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -71,7 +72,8 @@ def assert_same(expected: pa.Table, actual: pa.Table, rows: np.ndarray | None = 
         want, got = whole(expected[name]), whole(actual[name])
         want = want if rows is None else take_rows(want, rows)
         assert got.type.equals(want.type), (name, got.type, want.type)
-        assert len(got) == len(want) and difference(want, got) is None, (name, difference(want, got))
+        assert len(got) == len(want), name
+        assert difference(want, got) is None, (name, difference(want, got))
 
 
 def test_releases_that_must_be_there() -> None:
@@ -148,7 +150,8 @@ def test_damage_gives_rows_or_an_error(unpacked: Path, tmp_path: Path, release: 
         except LanceError:
             outcomes["error"] += 1
         path.unlink()
-    assert outcomes["rows"] and outcomes["error"]
+    assert outcomes["rows"]
+    assert outcomes["error"]
 
 
 def read_column(file: lance_arrow.LanceFile, name: str, num_rows: int) -> str:
@@ -159,8 +162,7 @@ def read_column(file: lance_arrow.LanceFile, name: str, num_rows: int) -> str:
     except LanceError:
         return "error"
     for table in (column, taken):
-        structure = table if not has_judged_values(table.schema.field(0).type) else None
-        table.validate(full=structure is not None)
+        table.validate(full=not has_judged_values(table.schema.field(0).type))
     return "rows"
 
 
@@ -175,5 +177,8 @@ def test_without_the_plugin_the_page_is_named(unpacked: Path) -> None:
     """The drafts come through the plugin door alone: without their entry point nobody reads them."""
     path = plain(unpacked, "0.25.0", "structs")
     runtime = Runtime(plugins=load_plugins([point for point in entry_points() if point.name != "layout.drafts"]))
-    with lance_arrow.LanceFile(path, runtime=runtime) as file, pytest.raises(LanceError, match="encodings.PageLayout"):
+    with (
+        lance_arrow.LanceFile(path, runtime=runtime) as file,
+        pytest.raises(LanceError, match=r"lance\.encodings\.PageLayout"),
+    ):
         file.read()
