@@ -40,7 +40,7 @@ from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
-_WRITABLE = ("2.1", "2.2", "2.3")
+_WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 _ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
