@@ -143,14 +143,27 @@ class FragmentRows:
         with located(path=self.columns.facts.manifest_path):
             return parse_row_versions(data, self.num_physical)
 
-    def judged(self, predicate: ZonePredicate | None) -> JudgedRows:
-        """Ask zone maps of the files, and indices, which live rows can, and which do, satisfy a filter."""
+    def judged(self, predicate: ZonePredicate | None, within: RowRanges | None = None) -> JudgedRows:
+        """Ask zone maps of the files, and indices, which rows can, and which do, satisfy a filter.
+
+        Parameters
+        ----------
+        predicate
+            The filter, over columns of the table; nothing is decided when None.
+        within
+            Rows of the files to choose from; the live ones when None.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `open_file`; a zone map is damaged.
+        """
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields():
             found = self._zones_of(path)
             if found is not None:
                 zones[path] = found
-        return judged_fragment(zones, self.num_physical, predicate, self.live)
+        return judged_fragment(zones, self.num_physical, predicate, self.live if within is None else within)
 
     def _zones_of(self, path: Path) -> BoundedZones | None:
         leaf = leaf_at(self.columns.all_roots, path)

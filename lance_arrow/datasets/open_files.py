@@ -9,6 +9,7 @@ from threading import Lock
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
@@ -83,7 +84,7 @@ class OpenFiles:
         runtime = default_runtime()
         verified = VerifiedSource(source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
-        rows = RowReader(file, runtime, options)
+        rows = row_reader(file, runtime, options)
         zones = zone_reader(rows, location if wishes.sidecars else None)
         opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
         if identity is not None:

@@ -21,7 +21,7 @@ from lance_arrow.datasets.row_filter import bound_filter, evaluated_mask, mentio
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.zone_pruning import JudgedRows, zone_predicate
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import difference, marked
+from lance_arrow.structure.row_selection import difference, intersection, marked
 
 
 class TableFilter:
@@ -75,16 +75,25 @@ class FilteredReading:
         Wanted columns.
     filter
         None for all rows.
+    within
+        Rows of the fragment's files to choose from; all when None.
     """
 
-    def __init__(self, rows: FragmentRows, nodes: Sequence[ColumnNode], filter: TableFilter | None) -> None:
+    def __init__(
+        self,
+        rows: FragmentRows,
+        nodes: Sequence[ColumnNode],
+        filter: TableFilter | None,
+        within: RowRanges | None = None,
+    ) -> None:
         self.rows = rows
         self.reading = FragmentReading(rows, nodes)
         self._filter = filter
-        self.judged = JudgedRows(rows.live, RowRanges.one(0, 0))
+        chosen = rows.live if within is None else intersection(rows.live, within)
+        self.judged = JudgedRows(chosen, RowRanges.one(0, 0))
         if filter is None:
             return
-        self.judged = rows.judged(filter.predicate)
+        self.judged = rows.judged(filter.predicate, chosen)
         self._first = FragmentReading(rows, filter.nodes)
         # Where each wanted column is, once those of the filter and the late ones stand side by side.
         self._places: list[int] = []

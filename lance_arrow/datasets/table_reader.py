@@ -105,9 +105,15 @@ class TableReader:
             return held
 
     def batches(
-        self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None, batch_size: int | None
+        self,
+        projection: Projection,
+        columns: Sequence[str] | None,
+        filter: Predicate | None,
+        batch_size: int | None,
+        *,
+        within: Sequence[RowRanges] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield rows in order, those that satisfy a filter.
+        """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
         Parameters
         ----------
@@ -117,13 +123,15 @@ class TableReader:
             Expression or DNF tuples over the table's columns, virtual ones among them.
         batch_size
             The most rows of a batch; as `LanceFile.to_batches` when None.
+        within
+            For each fragment the rows of its files to choose from; all when None.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, filter=None):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
                 yield projection.cut(batch, filled=True)
             return
         condition = self.filter(filter)
-        for batch in self._stream(projection.nodes, batch_size, filter=condition):
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
             if batch.num_rows:
                 yield projection.cut(batch, filled=True)
 
@@ -220,7 +228,12 @@ class TableReader:
         return reading
 
     def _stream(
-        self, nodes: Sequence[ColumnNode], batch_size: int | None, *, filter: TableFilter | None
+        self,
+        nodes: Sequence[ColumnNode],
+        batch_size: int | None,
+        within: Sequence[RowRanges] | None,
+        *,
+        filter: TableFilter | None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         settings = self._runtime.settings
@@ -229,7 +242,7 @@ class TableReader:
         sliceable = may_be_sliced(nodes)
 
         def opened(number: int) -> FilteredReading:
-            return FilteredReading(self.fragment(number), nodes, filter)
+            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
         def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
             for found in self._runtime.ahead(opened, range(len(self.fragments))):

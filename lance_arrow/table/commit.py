@@ -53,6 +53,7 @@ def commit(
     strategy: CommitStrategy,
     settings: Settings,
     properties: Mapping[str, str] | None = None,
+    transaction_id: str | None = None,
 ) -> ManifestMeta:
     """Make a version by an operation.
 
@@ -72,6 +73,9 @@ def commit(
         Limits, and how long to try.
     properties
         What to keep with the transaction.
+    transaction_id
+        Name of the transaction. Of several commits with one name and the same `read`, no more than one makes a version,
+        and all return it. A new name when None.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def commit(
     OSError
         Whatever the filesystem raises, unchanged.
     """
-    return _Commit(line, operation, read, files, strategy, settings, properties or {}).run()
+    return _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id).run()
 
 
 class _Commit:
@@ -100,6 +104,7 @@ class _Commit:
         strategy: CommitStrategy,
         settings: Settings,
         properties: Mapping[str, str],
+        transaction_id: str | None,
     ) -> None:
         self._line = line
         self._operation = operation
@@ -108,7 +113,7 @@ class _Commit:
         self._strategy = strategy
         self._settings = settings
         self._checked = self._read_version = 0 if read is None else read.version
-        message = Transaction(read_version=self._read_version, uuid=str(uuid.uuid4()))
+        message = Transaction(read_version=self._read_version, uuid=transaction_id or str(uuid.uuid4()))
         for key, value in properties.items():
             message.transaction_properties[key] = value
         operation.record(message)
@@ -121,7 +126,9 @@ class _Commit:
         )
         self._footprint = replace(footprint_of(self._transaction.message_bytes), finds_keys=operation.finds_keys)
         self._has_transaction_file = False
-        self._transaction_name = f"{self._read_version}-{message.uuid}.txn"
+        # Others with the same name of a transaction have files of their own, which they may remove.
+        own = "" if transaction_id is None else f"-{uuid.uuid4().hex}"
+        self._transaction_name = f"{self._read_version}-{message.uuid}{own}.txn"
         self._newest = read
         self._attempted = 0
 
