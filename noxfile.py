@@ -213,6 +213,13 @@ def soundness(session: nox.Session) -> None:
 
 
 @nox.session
+def crashes(session: nox.Session) -> None:
+    """Kill every operation of a table at every call to its filesystem; `-- append --step 3` for some."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/crash_points.py", *session.posargs)
+
+
+@nox.session
 def histories(session: nox.Session) -> None:
     """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
