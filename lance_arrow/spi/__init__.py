@@ -55,7 +55,7 @@ from lance_arrow.spi.encoding import (
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
-from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
+from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, LEGACY, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import (
     BoundColumnEncoding,
     BoundLayout,
@@ -76,11 +76,12 @@ from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
 from lance_arrow.spi.scratch import Scratch, block_bytes, block_over, field_bytes, new_block
-from lance_arrow.spi.slots import ItemValidity, SlotLayer, SlotStructure, Structure
+from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotLayer, SlotStructure, Structure
 
 __all__ = [
     "ARRAY",
     "COMPRESSIVE",
+    "LEGACY",
     "NO_BYTES",
     "PRIVATE_CODEC",
     "ArrayFactory",
@@ -142,6 +143,7 @@ __all__ = [
     "PageFacts",
     "PageIndex",
     "PageReadPlan",
+    "PageStructure",
     "PendingPage",
     "ReadReport",
     "RowRanges",

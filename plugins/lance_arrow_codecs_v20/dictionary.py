@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.spi import (
     ARRAY,
     BindScope,
@@ -34,12 +34,9 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     VariableWidth,
-    block_bytes,
-    copy_runs,
     hookimpl,
-    new_block,
 )
-from lance_arrow.spi.pages import load_whole
+from lance_arrow.spi.pages import ItemsIndex, decode_integers
 
 _INDEX_BITS = (8, 16, 32, 64)
 
@@ -69,34 +66,6 @@ class Dictionary:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Items:
-    """All items of a page, those that are null, and what the indices keep."""
-
-    block: BlockSlice
-    nulls: NDArray[np.bool_] | None
-    num_bytes: int
-    indices: Any
-
-    @property
-    def nbytes(self) -> int:
-        return (
-            self.block.values.nbytes + self.block.offsets.nbytes + (0 if self.indices is None else self.indices.nbytes)
-        )
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.block.shape
-
-    @property
-    def num_items(self) -> int:
-        return self.block.num_values
-
-    def decode(self, out: BlockSlice) -> None:
-        """Copy all items."""
-        copy_runs(self.block, np.zeros(1, np.int64), np.array([self.num_items]), out)
-
-
 @dataclass(frozen=True, slots=True)
 class BoundDictionary:
     """Values of one page by index."""
@@ -122,19 +91,12 @@ class BoundDictionary:
     def index_buffers(self) -> tuple[int, ...]:
         return self.indices.index_buffers + tuple(buffer for buffer, _ in self.items.buffers)
 
-    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Items:
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> ItemsIndex:
         """Decode the items."""
         of_indices = self.indices.load_index(page, buffers)
-        assert self.items.shape is not None
-        self.limits.check("max_dictionary_bytes", block_bytes(self.items.shape, self.num_items))
-        loaded = load_whole(self.items, PageFacts(self.num_items, page.buffer_sizes), buffers)
-        size = loaded.num_bytes
-        self.limits.check("max_dictionary_bytes", block_bytes(self.items.shape, self.num_items, size))
-        block = new_block(self.items.shape, self.num_items, size)
-        loaded.decode(block)
-        assert isinstance(loaded.levels, ItemValidity)
-        assert isinstance(size, int)
-        return _Items(block, loaded.levels.null_flags(), size, of_indices)
+        return ItemsIndex.load(
+            self.items, PageFacts(self.num_items, page.buffer_sizes), buffers, of_indices, self.limits
+        )
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return self.indices.plan(page, index.indices, rows)
@@ -142,47 +104,13 @@ class BoundDictionary:
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         """Read the indices, and find what is null: index 0 of strings, null items, null indices."""
         loaded = self.indices.load(page, index.indices, plan, fetched)
-        block = new_block(self.index_shape, loaded.num_values)
-        loaded.decode(block)
-        numbers = block.values.view(f"<u{self.index_shape.bytes_per_value}")
-        assert isinstance(loaded.levels, ItemValidity)
-        nulls = loaded.levels.null_flags()
-        if nulls is None:
-            nulls = np.zeros(len(numbers), np.bool_)
-        items: NDArray[Any] = numbers
-        if not self.keeps_items:
-            nulls = nulls | (numbers == 0)
-            items = numbers.astype(np.int64) - 1
-        outside = (items >= self.num_items) & ~nulls
-        if outside.any():
-            wrong = int(np.argmax(outside))
-            raise CorruptPageError(f"index {int(numbers[wrong])} into a dictionary of {self.num_items} items")
-        if index.nulls is not None:
-            nulls[~nulls] = index.nulls[items[~nulls].astype(np.int64)]
-        bits = np.packbits(~nulls, bitorder="little") if nulls.any() else None
-        levels = ItemValidity(len(numbers), bits)
         if self.keeps_items:
-            return LoadedIndices(self.index_shape, levels, np.where(nulls, 0, numbers).astype(numbers.dtype), index)
+            return index.select(loaded, self.index_shape)
+        numbers = decode_integers(loaded, self.index_shape.bytes_per_value).astype(np.int64)
+        nulls, items = index.nulls_at(loaded, numbers - 1, numbers == 0)
+        levels = ItemValidity(len(numbers), np.packbits(~nulls, bitorder="little") if nulls.any() else None)
         # One item more, which is empty: that of nulls.
         return LoadedStrings(levels, np.where(nulls, self.num_items, items).astype("<u4"), index)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedIndices:
-    """Selected indices, with all items."""
-
-    shape: FixedWidth
-    levels: ItemValidity
-    indices: NDArray[np.unsignedinteger]
-    dictionary: _Items
-    num_bytes = 0
-
-    @property
-    def num_values(self) -> int:
-        return len(self.indices)
-
-    def decode(self, out: BlockSlice) -> None:
-        out.values[:] = self.indices.view(np.uint8)
 
 
 class LoadedStrings:
@@ -190,7 +118,7 @@ class LoadedStrings:
 
     dictionary = None
 
-    def __init__(self, levels: ItemValidity, indices: NDArray[np.unsignedinteger], items: _Items) -> None:
+    def __init__(self, levels: ItemValidity, indices: NDArray[np.unsignedinteger], items: ItemsIndex) -> None:
         assert isinstance(items.shape, VariableWidth)
         self.levels = levels
         self.shape = items.shape

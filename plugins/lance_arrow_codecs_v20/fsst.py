@@ -27,9 +27,9 @@ from lance_arrow.spi import (
     PageFacts,
     PageIndex,
     PageReadPlan,
+    PageStructure,
     RowRanges,
     Scratch,
-    Structure,
     VariableWidth,
     hookimpl,
 )
@@ -97,7 +97,7 @@ class LoadedFsst:
 
     dictionary = None
 
-    def __init__(self, shape: VariableWidth, levels: Structure, codes: BlockSlice, table: Bytes) -> None:
+    def __init__(self, shape: VariableWidth, levels: PageStructure, codes: BlockSlice, table: Bytes) -> None:
         offsets = codes.offsets.view(np.int64)
         self.shape, self.levels, self.num_values = shape, levels, codes.num_values
         self._table = table
