@@ -98,7 +98,11 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+# Runs in tests/spark/test_docs.py, beside the one Spark session.
+ON_SPARK = ("docs/spark.md",)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page not in ON_SPARK])
 def test_python_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", example)
