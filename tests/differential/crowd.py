@@ -145,9 +145,7 @@ def main() -> int:
         ):
             versions, seconds = run(Path(folder) / f"{name}.lance", roles, steps, stable=True)
             asked = f"{len(roles)} processes x {steps}"
-            print(
-                f"{name}: {len(roles)} processes x {steps}: {versions} versions of {total} operations, {seconds:.0f} s"
-            )
+            print(f"{name}: {asked}: {versions} versions, each follows from the one before, {seconds:.0f} s")
     return 0
 
 
