@@ -1,4 +1,4 @@
-"""`FragmentScan`: pyarrow's scan of one fragment of a table, as windows of its live rows."""
+"""`FragmentScan`: pyarrow's scan of one fragment of a table, as windows of the live rows that zone maps leave."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lance_arrow.datasets.fragment_rows import FragmentReading
 from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.datasets.table_reader import TableWatch
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, may_be_sliced
+from lance_arrow.datasets.zone_pruning import rows_left, zone_predicate
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
@@ -50,6 +51,8 @@ class FragmentScan:
         if reading.has_blobs:
             max_bytes /= 2
         rows = reading.rows.live
+        if not request.filter.equals(_TRUE):
+            rows = rows_left(reading.rows, zone_predicate(request.filter, request.dataset_schema), rows)
         batch_rows = min(request.batch_size, max(1, rows.num_rows))
         windows: Sequence[RowRanges] = Windows(
             rows,
