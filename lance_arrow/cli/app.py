@@ -16,11 +16,14 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
+from lance_arrow.cli import table_render  # noqa: F401 - teaches how reports of tables are printed
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
 from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
+from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.progress import progress
-from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
+from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, view_zones
+from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.zone_commands import BuiltReport, build_reports
 from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.converting import convert as convert_file
@@ -43,6 +46,7 @@ app = typer.Typer(
 )
 zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip.")
 app.add_typer(zones_app, name="zones", epilog=_EPILOG)
+app.add_typer(table_app, name="table", epilog=_EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")

@@ -21,11 +21,11 @@ from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.file_checks import FileChecks, check_verify
-from lance_arrow.container.first_generation import refuse_first_generation
+from lance_arrow.container.first_generation import LegacyColumns, LegacyFile
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.schema import LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import RangeSource, VerifiedSource
 from lance_arrow.proto import file_schema_pb2
@@ -149,7 +149,10 @@ class LanceFileReader:
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
-            refuse_first_generation(self.footer)
+            self._table: ColumnTable | LegacyColumns
+            if self.footer.version is FileVersion.V0_1:
+                self._open_first_generation(metadata)
+                return
             # One wave for both tables where they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
             if self.checks is not None:
@@ -191,6 +194,17 @@ class LanceFileReader:
                 raise CorruptFileError(
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
                 )
+
+    def _open_first_generation(self, metadata: MetadataBytes) -> None:
+        """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
+        legacy = LegacyFile.open(metadata)
+        self.checks, self.promises_checksums = None, False
+        facts = _schemas.get(legacy.schema, self.version)
+        self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
+        self.num_rows = int(legacy.batch_starts()[-1])
+        self.footer = legacy.footer(self.footer, facts.num_columns)
+        self.global_buffers = GlobalBuffers(metadata, self.footer)
+        self._table = LegacyColumns(legacy, self.fields, self.leaves)
 
     def _check_reads(self, checks: FileChecks) -> None:
         verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
@@ -289,7 +303,7 @@ class LanceFileReader:
             for depth, (column, path) in enumerate(nodes):
                 if column is not None:
                     above = leaf.ancestors[depth:]
-                    in_list = self.version is FileVersion.V2_0 and any("list" in node.kind.value for node in above)
+                    in_list = self.version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
                     expected[column] = path, None if in_list else self.num_rows * leaf.lengths_per_row
         return expected
 

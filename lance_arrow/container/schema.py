@@ -26,7 +26,9 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
-_WITHOUT_NEW_TYPES = (FileVersion.V2_0, FileVersion.V2_1)
+HEADED_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
+"""Versions whose structs and lists have columns of their own."""
+_WITHOUT_NEW_TYPES = (*HEADED_VERSIONS, FileVersion.V2_1)
 
 
 class AncestorKind(enum.Enum):
@@ -238,7 +240,8 @@ class _Walk:
 
     def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
         is_packed = node.is_packed(self.version)
-        if not node.children or is_packed or node.is_blob:
+        is_blob = node.is_blob and self.version is not FileVersion.V0_1
+        if not node.children or is_packed or is_blob:
             children = [_arrow_field(child, f"{path}.{child.name}") for child in node.children]
             yield LeafColumn(
                 column=self._number(),
@@ -247,13 +250,13 @@ class _Walk:
                 nullable=node.nullable,
                 ancestors=above,
                 is_packed=is_packed,
-                is_blob=node.is_blob,
+                is_blob=is_blob,
                 field_id=node.id,
             )
             return
         ancestor = _ancestor(node, path)
         self._check_version(ancestor)
-        if self.version is FileVersion.V2_0:
+        if self.version in HEADED_VERSIONS:
             ancestor = replace(ancestor, header_column=self._number())
         for child in node.children:
             yield from self._below(child, _child_path(node.logical_type, path, child.name), (ancestor, *above))

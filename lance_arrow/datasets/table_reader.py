@@ -1,6 +1,6 @@
 """`TableReader`: rows of one version of a table without the native bridge: streamed, filtered, taken, counted.
 
-fragments ─► windows of live rows, opened and decoded ahead ─► filter ─► named columns cut out ─► batches
+fragments ─► zones ─► windows of rows that may be wanted, decoded ahead, filtered ─► named columns cut out ─► batches
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
-from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_predicates import ZonePredicate
-from lance_arrow.datasets.zone_pruning import rows_left, zone_predicate
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
-from lance_arrow.structure.row_selection import by_page, intersection, take_order
+from lance_arrow.structure.row_selection import by_page, take_order
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -128,20 +127,24 @@ class TableReader:
             For each fragment the rows of its files to choose from; all when None.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, within):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
                 yield projection.cut(batch, filled=True)
             return
+        condition = self.filter(filter)
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+            if batch.num_rows:
+                yield projection.cut(batch, filled=True)
+
+    def filter(self, filter: Predicate) -> TableFilter:
+        """Bind a filter over the table's columns, virtual ones among them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It does not fit.
+        """
         expression = as_expression(filter, self.columns.full_schema)
-        paths = columns_of(expression, self.columns.full_schema)
-        wanted = () if columns is None else tuple(column_paths(columns, self.columns.all_roots))
-        if columns is None:
-            wanted = tuple((root.field.name,) for root in self.columns.roots)
-        read = Projection.covering(self.columns.all_roots, self.columns.full_schema, (*wanted, *paths))
-        predicate = zone_predicate(expression, self.columns.full_schema)
-        for batch in self._stream(read.nodes, batch_size, within, filter=str(expression), predicate=predicate):
-            kept = batch.filter(expression)
-            if kept.num_rows:
-                yield projection.cut(kept, filled=True)
+        return TableFilter(expression, self.columns.full_schema, self.columns)
 
     def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -230,8 +233,7 @@ class TableReader:
         batch_size: int | None,
         within: Sequence[RowRanges] | None,
         *,
-        filter: str | None = None,
-        predicate: ZonePredicate | None = None,
+        filter: TableFilter | None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         settings = self._runtime.settings
@@ -239,43 +241,41 @@ class TableReader:
         max_bytes = settings.window_bytes(settings.num_threads + 1)
         sliceable = may_be_sliced(nodes)
 
-        def opened(number: int) -> tuple[FragmentReading, RowRanges] | None:
-            fragment = self.fragment(number)
-            rows = fragment.live if within is None else intersection(fragment.live, within[number])
-            rows = rows_left(fragment, predicate, rows)
-            return (FragmentReading(fragment, nodes), rows) if len(rows) or predicate is None else None
+        def opened(number: int) -> FilteredReading:
+            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
-        def windows() -> Iterator[tuple[FragmentReading, Windows, Window]]:
+        def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
             for found in self._runtime.ahead(opened, range(len(self.fragments))):
-                if found is None:
+                watch.see(found.opened)
+                watch.judged(found.judged)
+                check_expansion_of(found.reading)
+                if not found.live.num_rows:
                     continue
-                reading, rows = found
-                watch.see(reading.opened)
-                check_expansion_of(reading)
                 cuts = Windows(
-                    rows,
+                    found.live,
                     batch_size,
-                    weights=reading.weights(),
+                    weights=found.reading.weights(),
                     max_bytes=max_bytes,
                     max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
                 )
-                yield from ((reading, cuts, window) for window in cuts)
+                yield from ((found, cuts, window) for window in cuts)
 
         def read(
-            task: tuple[FragmentReading, Windows, Window],
+            task: tuple[FilteredReading, Windows, Window],
         ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
-            reading, cuts, window = task
-            return cuts, window, *reading.read(window.rows)
+            found, cuts, window = task
+            return cuts, window, *found.read(window.rows)
 
         for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
-            cuts.learn(window, sum(batch.nbytes for batch in batches))
+            if filter is None:
+                cuts.learn(window, sum(batch.nbytes for batch in batches))
             watch.count(num_pages, sum(batch.num_rows for batch in batches))
             for batch in batches:
                 step = batch_size or max(1, batch.num_rows)
                 for start in range(0, batch.num_rows, step):
                     yield batch if step >= batch.num_rows else batch.slice(start, step)
         if self._runtime.is_watched:
-            self._runtime.finished(watch.report(nodes, filter))
+            self._runtime.finished(watch.report(nodes, None if filter is None else str(filter.expression)))
 
 
 @dataclass(slots=True)
@@ -291,6 +291,7 @@ class TableWatch:
         self._started = time.perf_counter()
         self._seen: dict[int, _Seen] = {}
         self._pages = self._rows = 0
+        self._zones = [0, 0]
 
     def see(self, opened: Sequence[OpenFile]) -> None:
         """Count what is asked of files from now on."""
@@ -302,6 +303,11 @@ class TableWatch:
         self._pages += num_pages
         self._rows += num_rows
 
+    def judged(self, judged: JudgedRows) -> None:
+        """Count what zones said of a filter."""
+        self._zones[0] += judged.zones_total
+        self._zones[1] += judged.zones_pruned
+
     def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
         stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
@@ -309,6 +315,9 @@ class TableWatch:
             files=len(stats),
             pages=self._pages,
             rows=self._rows,
+            zones_total=self._zones[0],
+            zones_pruned=self._zones[1],
+            zones_read=self._zones[0] - self._zones[1],
             requests=sum(one.requests for one in stats),
             requested_bytes=sum(one.bytes_wanted for one in stats),
             fetched_bytes=sum(one.bytes_fetched for one in stats),

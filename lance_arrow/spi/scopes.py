@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lance_arrow.spi.arrays import BoundArray
     from lance_arrow.spi.block_summary import BlockSummary
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
@@ -88,6 +89,12 @@ class BindScope(Protocol):
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         """Bind a child ``CompressiveEncoding`` in the PER_VALUE context."""
+
+    def array(self, message: Any) -> BoundArray:
+        """Bind a child ``ArrayEncoding``; errors as of `chunk_codec`."""
+
+    def for_shape(self, shape: BlockShape | None) -> BindScope:
+        """Return the scope for a child that holds something else than the leaf's values: items, indices, bits."""
 
     def for_field(self, field: int) -> BindScope:
         """Return the scope for the codec of one field of a packed struct: its `leaf` is the field alone."""

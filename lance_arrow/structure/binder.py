@@ -23,6 +23,8 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
     BindScope,
+    BlockShape,
+    BoundArray,
     BoundBufferScheme,
     BoundChunkCodec,
     BoundColumnEncoding,
@@ -119,6 +121,14 @@ class _Scope:
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         return self._codec(message, DecodeContext.PER_VALUE)
+
+    def array(self, message: Any) -> BoundArray:
+        key = key_of(message)
+        factory = self.binder.table.array(key)
+        return _returned(key, factory.bind(getattr(message, str(factory.key.case)), self._deeper()))
+
+    def for_shape(self, shape: BlockShape | None) -> BindScope:
+        return replace(self, leaf=LeafType(shape, is_text=self.leaf.is_text))
 
     def for_field(self, field: int) -> BindScope:
         shape = self.leaf.shape

@@ -25,10 +25,15 @@ BatchFunction = Callable[[pa.RecordBatch], Any]
 class ColumnSource(Protocol):
     """Makes columns."""
 
-    schema: pa.Schema
-    """What is made."""
-    columns: Sequence[str]
-    """Columns of the table that are needed."""
+    @property
+    def schema(self) -> pa.Schema:
+        """What is made."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Columns of the table that are needed."""
+        ...
 
     def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """Return the columns for the next rows of the table, which are given with what is needed of them."""
@@ -74,8 +79,8 @@ def column_source(
 class _Computed:
     def __init__(self, values: ComputedColumns) -> None:
         self._values = values
-        self.schema = values.schema
-        self.columns = tuple(dict.fromkeys(path[0] for path in values.paths))
+        self.schema: pa.Schema = values.schema
+        self.columns: Sequence[str] = tuple(dict.fromkeys(path[0] for path in values.paths))
 
     def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
         return self._values.arrays(batch)
@@ -88,14 +93,14 @@ class _Function:
     """The first batch is computed at once, to learn what is made, and not again."""
 
     def __init__(self, function: BatchFunction, reader: TableReader, names: Sequence[str], rows: int) -> None:
-        self.columns = tuple(names)
+        self.columns: Sequence[str] = tuple(names)
         self._function = function
         projection = reader.projection(names)
         found = reader.batches(projection, names, None, rows)
         given = next(found, None)
         batch = pa.RecordBatch.from_pylist([], schema=projection.schema) if given is None else given
         made = self._made(batch)
-        self.schema = made.schema
+        self.schema: pa.Schema = made.schema
         self._first: pa.RecordBatch | None = made if given is not None else None
 
     def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
@@ -130,7 +135,7 @@ class _Function:
 
 class _InOrder:
     def __init__(self, table: pa.Table) -> None:
-        self.schema = table.schema
+        self.schema: pa.Schema = table.schema
         self.columns: Sequence[str] = ()
         self._table = table
         self._start = 0
@@ -160,12 +165,12 @@ class _Joined:
                 raise InvalidArgumentError(
                     f"keys are {table.schema.field(name).type} there, {known.field(name).type} here", column=name
                 )
-        self.columns = tuple(on)
+        self.columns: Sequence[str] = tuple(on)
         self._keys = SourceKeys(table, on)
         if self._keys.is_repeated.any():
             raise InvalidArgumentError("several rows of the table that is joined have one key")
         self._values = table.drop_columns(list(on)).combine_chunks()
-        self.schema = self._values.schema
+        self.schema: pa.Schema = self._values.schema
 
     def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
         keys = self._keys.find(batch)

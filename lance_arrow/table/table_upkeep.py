@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
-from lance_arrow.table.column_changes import ColumnEdit
+from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, compact_table
+from lance_arrow.table.config_operations import MapChange, UpdateConfig
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.field_paths import field_at, field_paths
+from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
 from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.zone_index import DEFAULT_ROWS_PER_ZONE as INDEX_ROWS_PER_ZONE
+from lance_arrow.table.zone_index import create_zone_index, drop_index
 
 
 def _checked_size(batch_size: object) -> int | None:
@@ -188,6 +195,181 @@ class TableUpkeep(TableHandle):
             self._target()
         limits = default_runtime().settings.limits
         return clean_up(self._root, self._branch, rules, limits, dry_run=bool(dry_run))
+
+    def replace_columns(
+        self,
+        values: Any,
+        *,
+        on: str | Sequence[str] | None = None,
+        read_columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Replace all values of columns that share no data file with others, as those of `add_columns` do not.
+
+        No row moves, and no other column is read or written. Arguments are those of `add_columns`, for columns that are
+        there; indices of them do not cover what was replaced.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, it lies in a file with others, or values do not fit.
+        CommitConflictError
+            As for `add_columns`.
+        """
+        size = _checked_size(batch_size)
+        made = replace_columns(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            values,
+            on=on,
+            read_columns=read_columns,
+            batch_size=DEFAULT_BATCH_ROWS if size is None else size,
+            options=PLAIN.of,
+            message=checked_message(message),
+        )
+        self._move(made)
+
+    def create_zone_map(
+        self,
+        column: str,
+        *,
+        rows_per_zone: int = INDEX_ROWS_PER_ZONE,
+        name: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Make a ZONEMAP index of a column, in one version: bounds of its values, by which filters leave out rows.
+
+        It is read by the reference package too. Files that are written here have zone maps of their own, which need no
+        index; files that others wrote have not. Rows added later are not covered: make it again.
+
+        Parameters
+        ----------
+        column
+            Dotted path, through structs, of numbers, booleans, dates, times, decimals, strings or binary.
+        rows_per_zone
+            Live rows of a zone.
+        name
+            Of the index; ``"<column>_idx"`` when None. One of the same name is replaced.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, or its values have no bounds.
+        CommitConflictError
+            Somebody replaced the table. Where others compacted it, the index is made again.
+        """
+        made = create_zone_index(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            column,
+            rows_per_zone=rows_per_zone,
+            name=name,
+            message=checked_message(message),
+        )
+        self._move(made)
+
+    def drop_index(self, name: str, *, message: str | None = None) -> None:
+        """Drop an index, whoever made it, in one version.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such index.
+        """
+        self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
+
+    @property
+    def indices(self) -> dict[str, tuple[str, ...]]:
+        """Indices of this version by name: the columns of each, as dotted paths."""
+        line = branch_root(self._root, self._manifest.branch)
+        section = read_indices(line, self._manifest, default_runtime().settings.limits)
+        paths = {field.id: path for path, field in field_paths(self._manifest.fields)}
+        return {
+            index.name: tuple(paths[number] for number in index.fields if number in paths) for index in section.indices
+        }
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """Configuration of the table."""
+        return self._manifest.config
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Metadata of the table; `schema` and its fields have others."""
+        return self._manifest.table_metadata
+
+    def update_config(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change the configuration, in one version.
+
+        Parameters
+        ----------
+        values
+            New values by key; None removes a key.
+        replace
+            Whether nothing else stays.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Keys or values are no texts.
+        CommitConflictError
+            Somebody else set the same keys.
+        """
+        self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
+
+    def update_metadata(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change metadata of the table, in one version; arguments and errors are those of `update_config`."""
+        self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
+
+    def update_schema_metadata(
+        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
+    ) -> None:
+        """Change metadata of the schema, in one version; arguments and errors are those of `update_config`."""
+        self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
+
+    def update_field_metadata(
+        self,
+        values: Mapping[str, Mapping[str, str | None]],
+        *,
+        replace: bool = False,
+        message: str | None = None,
+    ) -> None:
+        """Change metadata of columns, in one version.
+
+        Parameters
+        ----------
+        values
+            By dotted path of the column, as for `update_config`. What says how values are stored cannot be changed.
+        replace, message
+            As for `update_config`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As for `update_config`; there is no such column.
+        """
+        if not isinstance(values, Mapping) or not values:
+            raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)
+        changes = {
+            field_at(self._manifest.fields, path).id: MapChange(change, bool(replace))
+            for path, change in values.items()
+        }
+        self._configure(UpdateConfig(fields=changes), message)
+
+    def _configure(self, operation: UpdateConfig, message: str | None) -> None:
+        said = checked_message(message)
+        self._move(self._target().retried(self._manifest, lambda base, files: operation, said))
 
     def _columns(self, message: str | None) -> ColumnEdit:
         return ColumnEdit(

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pytest
 from witness import Witness, WitnessRefused
 
-from lance_arrow import LanceTable
-from lance_arrow.errors import InvalidArgumentError
+import lance_arrow
+from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.datasets.sql_predicates import parse_sql
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 
 pytestmark = pytest.mark.interop
 
@@ -322,3 +326,122 @@ def test_cleanup(witness: Witness, tmp_path: Path) -> None:
     assert report.versions == (2,)
     assert_agree(witness, path, "side/a")
     assert_agree(witness, path)
+
+
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+def test_lines(witness: Witness, tmp_path: Path, stable: bool) -> None:
+    """Branches, clones, configuration and replaced columns, ours in their hands and theirs in ours."""
+    path = tmp_path / "t.lance"
+    table = LanceTable.create(path, rows_of(0, 30), max_rows_per_file=12, enable_stable_row_ids=stable)
+    table.delete("id = 3 OR id = 29")
+    witness.change_table(path, {"do": "create_scalar_index", "column": "id", "index_type": "BTREE"})
+    table = LanceTable.open(path)
+    table.branches.create("ours/a", 3)
+    witness.change_table(path, {"do": "branch", "name": "theirs", "version": 2})
+    for branch in ("ours/a", "theirs"):
+        witness.change_table(path, {"do": "append", "rows": rows_of(40, 45)}, branch=branch)
+        assert_agree(witness, path, branch)
+        side = LanceTable.open(path, branch=branch)
+        side.update({"s": "'x'"}, "id = 5 OR id = 41")
+        side.compact()
+        assert_agree(witness, path, branch)
+        found = witness.read_version(path, None, branch, filter="id = 41")
+        assert found["s"].to_pylist() == ["x"]
+    witness.change_table(path, {"do": "tag_of_branch", "name": "t", "branch": "ours/a", "version": 4})
+    assert LanceTable.open(path, tag="t").branch == "ours/a"
+    clone, theirs = tmp_path / "clone.lance", tmp_path / "theirs.lance"
+    table.shallow_clone(clone)
+    witness.change_table(path, {"do": "clone", "target": str(theirs), "version": 3})
+    for one in (clone, theirs):
+        assert_agree(witness, one)
+        witness.change_table(one, {"do": "append", "rows": rows_of(50, 52)}, {"do": "delete", "predicate": "id = 7"})
+        moved = LanceTable.open(one)
+        moved.delete("id = 8 OR id = 51")
+        moved.merge(rows_of(9, 10), on="id").when_matched_update_all().execute()
+        assert_agree(witness, one)
+        assert witness.read_version(one, None, None, filter="id < 11")["id"].to_pylist().count(8) == 0
+        moved.compact()
+        assert_agree(witness, one)
+    table.update_config({"a": "1"})
+    witness.change_table(path, {"do": "update_config", "values": {"b": "2"}})
+    table = LanceTable.open(path)
+    table.update_schema_metadata({"k": "v"})
+    table.update_field_metadata({"n.x": {"unit": "m"}})
+    table.update_metadata({"t": "m"})
+    assert witness.describe_table(path) == {
+        "config": {"a": "1", "b": "2"},
+        "metadata": {"t": "m"},
+        "schema_metadata": {"k": "v"},
+    }
+    table.add_columns({"w": "id * 2"})
+    table.replace_columns({"w": "w + 1"})
+    assert_agree(witness, path)
+    witness.change_table(path, {"do": "update", "updates": {"w": "0"}, "where": "id < 4"})
+    assert_agree(witness, path)
+
+
+def test_a_clone_of_the_reference_is_no_empty_dataset(witness: Witness, tmp_path: Path) -> None:
+    path, clone = tmp_path / "t.lance", tmp_path / "clone.lance"
+    witness.write_directory(rows_of(0, 30), path, "2.2")
+    witness.change_table(path, {"do": "clone", "target": str(clone), "version": 1})
+    assert lance_arrow.dataset(clone).count_rows() == 30
+    for source, filesystem in ((clone, None), (str(clone), pa.fs.LocalFileSystem()), (clone.as_uri(), None)):
+        with pytest.raises(UnsupportedError, match=r"lance_arrow\.dataset"):
+            pads.dataset(source, format=LanceFormat(), filesystem=filesystem)
+    assert pads.dataset(path, format=LanceFormat()).count_rows() == 30
+
+
+def test_indices_of_replaced_columns(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    table = LanceTable.create(path, rows_of(0, 40), max_rows_per_file=20)
+    table.add_columns({"w": "id * 2"})
+    witness.change_table(path, {"do": "create_scalar_index", "column": "w", "index_type": "BTREE"})
+    table = LanceTable.open(path)
+    table.replace_columns({"w": "w + 1"})
+    assert witness.read_version(path, None, None, filter="w = 11")["id"].to_pylist() == [5]
+    assert witness.read_version(path, None, None, filter="w = 10")["id"].to_pylist() == []
+    assert witness.index_names(path, table.version) == []
+
+
+def test_zone_map_indices(witness: Witness, tmp_path: Path) -> None:
+    """Ours is used by the reference and brought up to date by it; theirs is used by us."""
+    for stable in (False, True):
+        ours, theirs = tmp_path / f"ours{stable}.lance", tmp_path / f"theirs{stable}.lance"
+        for path in (ours, theirs):
+            witness.write_directory(rows_of(0, 500), path, "2.2", max_rows_per_file=150, enable_stable_row_ids=stable)
+            witness.change_table(path, {"do": "delete", "predicate": "id % 10 = 4"})
+        for column in ("id", "v", "s"):
+            LanceTable.open(ours).create_zone_map(column, rows_per_zone=32)
+            witness.change_table(theirs, {"do": "create_scalar_index", "column": column, "index_type": "ZONEMAP"})
+        for path in (ours, theirs):
+            questions = ["id = 77", "id = 74", "v > 240", "v = 0", "s = 'text 4'", "s IS NULL", "id IN (3, 499, 600)"]
+            for step in (
+                [],
+                [{"do": "delete", "predicate": "id = 77"}, {"do": "append", "rows": rows_of(500, 610)}],
+                [{"do": "optimize_indices"}],
+                [{"do": "update", "updates": {"v": "0"}, "where": "id = 300"}],
+                [{"do": "compact", "target_rows_per_fragment": 1000}],
+            ):
+                witness.change_table(path, *step)
+                table = LanceTable.open(path)
+                everything = table.to_table()
+                for text in questions:
+                    got = table.to_table(filter=text)
+                    assert ordered(got) == ordered(witness.read_version(path, None, None, filter=text)), text
+                    assert ordered(got) == ordered(everything.filter(parse_sql(text, everything.schema))), text
+        plan = witness.explain(ours, "id = 77")
+        assert "ScalarIndexQuery" in plan or "MaterializeIndex" in plan or "zone" in plan.lower()
+
+
+def test_zone_map_indices_prune(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 20_000), path, "2.2", max_rows_per_file=10_000)
+    reader = LanceTable.open(path)._reader
+    condition = reader.filter(pc.field("id") == 12_345)
+    assert sum(reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)) == 20_000
+    witness.change_table(path, {"do": "create_scalar_index", "column": "id", "index_type": "ZONEMAP"})
+    reader = LanceTable.open(path)._reader
+    condition = reader.filter(pc.field("id") == 12_345)
+    left = [reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)]
+    assert left[0] == 0
+    assert 0 < left[1] <= 8192

@@ -173,6 +173,8 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
             dataset.validate()
         elif job == "tag":
             dataset.tags.create(arguments["name"], arguments["version"])
+        elif job == "tag_of_branch":
+            dataset.tags.create(arguments["name"], (arguments["branch"], arguments["version"]))
         elif job == "branch":
             dataset.create_branch(arguments["name"], arguments.get("version"))
         elif job == "clone":
@@ -186,6 +188,16 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
 
 def index_names(path: str, version: int) -> dict[str, Any]:
     return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
+
+
+def explain(path: str, filter: str) -> dict[str, Any]:
+    return {"plan": lance.dataset(path).scanner(filter=filter).explain_plan(verbose=True)}
+
+
+def describe_table(path: str) -> dict[str, Any]:
+    dataset = lance.dataset(path)
+    metadata = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
+    return {"config": dataset.config(), "metadata": dataset.metadata, "schema_metadata": metadata}
 
 
 def tags(path: str) -> dict[str, Any]:
@@ -244,6 +256,8 @@ def main() -> None:
             take_blobs,
             index_names,
             tags,
+            describe_table,
+            explain,
             read,
             take,
             schema,

@@ -1,0 +1,92 @@
+"""Protocols of array encodings: trees whose nodes name buffers of the page, as pages of 2.0 are described.
+
+A node decodes values from buffers of the page, itself or by its children; each has nulls of its own. Structs and lists
+are no nodes around their children: they have columns of their own, and an array of a list says where its items lie in
+the column below. Reading goes in the two rounds of layouts: what has to be known before rows are found is loaded whole
+and kept (`load_index`), everything else is read where the rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from lance_arrow.spi.blocks import BlockShape, Bytes
+from lance_arrow.spi.keys import BufferRole, EncodingKey
+from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
+from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.scopes import BindScope
+
+
+class BoundArray(Protocol):
+    """A validated node; immutable, shared by pages and threads.
+
+    `PageFacts.num_rows` counts the values of this node: a list's child gets facts of its own.
+    """
+
+    @property
+    def shape(self) -> BlockShape | None:
+        """What it decodes to, item bitmaps of fixed-size lists included; None for what has no values."""
+
+    @property
+    def has_nulls(self) -> bool:
+        """Whether values can be null; else the validity of what is loaded has no bits."""
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        """Buffers of the page that it and its children read, and what each is for."""
+
+    @property
+    def index_buffers(self) -> tuple[int, ...]:
+        """Those of them that `load_index` wants whole."""
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> PageIndex | None:
+        """Parse and check what must be known before rows are found.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves or the number of values.
+        """
+
+    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
+        """Name the slices that hold `rows` (values of this node; there may be none).
+
+        Raises
+        ------
+        CorruptPageError
+            A buffer is too small for the values it should hold.
+        """
+
+    def load(
+        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> LoadedPage:
+        """Open the slices. Levels are an `ItemValidity`, or a `SlotStructure` for the column of a list."""
+
+
+@runtime_checkable
+class HoldsItems(Protocol):
+    """What the array of a list's column is besides: items of the page's lists are values of the next column."""
+
+    @property
+    def num_items(self) -> int:
+        """Items of all lists of the page. Items of the first page's lists come first, and so on."""
+
+
+class ArrayFactory(Protocol):
+    """What a plugin provides for one case of an array encoding."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """``("lance.encodings.ArrayEncoding", "flat")`` and its like."""
+
+    def bind(self, message: Any, scope: BindScope) -> BoundArray:
+        """Validate the case's message; children are bound by ``scope.array``.
+
+        Raises
+        ------
+        CorruptFileError
+            The description contradicts itself or the schema.
+        UnsupportedError
+            It is legal but not readable here.
+        """

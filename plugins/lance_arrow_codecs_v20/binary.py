@@ -1,0 +1,176 @@
+"""Binary: where each byte string ends, and the bytes; a null's end has the adjustment added.
+
+    adjustment 19   ends  19  3  8  22      values  null  [0, 3)  [3, 8)  null
+
+All ends of a page are read before any value is found, and kept. Source: ArrayEncoding.Binary; spec 2.0, 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.spi import (
+    ARRAY,
+    BindScope,
+    BlockSlice,
+    BoundArray,
+    BufferRole,
+    Bytes,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    ItemValidity,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    VariableWidth,
+    hookimpl,
+)
+from lance_arrow.spi.pages import decode_integers, fetched_parts, joined_plan, load_whole, require_width
+
+_BYTE = FixedWidth(8)
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Binds ``binary``."""
+
+    key = EncodingKey(ARRAY, "binary")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundBinary:
+        """Check that the schema wants byte strings, and both children."""
+        shape = scope.leaf.shape
+        if not isinstance(shape, VariableWidth):
+            raise CorruptFileError(f"byte strings where the schema has {shape}", detail=shape)
+        ends = scope.for_shape(FixedWidth(64)).array(message.indices)
+        width = ends.shape.bits if isinstance(ends.shape, FixedWidth) else 0
+        require_width(ends, 32 if width == 32 else 64, "ends of byte strings")
+        values = require_width(scope.for_shape(_BYTE).array(message.bytes), 8, "bytes of byte strings")
+        return BoundBinary(shape, ends, values, width // 8, message.null_adjustment)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """Borders of all values of a page, bits of their validity, and what the bytes keep."""
+
+    borders: NDArray[np.int64]
+    validity: Bytes | None
+    values: Any
+
+    @property
+    def nbytes(self) -> int:
+        own = self.borders.nbytes + (0 if self.validity is None else self.validity.nbytes)
+        return own + (0 if self.values is None else self.values.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBinary:
+    """Byte strings of one page."""
+
+    shape: VariableWidth
+    ends: BoundArray
+    values: BoundArray
+    end_bytes: int
+    null_adjustment: int
+    has_nulls = True
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return tuple((buffer, BufferRole.INDICES) for buffer, _ in self.ends.buffers) + self.values.buffers
+
+    @property
+    def index_buffers(self) -> tuple[int, ...]:
+        return tuple(buffer for buffer, _ in self.ends.buffers) + self.values.index_buffers
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
+        """Take the adjustment off, and check that no end lies before the one before it."""
+        ends = decode_integers(load_whole(self.ends, page, buffers), self.end_bytes).astype(np.uint64, copy=False)
+        validity = None
+        if self.null_adjustment:
+            nulls = ends >= np.uint64(self.null_adjustment)
+            if nulls.any():
+                ends = ends - nulls * np.uint64(self.null_adjustment)
+                validity = np.packbits(~nulls, bitorder="little")
+        if len(ends) and int(ends.max()) > _INT64_MAX:
+            raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(ends)))
+        borders = np.zeros(len(ends) + 1, np.int64)
+        borders[1:] = ends
+        descends = borders[1:] < borders[:-1]
+        if descends.any():
+            wrong = int(np.argmax(descends))
+            raise CorruptPageError(f"byte string {wrong} ends before it begins", detail=wrong)
+        of_values = self.values.load_index(_bytes_of(page, borders), buffers)
+        return _Ends(borders, validity, of_values)
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        starts, stops = index.borders[rows.starts], index.borders[rows.stops]
+        kept = stops > starts
+        of_bytes = self.values.plan(_bytes_of(page, index.borders), index.values, RowRanges(starts[kept], stops[kept]))
+        plan = joined_plan([of_bytes])
+        return PageReadPlan(plan.slices, (plan.notes, rows))
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        inner, rows = plan.notes
+        (part,) = fetched_parts(PageReadPlan(plan.slices, inner), fetched)
+        values = self.values.load(_bytes_of(page, index.borders), index.values, *part)
+        return LoadedBinary(self.shape, values, index.borders, ItemValidity(page.num_rows, index.validity), rows)
+
+
+def _bytes_of(page: PageFacts, borders: NDArray[np.int64]) -> PageFacts:
+    return PageFacts(int(borders[-1]), page.buffer_sizes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedBinary:
+    """Selected byte strings."""
+
+    shape: VariableWidth
+    values: LoadedPage
+    borders: NDArray[np.int64]
+    validity: ItemValidity
+    rows: RowRanges
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.rows.num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        return self.values.num_values
+
+    @property
+    def levels(self) -> ItemValidity:
+        return self.validity.selected(self.rows)
+
+    def decode(self, out: BlockSlice) -> None:
+        offsets = out.offsets.view(f"<i{self.shape.offset_bits // 8}")
+        position, place = int(offsets[0]), 1
+        if len(self.rows) == 1:
+            start, stop = int(self.rows.starts[0]), int(self.rows.stops[0])
+            shift = position - int(self.borders[start])
+            np.add(self.borders[start + 1 : stop + 1], shift, out=offsets[1:], casting="unsafe")
+        elif len(self.rows):
+            lengths = np.diff(self.borders)[_numbers(self.rows)]
+            np.add(np.cumsum(lengths), position, out=offsets[place:], casting="unsafe")
+        self.values.decode(BlockSlice(_BYTE, self.num_bytes, out.values))
+
+
+def _numbers(rows: RowRanges) -> NDArray[np.int64]:
+    """All numbers in the ranges."""
+    counts = rows.stops - rows.starts
+    shifts = rows.starts - np.concatenate(([0], np.cumsum(counts)[:-1]))
+    return np.arange(int(counts.sum())) + np.repeat(shifts, counts)
+
+
+@hookimpl
+def lance_provide_arrays() -> list[Binary]:
+    return [Binary()]

@@ -1,0 +1,139 @@
+"""List: where the items of each list end, in the column after it; a null list's end has the adjustment added.
+
+All ends of a page are read before any list is found, and kept as positions. A null list may cover items that nobody
+sees. Source: ArrayEncoding.List; spec 2.0, 3.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.spi import (
+    ARRAY,
+    BindScope,
+    BlockSlice,
+    BoundArray,
+    BufferRole,
+    Bytes,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    LoadedPage,
+    NodeKind,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    SlotLayer,
+    SlotStructure,
+    hookimpl,
+)
+from lance_arrow.spi.pages import decode_integers, load_whole, require_width
+
+_NONE = np.empty(0, np.int64)
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Binds ``list``."""
+
+    key = EncodingKey(ARRAY, "list")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundList:
+        """Check that this is the column of a list."""
+        if scope.leaf.nodes != (NodeKind.LIST,):
+            raise CorruptFileError("a page holds lists, the schema has none there")
+        if message.num_items > _INT64_MAX:
+            raise CorruptFileError(f"a page claims {message.num_items} items, more than 63 bits hold")
+        ends = require_width(scope.for_shape(FixedWidth(64)).array(message.offsets), 64, "ends of lists")
+        return BoundList(ends, message.null_offset_adjustment, message.num_items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lists:
+    """The lists of a page, and below them their items."""
+
+    layers: tuple[SlotLayer, SlotLayer]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(layer.nbytes for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundList:
+    """Lists of one page."""
+
+    ends: BoundArray
+    null_adjustment: int
+    num_items: int
+    shape = None
+    has_nulls = True
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return tuple((buffer, BufferRole.REPETITION) for buffer, _ in self.ends.buffers)
+
+    @property
+    def index_buffers(self) -> tuple[int, ...]:
+        return tuple(buffer for buffer, _ in self.ends.buffers)
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
+        """Take the adjustment off, and check that the ends ascend to the number of items."""
+        ends = decode_integers(load_whole(self.ends, page, buffers))
+        nulls = ends >= np.uint64(self.null_adjustment)
+        if not self.null_adjustment:
+            nulls = np.zeros(len(ends), np.bool_)
+        elif nulls.any():
+            # Ends of nulls count once above the adjustment: more is no end of any item.
+            ends = ends - nulls * np.uint64(self.null_adjustment)
+        outside = ends > np.uint64(self.num_items)
+        if outside.any():
+            wrong = int(np.argmax(outside))
+            raise CorruptPageError(f"list {wrong} ends at item {int(ends[wrong])} of {self.num_items}", detail=wrong)
+        borders = np.zeros(len(ends) + 1, np.int64)
+        borders[1:] = ends
+        lengths = np.diff(borders)
+        if len(lengths) and int(lengths.min()) < 0:
+            wrong = int(np.argmin(lengths))
+            raise CorruptPageError(f"list {wrong} ends before it begins", detail=wrong)
+        if int(borders[-1]) != self.num_items:
+            raise CorruptPageError(f"the lists hold {int(borders[-1])} items, the description says {self.num_items}")
+        filled = np.flatnonzero(lengths)
+        starts = np.append(borders[filled], self.num_items)
+        items = SlotLayer(self.num_items, True, _NONE)
+        lists = SlotLayer(page.num_rows, True, np.flatnonzero(nulls), filled, starts)
+        return _Lists((items, lists))
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedLists(SlotStructure.select(index.layers, plan.notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedLists:
+    """Selected lists: structure, no values."""
+
+    levels: SlotStructure
+    shape = None
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.levels.counts[1]
+
+    def decode(self, out: BlockSlice) -> None:
+        """There is nothing to decode."""
+
+
+@hookimpl
+def lance_provide_arrays() -> list[List]:
+    return [List()]

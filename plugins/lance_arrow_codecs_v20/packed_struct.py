@@ -1,0 +1,124 @@
+"""Packed structs: the fields of each row side by side, without gaps and without nulls.
+
+What describes the fields names no buffer of theirs. Source: ArrayEncoding.PackedStruct; spec 2.0, 3.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.spi import (
+    ARRAY,
+    BindScope,
+    BlockShape,
+    BlockSlice,
+    BufferRole,
+    BufferSlices,
+    Bytes,
+    EncodingKey,
+    FetchedSlices,
+    FixedSizeList,
+    FixedWidth,
+    ItemValidity,
+    LoadedPage,
+    PackedStruct,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    hookimpl,
+)
+from lance_arrow.spi.pages import page_buffer
+
+
+@dataclass(frozen=True, slots=True)
+class PackedStructs:
+    """Binds ``packed_struct``."""
+
+    key = EncodingKey(ARRAY, "packed_struct")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundPackedStruct:
+        """Take the widths of the fields from the schema."""
+        expected = scope.leaf.shape
+        if not isinstance(expected, PackedStruct) or len(message.inner) != len(expected.fields):
+            raise CorruptFileError(f"a packed struct of {len(message.inner)} fields contradicts the schema: {expected}")
+        widths = tuple(_field_bytes(field) for field in expected.fields)
+        scope.limits.check("max_value_bytes", sum(widths))
+        return BoundPackedStruct(expected, page_buffer(message.buffer), widths)
+
+
+def _field_bytes(field: BlockShape) -> int:
+    if isinstance(field, FixedSizeList):
+        bits = field.leaf.bits * field.items_per_value
+    else:
+        bits = field.bits if isinstance(field, FixedWidth) else 0
+    if bits == 0 or bits % 8:
+        raise UnsupportedError(f"packed fields of shape {field}, only whole bytes of one width are known")
+    return bits // 8
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPackedStruct:
+    """Rows of one width."""
+
+    shape: PackedStruct
+    buffer: int
+    field_bytes: tuple[int, ...]
+    has_nulls = False
+    index_buffers: tuple[int, ...] = ()
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return ((self.buffer, BufferRole.DATA),)
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
+        """There is nothing to know."""
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        width, size = sum(self.field_bytes), page.buffer_sizes[self.buffer]
+        if size < page.num_rows * width:
+            raise CorruptPageError(
+                f"buffer {self.buffer} has {size} bytes, {page.num_rows} rows of {width} bytes do not fit"
+            )
+        return PageReadPlan((BufferSlices(self.buffer, rows.starts * width, rows.stops * width),), rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedRows(self.shape, self.field_bytes, fetched[0], plan.notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedRows:
+    """Selected rows, not yet split."""
+
+    shape: PackedStruct
+    field_bytes: tuple[int, ...]
+    fetched: FetchedSlices
+    rows: RowRanges
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.rows.num_rows
+
+    @property
+    def levels(self) -> ItemValidity:
+        return ItemValidity(self.num_values)
+
+    def decode(self, out: BlockSlice) -> None:
+        starts = np.zeros(len(self.rows) + 1, np.int64)
+        np.cumsum(self.rows.stops - self.rows.starts, out=starts[1:])
+        # Fields are whole bytes, so bits too begin at a byte, wherever their block lies in its memory.
+        memory = [field.values[field.bit_offset // 8 :] for field in out.fields]
+        widths = np.array(self.field_bytes, np.int64)
+        kernels.split_rows(self.fetched.data, self.fetched.starts, self.fetched.sizes, starts, widths, memory)
+
+
+@hookimpl
+def lance_provide_arrays() -> list[PackedStructs]:
+    return [PackedStructs()]
