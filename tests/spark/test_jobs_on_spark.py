@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lance_arrow import LanceTable
+from lance_arrow.demo import flights, ingest
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 from lance_arrow.spark import jobs
 
@@ -150,3 +151,22 @@ def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:
     report = jobs.compact(spark, str(tmp_path / "t"), target_rows_per_fragment=40)
     assert report.counts["fragments_made"] < 10
     assert sorted(LanceTable.open(tmp_path / "t").to_table()["id"].to_pylist()) == list(range(5, 100))
+
+
+def test_the_demo_ingests_by_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
+    """The command in a process of its own, as `spark-submit` would start it; the rows are those that pyarrow makes."""
+    (tmp_path / "spark").mkdir()
+    (tmp_path / "arrow").mkdir()
+    monkeypatch.setattr(ingest, "_SPARK_SECONDS", 280)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+    made = flights.run(tmp_path / "spark", engine="spark")
+    assert (made.engine, made.notes) == ("spark", [])
+    twin = flights.run(tmp_path / "arrow", engine="pyarrow")
+    ours = LanceTable.open(tmp_path / "spark" / "flights.lance", version=1)
+    theirs = LanceTable.open(tmp_path / "arrow" / "flights.lance", version=1)
+    assert ours.schema.remove_metadata().equals(theirs.schema.remove_metadata())
+    order = [(name, "ascending") for name in ("origin", "time_hour", "carrier", "flight", "dest")]
+    assert ours.to_table().sort_by(order).equals(theirs.to_table().sort_by(order))
+    assert ours.to_table()["origin"].to_pylist() == theirs.to_table()["origin"].to_pylist()
+    assert [step.rows for step in made.steps[1:4]] == [step.rows for step in twin.steps[1:4]]
+    assert ours.history()[0].message == "flights of 2013"

@@ -20,6 +20,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.spark import jobs
 from lance_arrow.spark.environment import why_not
 from lance_arrow.spark.jobs.report import JobReport
+from lance_arrow.spark.source import register
 from lance_arrow.table.cleanup import DEFAULT_AGE
 
 _SHOWN = 4000
@@ -59,6 +60,8 @@ def _run(given: argparse.Namespace) -> JobReport:
         )  # fmt: skip
     spark = SparkSession.builder.appName(f"lance-arrow {given.job}").getOrCreate()
     try:
+        # Found by name as well, unless the installation is an editable one.
+        register(spark)
         return _run_on(spark, given, common)
     finally:
         spark.stop()
