@@ -35,8 +35,28 @@ TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
-# Prefer this run's own extras, without Spark: its jars are 400 MB and no test here starts a JVM.
-TEST_EXTRAS = "cli,duckdb,polars,sql"
+TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
+# 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
+SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
+# Engines too large for every run, and what they are tested with.
+ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
+ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
+# Filesystems, and the servers that are Python packages.
+SERVER_REQUIREMENTS = [
+    "adlfs",
+    "cheroot",
+    "gcp-storage-emulator",
+    "gcsfs",
+    "moto[server]>=5",
+    "paramiko",
+    "pyftpdlib",
+    "s3fs",
+    "webdav4",
+    "wsgidav",
+]
+# Servers that are not, as the package of a Debian system or of npm holds them; nothing of them is installed there.
+SERVER_DEBS = ("libwrap0", "nginx", "openssh-server")
+SERVER_NPM = ("azurite@3.37.0",)
 
 
 def _source_digest() -> str:
@@ -70,9 +90,9 @@ def _install(session: nox.Session, extras: str, *requirements: str) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that must pass, then the lint and wire-message sessions."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
-    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4))]
+    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
     session.chdir(ROOT / "tests")
     session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *workers, *session.posargs)
     if not session.posargs:
@@ -136,10 +156,75 @@ def differential(session: nox.Session) -> None:
 
 
 @nox.session
+def engines(session: nox.Session) -> None:
+    """Read with Ray, Hugging Face datasets and PyTorch, and run their pages of the documentation."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS)
+    session.chdir(ROOT / "tests")
+    pages = [f"docs/test_examples.py::test_python_runs[{page}]" for page in ENGINE_PAGES]
+    session.run(
+        "pytest",
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(ROOT),
+        *(session.posargs or ["engines", *pages]),
+        env={"LANCE_ARROW_ENGINES": "1"},
+    )
+
+
+@nox.session
+def servers(session: nox.Session) -> None:
+    """Start servers of S3, Azure, GCS, SFTP, FTP, HTTP and WebDAV on loopback, read and write through each."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *SERVER_REQUIREMENTS)
+    home = ROOT / ".nox" / "servers-tools"
+    (home / "debs").mkdir(parents=True, exist_ok=True)
+    if not (home / "node_modules").exists():
+        session.run("npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), *SERVER_NPM, external=True)
+    if not (home / "root").exists():
+        session.chdir(home / "debs")
+        if os.geteuid() == 0:
+            session.run("apt-get", "update", "-qq", external=True)
+        session.run("apt-get", "download", *SERVER_DEBS, external=True)
+        for package in sorted((home / "debs").glob("*.deb")):
+            session.run("dpkg", "-x", str(package), str(home / "root"), external=True)
+    session.chdir(ROOT / "tests")
+    session.run(
+        "pytest",
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(ROOT),
+        *(session.posargs or ["servers"]),
+        env={"LANCE_ARROW_SERVERS": str(home)},
+    )
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soundness/mutants.py", *session.posargs)
+
+
+@nox.session
 def soundness(session: nox.Session) -> None:
-    """Compare what 20,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less."""
+    """Compare what 100,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/soundness/run.py", *session.posargs)
+
+
+@nox.session
+def crashes(session: nox.Session) -> None:
+    """Kill every operation of a table at every call to its filesystem; `-- append --step 3` for some."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/crash_points.py", *session.posargs)
+
+
+@nox.session
+def crowd(session: nox.Session) -> None:
+    """Write one table from 16 processes at once; `-- --processes 4 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/crowd.py", *session.posargs)
 
 
 @nox.session
@@ -147,6 +232,27 @@ def histories(session: nox.Session) -> None:
     """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/differential/histories.py", *session.posargs)
+
+
+@nox.session
+def bench_spark(session: nox.Session) -> None:
+    """Time ingest and reads on Spark beside Parquet and beside sources and sinks that do nothing; asserts nothing."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/spark_pipeline.py", *session.posargs)
+
+
+@nox.session
+def scale_spark(session: nox.Session) -> None:
+    """Plan and commit 1 M fragments by 10,000 tasks without a JVM: times and memory of the driver."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/spark_scale.py", *session.posargs)
+
+
+@nox.session
+def killed_streams(session: nox.Session) -> None:
+    """Kill a streaming query 20 times at random moments: each row exactly once in the end; `-- --kills 3` for fewer."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/killed_streams.py", *session.posargs)
 
 
 @nox.session

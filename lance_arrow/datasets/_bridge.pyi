@@ -168,7 +168,7 @@ def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Sche
     """
 
 def bind(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> pyarrow.compute.Expression:
-    """Bind an expression, which inserts casts where the types of arguments differ.
+    """Bind an expression, which inserts casts where the types of arguments differ, and fold what is constant in it.
 
     Raises
     ------

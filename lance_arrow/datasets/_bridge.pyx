@@ -110,6 +110,7 @@ cdef extern from "expressions.hpp" namespace "lance_arrow":
     const CMatch* MatchOf(const CExpression&)
     const CNulls* NullsOf(const CExpression&)
     int NullMatching(const CLookup&)
+    CResult[CExpression] BindFolded(const CExpression&, const CSchema&)
     CResult[shared_ptr[CArray]] Evaluate(const CExpression&, const CSchema&, const shared_ptr[CRecordBatch]&,
                                          CMemoryPool*) nogil
 
@@ -493,8 +494,8 @@ def expression_tree(Expression expression not None, Schema schema not None):
 
 
 def bind(Expression expression not None, Schema schema not None):
-    """Bind an expression, with casts where the types of its arguments differ."""
-    return Expression.wrap(GetResultValue(expression.unwrap().Bind(pyarrow_unwrap_schema(schema).get()[0])))
+    """Bind an expression, with casts where the types of its arguments differ; constants are folded."""
+    return Expression.wrap(GetResultValue(BindFolded(expression.unwrap(), pyarrow_unwrap_schema(schema).get()[0])))
 
 
 def mentioned_columns(Expression bound not None, Schema schema not None):

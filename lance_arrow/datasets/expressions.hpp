@@ -60,6 +60,12 @@ inline const arrow::compute::MatchSubstringOptions* MatchOf(const Expression& no
 inline const arrow::compute::NullOptions* NullsOf(const Expression& node) {
   return OptionsOf<arrow::compute::NullOptions>(node);
 }
+// Bind as Arrow's own filter does: what gives the same for every row is worked out, so that casts in it cannot fail.
+inline arrow::Result<Expression> BindFolded(const Expression& expression, const arrow::Schema& schema) {
+  ARROW_ASSIGN_OR_RAISE(auto bound, expression.Bind(schema));
+  return arrow::compute::SimplifyWithGuarantee(std::move(bound), arrow::compute::literal(true));
+}
+
 // What a bound expression gives for each row. As in Arrow's own scan, columns that the batch lacks are null, and those of
 // another type than the schema's are cast.
 inline arrow::Result<std::shared_ptr<arrow::Array>> Evaluate(const Expression& bound, const arrow::Schema& schema,

@@ -63,7 +63,7 @@ class LanceDataset(FileSystemDataset):
     def scanner(
         self,
         columns: list[str] | dict[str, pyarrow.compute.Expression] | None = None,
-        filter: pyarrow.compute.Expression | None = None,
+        filter: Predicate | None = None,
         batch_size: int = BATCH_ROWS,
         batch_readahead: int = BATCH_READAHEAD,
         fragment_readahead: int = FRAGMENT_READAHEAD,
@@ -72,7 +72,10 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> Scanner:
-        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`."""
+        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`.
+
+        `filter` may also be DNF tuples or SQL, here and in all methods that scan.
+        """
         found = self._table
         dataset: FileSystemDataset = self
         if found is not None and isinstance(columns, (list, tuple)):
@@ -83,7 +86,7 @@ class LanceDataset(FileSystemDataset):
         return FileSystemDataset.scanner(
             dataset,
             columns=columns,
-            filter=filter,
+            filter=self._expression(filter),
             batch_size=batch_size,
             batch_readahead=batch_readahead,
             fragment_readahead=fragment_readahead,
@@ -96,7 +99,7 @@ class LanceDataset(FileSystemDataset):
     def to_table(
         self,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
-        filter: pyarrow.compute.Expression | None = None,
+        filter: Predicate | None = None,
         batch_size: int = BATCH_ROWS,
         batch_readahead: int = BATCH_READAHEAD,
         fragment_readahead: int = FRAGMENT_READAHEAD,
@@ -120,11 +123,37 @@ class LanceDataset(FileSystemDataset):
             )
         )
 
+    def to_batches(
+        self,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`."""
+        found: Iterator[pyarrow.RecordBatch] = self.scanner(
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            batch_readahead=batch_readahead,
+            fragment_readahead=fragment_readahead,
+            fragment_scan_options=fragment_scan_options,
+            use_threads=use_threads,
+            cache_metadata=cache_metadata,
+            memory_pool=memory_pool,
+        ).to_batches()
+        return found
+
     def take(
         self,
         indices: Any,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
-        filter: pyarrow.compute.Expression | None = None,
+        filter: Predicate | None = None,
         batch_size: int = BATCH_ROWS,
         batch_readahead: int = BATCH_READAHEAD,
         fragment_readahead: int = FRAGMENT_READAHEAD,
@@ -168,7 +197,7 @@ class LanceDataset(FileSystemDataset):
         }
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
-            found: pyarrow.Table = super().take(pyarrow.array(offsets), filter=filter, **how)
+            found: pyarrow.Table = super().take(pyarrow.array(offsets), filter=self._expression(filter), **how)
             return found
         fragments, starts = self._row_starts()
         check_numbers(offsets, int(starts[-1]))
@@ -194,7 +223,7 @@ class LanceDataset(FileSystemDataset):
         self,
         num_rows: int,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
-        filter: pyarrow.compute.Expression | None = None,
+        filter: Predicate | None = None,
         batch_size: int = BATCH_ROWS,
         batch_readahead: int = BATCH_READAHEAD,
         fragment_readahead: int = FRAGMENT_READAHEAD,
@@ -227,7 +256,8 @@ class LanceDataset(FileSystemDataset):
         }
         missing = max(0, num_rows)
         own = self._own_filter
-        both = own if filter is None else filter if own is None else own & filter
+        wanted = self._expression(filter)
+        both = own if wanted is None else wanted if own is None else own & wanted
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):
@@ -267,7 +297,7 @@ class LanceDataset(FileSystemDataset):
         InvalidArgumentError
             The filter or a column does not fit the schema.
         """
-        wanted = None if filter is None else as_expression(filter, self.schema)
+        wanted = self._expression(filter)
         own = self._own_filter
         both = own if wanted is None else wanted if own is None else own & wanted
         try:
@@ -290,13 +320,41 @@ class LanceDataset(FileSystemDataset):
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
         return explainer.plan(plans)
 
+    def split(self, max_rows: int | None = None) -> list[LanceDataset]:
+        """Divide the rows among datasets that can be read apart, in other processes too.
+
+        Parameters
+        ----------
+        max_rows
+            Most rows of one, cut where zones end if these are not longer; one dataset for each fragment when None.
+            Fragments of tables are not divided.
+
+        Returns
+        -------
+        list
+            In order: their rows, one after another, are this dataset's. Fragments of bare files that hold no row are
+            left out where `max_rows` is given.
+
+        Raises
+        ------
+        InvalidArgumentError
+            `max_rows` is no number of rows.
+        """
+        own = self._own_filter
+        parts: list[LanceFileFragment] = []
+        for fragment in self.fragments:
+            is_whole = max_rows is None or fragment.opened_rows() is None
+            parts += [fragment] if is_whole else fragment.split_by_zone(max_rows=max_rows)
+        datasets = [self._over([part]) for part in parts]
+        return datasets if own is None else [one.filter(own) for one in datasets]
+
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
         self._table_reader: TableReader | None = table
 
     def count_rows(
         self,
-        filter: pyarrow.compute.Expression | None = None,
+        filter: Predicate | None = None,
         batch_size: int = BATCH_ROWS,
         batch_readahead: int = BATCH_READAHEAD,
         fragment_readahead: int = FRAGMENT_READAHEAD,
@@ -310,7 +368,7 @@ class LanceDataset(FileSystemDataset):
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
         count: int = super().count_rows(
-            filter=filter,
+            filter=self._expression(filter),
             batch_size=batch_size,
             batch_readahead=batch_readahead,
             fragment_readahead=fragment_readahead,
@@ -375,6 +433,9 @@ class LanceDataset(FileSystemDataset):
         """The filter of `Dataset.filter`."""
         found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
         return found
+
+    def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
+        return None if filter is None else as_expression(filter, self.schema)
 
     def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
         """Fragments of which it is not known beforehand that no row satisfies a filter."""

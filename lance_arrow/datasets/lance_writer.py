@@ -94,8 +94,10 @@ class LanceWriter:
             runtime.table, runtime.settings.limits, runtime.scratch, options.file_version, allow_private_encodings
         )
         self._is_broken = False
-        self._is_closed = False
+        # Until there is a sink, there is nothing to give up.
+        self._is_closed = True
         self._sink = open_sink(sink, filesystem=filesystem, storage_options=storage_options)
+        self._is_closed = False
         try:
             self._file = FileWriter(
                 self._sink,

@@ -1,6 +1,6 @@
 """`TableReader`: rows of one version of a table without the native bridge: streamed, filtered, taken, counted.
 
-fragments ─► windows of live rows, opened and decoded ahead ─► filter ─► named columns cut out ─► batches
+fragments ─► zones ─► windows of rows that may be wanted, decoded ahead, filtered ─► named columns cut out ─► batches
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
-from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
@@ -104,9 +105,15 @@ class TableReader:
             return held
 
     def batches(
-        self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None, batch_size: int | None
+        self,
+        projection: Projection,
+        columns: Sequence[str] | None,
+        filter: Predicate | None,
+        batch_size: int | None,
+        *,
+        within: Sequence[RowRanges] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield rows in order, those that satisfy a filter.
+        """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
         Parameters
         ----------
@@ -116,21 +123,28 @@ class TableReader:
             Expression or DNF tuples over the table's columns, virtual ones among them.
         batch_size
             The most rows of a batch; as `LanceFile.to_batches` when None.
+        within
+            For each fragment the rows of its files to choose from; all when None.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, filter=None):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
                 yield projection.cut(batch, filled=True)
             return
+        condition = self.filter(filter)
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+            if batch.num_rows:
+                yield projection.cut(batch, filled=True)
+
+    def filter(self, filter: Predicate) -> TableFilter:
+        """Bind a filter over the table's columns, virtual ones among them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It does not fit.
+        """
         expression = as_expression(filter, self.columns.full_schema)
-        paths = columns_of(expression, self.columns.full_schema)
-        wanted = () if columns is None else tuple(column_paths(columns, self.columns.all_roots))
-        if columns is None:
-            wanted = tuple((root.field.name,) for root in self.columns.roots)
-        read = Projection.covering(self.columns.all_roots, self.columns.full_schema, (*wanted, *paths))
-        for batch in self._stream(read.nodes, batch_size, filter=str(expression)):
-            kept = batch.filter(expression)
-            if kept.num_rows:
-                yield projection.cut(kept, filled=True)
+        return TableFilter(expression, self.columns.full_schema, self.columns)
 
     def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -190,6 +204,11 @@ class TableReader:
                 self._rows.move_to_end(number)
             return held
 
+    def part(self, numbers: Sequence[int]) -> TableReader:
+        """Return a reader of some of the fragments, by their numbers among these."""
+        chosen = [self.fragments[number] for number in numbers]
+        return TableReader(self.columns, chosen, self._filesystem, self._files)
+
     def _count(self, number: int) -> int:
         return self.fragment(number).num_rows
 
@@ -209,7 +228,12 @@ class TableReader:
         return reading
 
     def _stream(
-        self, nodes: Sequence[ColumnNode], batch_size: int | None, *, filter: str | None
+        self,
+        nodes: Sequence[ColumnNode],
+        batch_size: int | None,
+        within: Sequence[RowRanges] | None,
+        *,
+        filter: TableFilter | None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         settings = self._runtime.settings
@@ -217,38 +241,41 @@ class TableReader:
         max_bytes = settings.window_bytes(settings.num_threads + 1)
         sliceable = may_be_sliced(nodes)
 
-        def opened(number: int) -> FragmentReading:
-            return FragmentReading(self.fragment(number), nodes)
+        def opened(number: int) -> FilteredReading:
+            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
-        def windows() -> Iterator[tuple[FragmentReading, Windows, Window]]:
-            for reading in self._runtime.ahead(opened, range(len(self.fragments))):
-                watch.see(reading.opened)
-                rows = reading.rows.live
-                check_expansion_of(reading)
+        def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
+            for found in self._runtime.ahead(opened, range(len(self.fragments))):
+                watch.see(found.opened)
+                watch.judged(found.judged)
+                check_expansion_of(found.reading)
+                if not found.live.num_rows:
+                    continue
                 cuts = Windows(
-                    rows,
+                    found.live,
                     batch_size,
-                    weights=reading.weights(),
+                    weights=found.reading.weights(),
                     max_bytes=max_bytes,
                     max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
                 )
-                yield from ((reading, cuts, window) for window in cuts)
+                yield from ((found, cuts, window) for window in cuts)
 
         def read(
-            task: tuple[FragmentReading, Windows, Window],
+            task: tuple[FilteredReading, Windows, Window],
         ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
-            reading, cuts, window = task
-            return cuts, window, *reading.read(window.rows)
+            found, cuts, window = task
+            return cuts, window, *found.read(window.rows)
 
         for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
-            cuts.learn(window, sum(batch.nbytes for batch in batches))
+            if filter is None:
+                cuts.learn(window, sum(batch.nbytes for batch in batches))
             watch.count(num_pages, sum(batch.num_rows for batch in batches))
             for batch in batches:
                 step = batch_size or max(1, batch.num_rows)
                 for start in range(0, batch.num_rows, step):
                     yield batch if step >= batch.num_rows else batch.slice(start, step)
         if self._runtime.is_watched:
-            self._runtime.finished(watch.report(nodes, filter))
+            self._runtime.finished(watch.report(nodes, None if filter is None else str(filter.expression)))
 
 
 @dataclass(slots=True)
@@ -264,6 +291,7 @@ class TableWatch:
         self._started = time.perf_counter()
         self._seen: dict[int, _Seen] = {}
         self._pages = self._rows = 0
+        self._zones = [0, 0]
 
     def see(self, opened: Sequence[OpenFile]) -> None:
         """Count what is asked of files from now on."""
@@ -275,6 +303,11 @@ class TableWatch:
         self._pages += num_pages
         self._rows += num_rows
 
+    def judged(self, judged: JudgedRows) -> None:
+        """Count what zones said of a filter."""
+        self._zones[0] += judged.zones_total
+        self._zones[1] += judged.zones_pruned
+
     def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
         stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
@@ -282,6 +315,9 @@ class TableWatch:
             files=len(stats),
             pages=self._pages,
             rows=self._rows,
+            zones_total=self._zones[0],
+            zones_pruned=self._zones[1],
+            zones_read=self._zones[0] - self._zones[1],
             requests=sum(one.requests for one in stats),
             requested_bytes=sum(one.bytes_wanted for one in stats),
             fetched_bytes=sum(one.bytes_fetched for one in stats),

@@ -152,7 +152,10 @@ class _Judge:
     def both(self, node: Tree) -> tuple[ValueRange, ValueRange] | None:
         """Values of two arguments, of the same type."""
         left, right = (self.values(one) for one in node[2])
-        return (left, right) if left is not None and right is not None and left.type == right.type else None
+        if left is None or right is None:
+            return None
+        left, right = _as_precise(left, right.type), _as_precise(right, left.type)
+        return (left, right) if left.type == right.type else None
 
 
 def _comparable(values: ValueRange) -> ValueRange:
@@ -162,13 +165,24 @@ def _comparable(values: ValueRange) -> ValueRange:
     return values.with_bounds(values.low.cast(pa.float32()), values.high.cast(pa.float32()))
 
 
+def _as_precise(values: ValueRange, other: pa.DataType) -> ValueRange:
+    """Give decimals as many digits as those they are compared with: Arrow compares them by value."""
+    own = values.type
+    are_decimals = pa.types.is_decimal(own) and pa.types.is_decimal(other)
+    if not are_decimals or own.scale != other.scale or own.precision >= other.precision:
+        return values
+    return values.with_bounds(values.low.cast(other), values.high.cast(other))
+
+
 def _cast(values: ValueRange, to: pa.DataType) -> ValueRange | None:
     """Cast bounds where casts keep the order of values; a value that cannot be cast fails the scan too."""
     if values.type == to:
         return values
     if not _keeps_order(values.type, to):
         return None
-    return values.with_bounds(values.low.cast(to), values.high.cast(to))
+    # Integers of many digits are rounded, which keeps their order.
+    is_exact = not (pa.types.is_integer(values.type) and pa.types.is_floating(to))
+    return values.with_bounds(values.low.cast(to, safe=is_exact), values.high.cast(to, safe=is_exact))
 
 
 def _keeps_order(of: pa.DataType, to: pa.DataType) -> bool:
@@ -196,7 +210,8 @@ def _is_wider_integer(of: pa.DataType, to: pa.DataType) -> bool:
     if not pa.types.is_integer(to) or to.bit_width < of.bit_width:
         return False
     same_sign = pa.types.is_signed_integer(of) == pa.types.is_signed_integer(to)
-    return same_sign or (pa.types.is_signed_integer(to) and to.bit_width > of.bit_width)
+    # Of unsigned numbers of the same width, only those that can be cast come this far: bounds beyond that raise.
+    return same_sign or bool(pa.types.is_signed_integer(to))
 
 
 def _is_finer(of: str, to: str) -> bool:

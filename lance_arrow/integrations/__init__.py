@@ -1,1 +1,12 @@
-"""Engines that want more than a pyarrow dataset: one module each, none yet; DuckDB and Polars need none."""
+"""Engines that want more than a pyarrow dataset: one module each, its engine an extra of the same name.
+
+| Module | What it gives |
+|---|---|
+| `polars` | `scan`: a `LazyFrame` whose projection, predicate and number of rows arrive in the scan |
+| `dask` | `read`: a `dask.dataframe`, a partition for each share of the rows |
+| `ray` | `read`: a `ray.data.Dataset`, a read task for each share of the rows |
+| `huggingface` | `LanceBuilder`, `load`: a `datasets.Dataset`, or a stream of its rows |
+| `pytorch` | `RowDataset` (map-style, takes rows) and `BatchDataset` (iterable, scans shares) |
+
+DuckDB, DataFusion and pandas need nothing of ours: their pages are docs/duckdb.md, docs/datafusion.md, docs/pandas.md.
+"""

@@ -204,5 +204,4 @@ def test_other_versions_can_be_inspected(
         page["encoding"]["children"] for column in columns for page in column["pages"] if column["path"] == "word"
     )
     assert command("inspect", path).code == 0
-    outcome = command("head", path, "--json")
-    assert outcome.code == 0
+    assert command("head", path, "--json").code == 0

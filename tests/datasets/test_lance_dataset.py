@@ -9,6 +9,7 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -326,3 +327,26 @@ def test_scans_without_zone_maps_read_everything(counted: Requests) -> None:
         read[name] = sum(batch.num_rows for batch in batches), len(batches)
     assert read["pruned"][0] == read["plain"][0] == 0
     assert counted.bytes() > 0
+
+
+def test_parts_of_a_dataset_are_the_dataset(dataset: LanceDataset) -> None:
+    for max_rows in (None, 1, 17, 10_000):
+        parts = dataset.split(max_rows)
+        assert pa.concat_tables([part.to_table() for part in parts]).equals(dataset.to_table())
+        assert all(part.count_rows() <= (max_rows or ROWS) for part in parts)
+    assert len(dataset.split()) == len(dataset.files)
+    some = dataset.filter(pc.field("id") < 50)
+    assert sum(part.count_rows() for part in pickle.loads(pickle.dumps(some.split(30)))) == 50
+    with pytest.raises(InvalidArgumentError, match="max_rows is 0"):
+        dataset.split(0)
+
+
+@pytest.mark.parametrize(
+    "filter", ["id < 7", [("id", "<", 7)], pc.field("id") < 7], ids=["sql", "tuples", "expression"]
+)
+def test_filters_of_all_kinds(dataset: LanceDataset, filter: Any) -> None:
+    assert dataset.to_table(filter=filter).equals(TABLE.slice(0, 7))
+    assert dataset.head(3, filter=filter).equals(TABLE.slice(0, 3))
+    assert dataset.count_rows(filter=filter) == 7
+    assert dataset.take([6], filter=filter).equals(TABLE.slice(6, 1))
+    assert sum(batch.num_rows for batch in dataset.to_batches(filter=filter)) == 7

@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from zones_in_memory import leaves_of, zone_maps
 
-from lance_arrow.assembly.column_tree import LeafNode, column_tree
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import is_repeated
-from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.schema import column_mapping, fields_from_arrow
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_pruning import zone_predicate
 
@@ -120,20 +118,6 @@ def conditions(names: list[str]) -> st.SearchStrategy[pc.Expression]:
     )
 
 
-def leaves_of(schema: pa.Schema) -> list[LeafNode]:
-    roots = column_tree(schema, column_mapping(fields_from_arrow(schema), FileVersion.V2_2))
-    return [leaf for root in roots for leaf in root.leaves()]
-
-
-def zone_maps(table: pa.Table, rows_per_zone: int) -> dict[tuple[str, ...], ZoneMap]:
-    maps = {}
-    for leaf in leaves_of(table.schema):
-        builder = ZoneBuilder(leaf, rows_per_zone)
-        builder.add(table.column(leaf.path.split(".")[0]).combine_chunks())
-        maps[tuple(leaf.path.split("."))] = ZoneMap(builder.finish(), rows_per_zone, is_repeated(leaf))
-    return maps
-
-
 @st.composite
 def tables(draw: st.DrawFn, names: list[str]) -> pa.Table:
     num_rows = draw(st.integers(1, 12))
@@ -172,6 +156,8 @@ def test_verdicts_hold(name, data):
 
 NUMBERS = pa.table({"x": pa.array([1, 2, 3, 4, None, None, 7, 8, 10, 10, 10, 10], pa.int32())})
 TEXTS = pa.table({"x": ["a", "ab", "abc", "ac", "b", "b", "b", "b", LONG, LONG + "c", LONG, LONG]})
+DECIMALS = pa.table({"x": pa.array([Decimal(one) for one in ("1.50", "2.00", "7.25")], pa.decimal128(9, 2))})
+WIDE = pa.table({"x": pa.array([2**53 + 1, 2**60 + 7, 2**62 + 1], pa.int64())})
 FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, 0.0, 0.0]})
 x = pc.field("x")
 NO, MAYBE, ALL = Verdict
@@ -218,6 +204,25 @@ NO, MAYBE, ALL = Verdict
 def test_zones_are_decided(table, expression, expected):
     predicate = zone_predicate(expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "expression", "expected"),
+    [
+        # Arrow gives literals as few digits as they need.
+        (DECIMALS, x > Decimal(5), [NO, NO, ALL]),
+        (DECIMALS, x == Decimal("2.0"), [NO, ALL, NO]),
+        (DECIMALS, x < Decimal("1.505"), [ALL, NO, NO]),
+        # Floats round integers of more than 53 bits.
+        (WIDE, x.cast(pa.float64(), safe=False) > 2.0**61, [NO, NO, ALL]),
+        (WIDE, x.cast(pa.float64(), safe=False) == 2.0**62, [NO, NO, ALL]),
+    ],
+    ids=str,
+)
+def test_numbers_of_other_widths_are_compared(table, expression, expected):
+    predicate = zone_predicate(expression, table.schema)
+    assert predicate.verdicts(zone_maps(table, 1), 3).tolist() == expected
+    assert [len(table.slice(row, 1).filter(expression)) * ALL for row in range(3)] == expected
 
 
 def test_indices_of_null_items_are_valid_to_arrow():

@@ -5,6 +5,7 @@ A Python block that cannot run begins with ``# not run: <reason>``; a block that
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -27,6 +28,15 @@ PAGES = sorted(
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     if "decisions" not in page.parts
 )
+# These run in `nox -s engines`.
+ENGINE_PAGES = {"docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md"}
+# Runs in tests/spark/test_docs.py, beside the one Spark session.
+SPARK_PAGES = {"docs/spark.md"}
+RUNNING = [
+    page
+    for page in PAGES
+    if page not in SPARK_PAGES and (page not in ENGINE_PAGES or os.environ.get("LANCE_ARROW_ENGINES"))
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"# not run: \S+")
 FILE = re.compile(r"# file: (\S+)\n")
@@ -98,7 +108,7 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+@pytest.mark.parametrize("page", [page for page in RUNNING if blocks(page, "python")])
 def test_python_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", example)
@@ -115,7 +125,9 @@ def test_commands_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str
     lines = [line for block in blocks(page, "sh") for line in block.text.splitlines()]
     for line in lines:
         if line.startswith("lance-arrow "):
-            assert run(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+            # Not the way over Spark, which tests/spark takes.
+            aside = ["--engine", "pyarrow"] if line == "lance-arrow demo" else []
+            assert run([*shlex.split(line)[1:], *aside]) == 0, capsys.readouterr().err
             assert capsys.readouterr().out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import datafusion
 import duckdb
 import numpy as np
 import polars as pl
@@ -95,7 +96,6 @@ def test_polars(dataset: pads.Dataset, table: pa.Table, receipts: list[ReadRepor
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_datafusion(dataset: pads.Dataset, table: pa.Table, receipts: list[ReadReport], name: str) -> None:
-    datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
     context.register_dataset("flat", dataset)
     query = f"SELECT payload FROM flat WHERE {CONDITIONS[name][0]} ORDER BY x"

@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from filter_cases import FilterCase, filter_case
 from same import assert_same
 
-from lance_arrow import LanceFile, LanceFormat, write_table
+from lance_arrow import LanceFile, LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, hookimpl
 
@@ -82,3 +82,7 @@ def _compare(case: FilterCase, expected: pa.Table, path: Path, receipts: _Receip
     assert dataset.count_rows(filter=expression) == len(expected)
     assert_same(expected, dataset.to_table(filter=expression))
     assert_same(expected.select(["row"]), dataset.to_table(columns=["row"], filter=expression, batch_size=64))
+    # Without any statistic.
+    blind = LanceFragmentScanOptions(zone_maps=False)
+    assert_same(expected, dataset.to_table(filter=expression, fragment_scan_options=blind))
+    assert dataset.count_rows(filter=expression, fragment_scan_options=blind) == len(expected)

@@ -1,4 +1,4 @@
-"""Compare many random filters with Arrow's own: `python tests/soundness/run.py --count 20000`; one by `--case 123`."""
+"""Compare many random filters with Arrow's own: `python tests/soundness/run.py --count 100000`; one by `--case 123`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 from checking import Checked, check  # noqa: E402
 from filter_cases import filter_case  # noqa: E402
 
-LONG = 20_000
+LONG = 100_000
 STRIDE = 200
 
 

@@ -1,0 +1,70 @@
+"""Dask: `read` gives a `dask.dataframe` with a partition for each share of a dataset's rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import dask.dataframe as dd
+import pandas as pd
+import pyarrow as pa
+
+from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.predicates import Predicate, as_expression
+
+DEFAULT_PARTITION_ROWS = 1 << 20
+
+
+def read(
+    source: LanceDataset | str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Predicate | None = None,
+    partition_rows: int = DEFAULT_PARTITION_ROWS,
+    types: str = "arrow",
+) -> dd.DataFrame:
+    """Read a dataset as a lazy frame; partitions travel to workers as places of rows, not as rows.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+    columns
+        What is read; everything when None.
+    filter
+        Applied while partitions are read: expression, DNF tuples or SQL. Zones it excludes are not read.
+    partition_rows
+        Most rows of a partition, before the filter.
+    types
+        ``"arrow"``: columns of pandas' Arrow types, which hold every value; ``"numpy"``: pandas' own.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        In order of rows; divisions are not known.
+
+    Raises
+    ------
+    InvalidArgumentError, pyarrow.ArrowInvalid
+        The filter is not understood, or it or a column does not fit the dataset.
+    """
+    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+    expression = None if filter is None else as_expression(filter, dataset.schema)
+    how = {"columns": None if columns is None else list(columns), "filter": expression}
+    empty = dataset.scanner(**how).projected_schema.empty_table()
+    shares = dataset.split(partition_rows) or [dataset]
+    frame: dd.DataFrame = dd.from_map(
+        _partition, shares, how=how, types=types, meta=_frame(empty, types), label="lance", enforce_metadata=False
+    )
+    return frame
+
+
+def _partition(share: LanceDataset, how: dict[str, Any], types: str) -> pd.DataFrame:
+    # Workers are threads or processes already.
+    return _frame(share.to_table(use_threads=False, **how), types)
+
+
+def _frame(table: pa.Table, types: str) -> pd.DataFrame:
+    return table.to_pandas(types_mapper=pd.ArrowDtype if types == "arrow" else None)

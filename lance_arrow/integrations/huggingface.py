@@ -1,0 +1,130 @@
+"""Hugging Face: `load` gives a `datasets.Dataset`, or a stream of its rows, which `LanceBuilder` builds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.predicates import Predicate, as_expression
+
+DEFAULT_SHARE_ROWS = 1 << 20
+
+
+@dataclass
+class LanceConfig(datasets.BuilderConfig):
+    """What is read.
+
+    Parameters
+    ----------
+    dataset
+        The rows.
+    columns, filter
+        What is read of them; everything when None.
+    content
+        Tells datasets of other files, columns or filters apart in Hugging Face's cache.
+    """
+
+    dataset: LanceDataset | None = None
+    columns: tuple[str, ...] | None = None
+    filter: pc.Expression | None = None
+    content: str = ""
+
+    def create_config_id(self, config_kwargs: dict[str, Any], custom_features: Any = None) -> str:
+        """Name the configuration by what it reads: the objects themselves have no stable text."""
+        return super().create_config_id({"content": self.content}, custom_features)
+
+
+class LanceBuilder(datasets.ArrowBasedBuilder):
+    """Builds one split, ``train``, of the batches of a dataset; a shard for each share of its rows."""
+
+    BUILDER_CONFIG_CLASS = LanceConfig
+
+    def _info(self) -> datasets.DatasetInfo:
+        schema = self._dataset.scanner(**self._how).projected_schema
+        return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(schema))
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        shares = self._dataset.split(DEFAULT_SHARE_ROWS) or [self._dataset]
+        return [datasets.SplitGenerator(datasets.Split.TRAIN, gen_kwargs={"shares": shares})]
+
+    def _generate_tables(self, shares: Sequence[LanceDataset]) -> Iterator[tuple[Any, pa.Table]]:
+        schema = self.info.features.arrow_schema
+        for number, share in enumerate(shares):
+            for part, batch in enumerate(share.to_batches(**self._how)):
+                yield (number, part), pa.Table.from_batches([batch]).cast(schema)
+
+    @property
+    def _dataset(self) -> LanceDataset:
+        return self.config.dataset
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        columns = self.config.columns
+        return {"columns": None if columns is None else list(columns), "filter": self.config.filter}
+
+
+def load(
+    source: LanceDataset | str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Predicate | None = None,
+    streaming: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
+    num_proc: int | None = None,
+) -> datasets.Dataset | datasets.IterableDataset:
+    """Load a dataset for Hugging Face's tools.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+    columns
+        What is read; everything when None.
+    filter
+        Applied while reading: expression, DNF tuples or SQL. Zones it excludes are not read.
+    streaming
+        Read rows whenever they are iterated over, instead of copying them into Hugging Face's cache first.
+    cache_dir, num_proc
+        As `datasets.load_dataset`: where that cache is, and how many processes fill it.
+
+    Returns
+    -------
+    datasets.Dataset
+        ``datasets.IterableDataset`` when streaming.
+
+    Raises
+    ------
+    InvalidArgumentError, pyarrow.ArrowInvalid
+        The filter is not understood, or it or a column does not fit the dataset.
+    """
+    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+    expression = None if filter is None else as_expression(filter, dataset.schema)
+    builder = LanceBuilder(
+        cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+        dataset=dataset,
+        columns=None if columns is None else tuple(columns),
+        filter=expression,
+        content=_content(dataset, columns, expression),
+    )
+    if streaming:
+        return builder.as_streaming_dataset(split="train")
+    builder.download_and_prepare(num_proc=num_proc)
+    return builder.as_dataset(split="train")
+
+
+def _content(dataset: LanceDataset, columns: Sequence[str] | None, filter: pc.Expression | None) -> str:
+    """Digest of what is read: files as they are now, which rows of them, columns and filter."""
+    infos = dataset.filesystem.get_file_info(dataset.files)
+    files = [(one.path, one.size, one.mtime_ns) for one in infos]
+    parts = [str(fragment) for fragment in dataset.fragments]
+    said = repr((files, parts, dataset.schema.to_string(), columns, str(filter), repr(dataset.format), repr(dataset)))
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -1,0 +1,102 @@
+"""Polars: `scan` gives a `LazyFrame` whose columns, predicate and number of rows arrive in our scan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from polars.io.plugins import register_io_source
+
+from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.scan_defaults import BATCH_ROWS
+from lance_arrow.integrations.polars_predicates import arrow_filter
+
+_FEW_ROWS = 4096
+
+
+def scan(source: LanceDataset | str | os.PathLike[str]) -> pl.LazyFrame:
+    """Scan a dataset lazily.
+
+    What a query selects is read, nothing else. Of its predicate, what Arrow can say exactly as Polars means it prunes
+    and filters in the scan; all of it is applied to what the scan gives. A query of a few rows (``head``, ``limit``)
+    reads little more than these.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+
+    Returns
+    -------
+    polars.LazyFrame
+        Opened once, at this call; scanned anew whenever it is collected.
+
+    Raises
+    ------
+    FileNotFoundError, LanceError
+        As `lance_arrow.dataset`.
+    """
+    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+    schema = _frame(dataset.scanner().projected_schema.empty_table()).schema
+
+    def frames(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        return _frames(dataset, with_columns, predicate, n_rows, batch_size)
+
+    return register_io_source(
+        frames, schema=schema, validate_schema=True, is_pure=True, explain_name="lance", explain_detail=_detail(dataset)
+    )
+
+
+def _frames(
+    dataset: LanceDataset,
+    with_columns: list[str] | None,
+    predicate: pl.Expr | None,
+    n_rows: int | None,
+    batch_size: int | None,
+) -> Iterator[pl.DataFrame]:
+    names = dataset.schema.names if with_columns is None else with_columns
+    mentioned = [] if predicate is None else predicate.meta.root_names()
+    read = [*names, *(name for name in mentioned if name not in names)]
+    # By expression: a name may hold a dot, which in a list of names leads into a struct.
+    how: dict[str, Any] = {"columns": {name: pc.field(name) for name in read}}
+    if predicate is None and n_rows is not None:
+        yield _frame(dataset.head(n_rows, **how))
+        return
+    if predicate is not None:
+        how["filter"] = arrow_filter(predicate, dataset.schema)
+    if n_rows is not None and n_rows <= _FEW_ROWS:
+        how |= {"batch_readahead": 1, "fragment_readahead": 1}
+    missing = n_rows
+    is_empty = True
+    for batch in dataset.to_batches(batch_size=batch_size or BATCH_ROWS, **how):
+        frame = _frame(pa.Table.from_batches([batch]))
+        if predicate is not None:
+            frame = frame.filter(predicate)
+        if missing is not None:
+            frame = frame.head(missing)
+            missing -= frame.height
+        if frame.height:
+            is_empty = False
+            yield frame.select(names)
+        if missing == 0:
+            break
+    if is_empty:
+        yield _frame(dataset.scanner(**how).projected_schema.empty_table()).select(names)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def _detail(dataset: LanceDataset) -> str:
+    files = dataset.files
+    return files[0] if len(files) == 1 else f"{len(files)} files"

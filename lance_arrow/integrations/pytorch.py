@@ -1,0 +1,162 @@
+"""PyTorch: `RowDataset` takes rows by number, `BatchDataset` scans shares; both work in forked and spawned workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
+
+from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.errors import InvalidArgumentError
+
+Columns = dict[str, Any]
+"""Column name to a tensor, ``(num_rows, ...)``, or a list of Python values where there is no tensor of its type."""
+
+
+class RowDataset(Dataset[Columns]):
+    """Map-style: rows by number, read in one take for each batch that a `DataLoader` wants.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+    columns
+        What is read; everything when None.
+    transform
+        Called with the columns of a batch as a `pyarrow.Table`; its result stands for the batch's rows and must have
+        as many items. `row_items` when None.
+    """
+
+    def __init__(
+        self,
+        source: LanceDataset | str | os.PathLike[str],
+        columns: Sequence[str] | None = None,
+        transform: Callable[[pa.Table], Sequence[Any]] | None = None,
+    ) -> None:
+        self._dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+        self._columns = None if columns is None else list(columns)
+        self._transform = row_items if transform is None else transform
+        self._num_rows = self._dataset.count_rows()
+
+    def __len__(self) -> int:
+        return self._num_rows
+
+    def __getitem__(self, index: int) -> Any:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> Sequence[Any]:
+        """Read many rows at once; loaders ask for whole batches by this name."""
+        rows = np.asarray(indices, np.int64)
+        return self._transform(self._dataset.take(np.where(rows < 0, rows + self._num_rows, rows), self._columns))
+
+
+class BatchDataset(IterableDataset[Columns]):
+    """Iterable: batches of a scan, its rows divided among the workers of a loader and the ranks of a training.
+
+    Use it with ``DataLoader(..., batch_size=None)``.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+    columns
+        What is read; everything when None.
+    filter
+        Applied while reading: expression, DNF tuples or SQL. Zones it excludes are not read.
+    batch_rows
+        Most rows of a batch.
+    share_rows
+        Rows that are read by one worker at a stretch, at most.
+    seed
+        Shares are read in an order drawn from this and the epoch (`set_epoch`); in their own order when None.
+    rank, world_size
+        Which part of the shares this process reads, of how many.
+    transform
+        Called with each batch as a `pyarrow.Table`; `tensors` when None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The filter is not understood, or a number is out of range.
+    """
+
+    def __init__(
+        self,
+        source: LanceDataset | str | os.PathLike[str],
+        columns: Sequence[str] | None = None,
+        filter: Predicate | None = None,
+        *,
+        batch_rows: int = 1024,
+        share_rows: int = 1 << 16,
+        seed: int | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        transform: Callable[[pa.Table], Any] | None = None,
+    ) -> None:
+        if not 0 <= rank < world_size:
+            raise InvalidArgumentError(f"rank is {rank}, expected 0 .. {world_size - 1}", detail=rank)
+        if batch_rows < 1:
+            raise InvalidArgumentError(f"batch_rows is {batch_rows}, expected at least 1", detail=batch_rows)
+        dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+        self._filter: pc.Expression | None = None if filter is None else as_expression(filter, dataset.schema)
+        self._columns = None if columns is None else list(columns)
+        self._shares = dataset.split(share_rows)
+        self._batch_rows = batch_rows
+        self._seed, self._epoch = seed, 0
+        self._rank, self._world_size = rank, world_size
+        self._transform = tensors if transform is None else transform
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose another order of shares, where `seed` is given; call it before iterating."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Any]:
+        worker = get_worker_info()
+        workers, mine = (1, 0) if worker is None else (worker.num_workers, worker.id)
+        order = np.arange(len(self._shares))
+        if self._seed is not None:
+            np.random.default_rng((self._seed, self._epoch)).shuffle(order)
+        for number in order[self._rank * workers + mine :: self._world_size * workers].tolist():
+            batches = self._shares[number].to_batches(
+                columns=self._columns, filter=self._filter, batch_size=self._batch_rows, use_threads=worker is None
+            )
+            for batch in batches:
+                if batch.num_rows:
+                    yield self._transform(pa.Table.from_batches([batch]))
+
+
+def tensors(table: pa.Table) -> Columns:
+    """Columns as tensors: numbers and booleans without nulls, and fixed-size lists of them; others as Python lists."""
+    return {name: _values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
+def row_items(table: pa.Table) -> list[Columns]:
+    """Rows as dictionaries of tensors and Python values, which a loader's default collation stacks."""
+    columns = tensors(table)
+    return [{name: values[row] for name, values in columns.items()} for row in range(table.num_rows)]
+
+
+def _values(column: pa.ChunkedArray) -> Any:
+    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    found = _numbers(array)
+    return array.to_pylist() if found is None else torch.from_numpy(found)
+
+
+def _numbers(array: pa.Array) -> np.ndarray[Any, Any] | None:
+    """``(num_rows, ...)`` numbers of their own memory; None for what is not numbers throughout."""
+    if array.null_count:
+        return None
+    if pa.types.is_fixed_size_list(array.type):
+        # Flattening leaves out what slices and nulls hide.
+        inner = _numbers(array.flatten())
+        return None if inner is None else inner.reshape(len(array), array.type.list_size, *inner.shape[1:])
+    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)
+    return np.array(array.to_numpy(zero_copy_only=False)) if is_number else None

@@ -1,0 +1,111 @@
+"""Ray Data: `read` gives a `ray.data.Dataset` with a read task for each share of a dataset's rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import ray.data
+from ray.data.block import BlockMetadata
+from ray.data.datasource import Datasource, ReadTask
+
+from lance_arrow.datasets.lance_dataset import LanceDataset
+from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.predicates import Predicate, as_expression
+
+
+class LanceDatasource(Datasource):
+    """A dataset as Ray reads one.
+
+    Parameters
+    ----------
+    dataset
+        Its files must be found by all nodes under the same names.
+    columns, filter
+        What each task reads; everything when None.
+    """
+
+    def __init__(
+        self, dataset: LanceDataset, columns: Sequence[str] | None = None, filter: pc.Expression | None = None
+    ) -> None:
+        super().__init__()
+        self._dataset = dataset
+        self._how: dict[str, Any] = {"columns": None if columns is None else list(columns), "filter": filter}
+
+    def get_name(self) -> str:
+        """Name the source in Ray's displays."""
+        return "Lance"
+
+    def estimate_inmemory_data_size(self) -> int | None:
+        """Nothing is known of it: encoded bytes say little of decoded ones."""
+        return None
+
+    def get_read_tasks(self, parallelism: int, *more: Any, **others: Any) -> list[ReadTask]:
+        """Divide the rows among about as many tasks as Ray wants."""
+        num_rows = self._dataset.count_rows()
+        shares = self._dataset.split(max(1, -(-num_rows // max(1, parallelism)))) or [self._dataset]
+        schema = self._dataset.scanner(**self._how).projected_schema
+        is_filtered = self._how["filter"] is not None
+        return [
+            ReadTask(
+                partial(_blocks, share, self._how),
+                BlockMetadata(
+                    num_rows=None if is_filtered else share.count_rows(),
+                    size_bytes=None,
+                    input_files=share.files,
+                    exec_stats=None,
+                ),
+                schema=schema,
+            )
+            for share in shares
+        ]
+
+
+def read(
+    source: LanceDataset | str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Predicate | None = None,
+    parallelism: int = -1,
+) -> ray.data.Dataset:
+    """Read a dataset with Ray.
+
+    Parameters
+    ----------
+    source
+        A dataset, or what `lance_arrow.dataset` opens.
+    columns
+        What is read; everything when None.
+    filter
+        Applied by the read tasks: expression, DNF tuples or SQL. Zones it excludes are not read.
+    parallelism
+        How many read tasks; Ray's choice when -1.
+
+    Returns
+    -------
+    ray.data.Dataset
+        Lazy; its blocks are Arrow tables.
+
+    Raises
+    ------
+    InvalidArgumentError, pyarrow.ArrowInvalid
+        The filter is not understood, or it or a column does not fit the dataset.
+    """
+    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+    expression = None if filter is None else as_expression(filter, dataset.schema)
+    made = LanceDatasource(dataset, columns, expression)
+    return ray.data.read_datasource(made, override_num_blocks=None if parallelism < 0 else parallelism)
+
+
+def _blocks(share: LanceDataset, how: dict[str, Any]) -> Iterator[pa.Table]:
+    is_empty = True
+    for batch in share.to_batches(use_threads=False, **how):
+        if batch.num_rows:
+            is_empty = False
+            yield pa.Table.from_batches([batch])
+    if is_empty:
+        yield share.scanner(**how).projected_schema.empty_table()

@@ -1,0 +1,262 @@
+"""Change one operator, name or constant of what prunes and see if tests notice: `python tests/soundness/mutants.py`.
+
+Each mutant is a process that imports the changed module in place of the true one and runs the tests named in `SUITES`.
+One that no test notices is printed, with its line; fewer than nine in ten noticed is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Loaded once, before any fork: all that is slow to import and is not what is changed.
+import hypothesis
+import numpy as np  # noqa: F401
+import pandas as pd  # noqa: F401
+import pyarrow as pa  # noqa: F401
+import pyarrow.compute as pc  # noqa: F401
+import pyarrow.dataset as pads  # noqa: F401
+import pyarrow.parquet as pq  # noqa: F401
+import pytest
+
+TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
+PREDICATES = (
+    "datasets/test_zone_precision.py",
+    "soundness/test_soundness.py::test_filters_find_the_same_rows_by_every_door[0]",
+    "datasets/test_zone_predicates.py",
+)
+SUITES: dict[str, tuple[str, ...]] = {
+    "lance_arrow.datasets.zone_values": PREDICATES,
+    "lance_arrow.datasets.zone_predicates": PREDICATES,
+    "lance_arrow.datasets.zone_pruning": PREDICATES,
+    "lance_arrow.assembly.zone_bounds": ("assembly/test_zone_builder.py", "datasets/test_zone_precision.py"),
+}
+PASSING = 0.9
+LIMIT_SECONDS = 180
+
+_OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+}
+_PAIRS = (
+    ("low", "high"),
+    ("true", "false"),
+    ("value", "null"),
+    ("less", "less_equal"),
+    ("greater", "greater_equal"),
+    ("left", "right"),
+    ("starts", "stops"),
+    ("NO", "ALL"),
+    ("then", "otherwise"),
+    ("mins", "maxs"),
+    ("min_exact", "max_exact"),
+    ("and_kleene", "and_strict"),
+    ("_MATCH_NULLS", "_SKIP_NULLS"),
+    ("may", "always"),
+    ("never", "always"),
+    ("has_low", "has_high"),
+)
+_OTHER_NAME: dict[str, str] = {}
+for _one, _two in _PAIRS:
+    _OTHER_NAME.setdefault(_one, _two)
+    _OTHER_NAME.setdefault(_two, _one)
+
+
+_NEVER = (ast.Import, ast.ImportFrom, ast.Raise, ast.JoinedStr)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of one module."""
+
+    module: str
+    line: int
+    change: str
+    tree: ast.Module
+
+    def __str__(self) -> str:
+        return f"{self.module.rpartition('.')[2]}.py:{self.line}: {self.change}"
+
+
+def mutants_of(module: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module's source."""
+    tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text())
+    for path in _changeable(tree):
+        node = _at(tree, path)
+        for change in _changes(node):
+            changed = copy.deepcopy(tree)
+            before = ast.unparse(node)
+            after = _replaced(changed, path, change)
+            ast.fix_missing_locations(changed)
+            yield Mutant(module, getattr(node, "lineno", 0), f"{before}  ->  {after}"[:150], changed)
+
+
+def _changeable(tree: ast.Module) -> Iterator[tuple[tuple[str, int | None], ...]]:
+    """Yield paths of nodes that run: no annotation, docstring, import, decorator or text of an error."""
+    waiting: list[tuple[ast.AST, tuple[tuple[str, int | None], ...]]] = [(tree, ())]
+    while waiting:
+        node, path = waiting.pop()
+        if path:
+            yield path
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "ctx") or isinstance(value, _NEVER):
+                continue
+            children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+            for number, child in children:
+                is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+                is_alias = isinstance(child, ast.AnnAssign) and ast.unparse(child.annotation) == "TypeAlias"
+                if isinstance(child, ast.AST) and not isinstance(child, _NEVER) and not is_text and not is_alias:
+                    waiting.append((child, (*path, (name, number))))
+
+
+def _at(tree: ast.AST, path: Sequence[tuple[str, int | None]]) -> ast.AST:
+    node = tree
+    for name, number in path:
+        value = getattr(node, name)
+        node = value if number is None else value[number]
+    return node
+
+
+def _replaced(tree: ast.AST, path: Sequence[tuple[str, int | None]], new: ast.AST) -> str:
+    parent = _at(tree, path[:-1])
+    name, number = path[-1]
+    if number is None:
+        setattr(parent, name, new)
+    else:
+        getattr(parent, name)[number] = new
+    return ast.unparse(new)
+
+
+def _changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in a node's place."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+        yield ast.Compare(node.left, [_OPERATORS[type(node.ops[0])]()], node.comparators)  # type: ignore[list-item]
+    elif isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)) and type(node.op) in _OPERATORS:
+        other = copy.copy(node)
+        other.op = _OPERATORS[type(node.op)]()  # type: ignore[assignment]
+        yield other
+        if isinstance(node, ast.AugAssign):
+            yield ast.Pass()
+        elif isinstance(node, ast.BinOp):
+            yield node.left
+        else:
+            yield node.values[0]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
+        yield node.operand
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield ast.Constant(not node.value)
+        elif isinstance(node.value, int):
+            yield ast.Constant(node.value + 1)
+        elif isinstance(node.value, str):
+            yield ast.Constant(_OTHER_NAME.get(node.value, f"not {node.value}"))
+    elif isinstance(node, ast.Attribute) and node.attr in _OTHER_NAME:
+        yield ast.Attribute(node.value, _OTHER_NAME[node.attr], node.ctx)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _OTHER_NAME:
+        yield ast.Name(_OTHER_NAME[node.id], node.ctx)
+    elif isinstance(node, ast.IfExp):
+        yield ast.IfExp(node.test, node.orelse, node.body)
+    elif isinstance(node, ast.If):
+        yield ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+        yield ast.Return(ast.Constant(None))
+
+
+class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a changed module in place of the true one."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        return importlib.util.spec_from_loader(fullname, self) if fullname == self._mutant.module else None
+
+    def exec_module(self, module: object) -> None:
+        exec(compile(self._mutant.tree, self._mutant.module, "exec"), module.__dict__)
+
+
+def begin(module: str, mutant: Mutant | None) -> int:
+    """Fork a process that runs the tests of a module; it ends with 0 when none of them failed."""
+    process = os.fork()
+    if process:
+        return process
+    signal.alarm(LIMIT_SECONDS)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    if mutant is not None:
+        sys.meta_path.insert(0, _Changed(mutant))
+    hypothesis.settings.register_profile("mutants", derandomize=True, database=None, deadline=None)
+    os.chdir(TESTS)
+    suites = [str(TESTS / one) for one in SUITES[module]]
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-x", "-q", "-p", "no:cacheprovider"]
+    options += ["-o", "timeout=0", "--hypothesis-profile", "mutants"]
+    os._exit(int(pytest.main([*options, *suites])))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--module", choices=[one.rpartition(".")[2] for one in SUITES], action="append")
+    parser.add_argument("--sample", type=int, help="as many, chosen by a seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--line", type=int, help="only mutants of this line")
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
+    options = parser.parse_args()
+    modules = [one for one in SUITES if not options.module or one.rpartition(".")[2] in options.module]
+    for module in modules:
+        if os.waitstatus_to_exitcode(os.waitpid(begin(module, None), 0)[1]):
+            print(f"the tests of {module} fail without any change")
+            return 2
+    waiting = [one for module in modules for one in mutants_of(module) if options.line in (None, one.line)]
+    if options.sample is not None and options.sample < len(waiting):
+        waiting = random.Random(options.seed).sample(waiting, options.sample)
+    total, missed = len(waiting), list[Mutant]()
+    started, running = time.perf_counter(), dict[int, Mutant]()
+    while waiting or running:
+        while waiting and len(running) < options.jobs:
+            mutant = waiting.pop()
+            running[begin(mutant.module, mutant)] = mutant
+        process, status = os.wait()
+        mutant = running.pop(process)
+        if os.waitstatus_to_exitcode(status) == 0:
+            missed.append(mutant)
+            print(f"missed {mutant}", flush=True)
+    share = 1 - len(missed) / max(1, total)
+    for module in modules:
+        of_module = sum(one.module == module for one in missed)
+        print(f"{module}: {of_module} missed")
+    print(f"{total - len(missed)} of {total} mutants noticed, {share:.1%}, in {time.perf_counter() - started:.0f} s")
+    return 0 if total and share >= PASSING else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
