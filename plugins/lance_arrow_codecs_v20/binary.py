@@ -133,20 +133,26 @@ class BoundBinary:
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
         """Take the adjustment off, and check that no end lies before the one before it."""
-        ends = decode_integers(load_whole(self.ends, page, buffers), self.end_bytes).astype(np.uint64, copy=False)
+        borders = np.empty(page.num_rows + 1, np.int64)
+        borders[0] = 0
+        loaded = load_whole(self.ends, page, buffers)
+        if self.end_bytes == _END_BYTES:
+            # In place: pages hold millions, and fresh memory costs more than what is done with it.
+            loaded.decode(BlockSlice(FixedWidth(64), page.num_rows, borders[1:].view(np.uint8)))
+        else:
+            borders[1:] = decode_integers(loaded, self.end_bytes)
+        ends = borders[1:].view(np.uint64)
+        last = int(ends.max(initial=0))
         validity = None
-        if self.null_adjustment:
+        if self.null_adjustment and last >= self.null_adjustment:
             nulls = ends >= np.uint64(self.null_adjustment)
-            if nulls.any():
-                ends = ends - nulls * np.uint64(self.null_adjustment)
-                validity = np.packbits(~nulls, bitorder="little")
-        if len(ends) and int(ends.max()) > _INT64_MAX:
+            np.subtract(ends, np.uint64(self.null_adjustment), out=ends, where=nulls)
+            validity = np.packbits(~nulls, bitorder="little")
+            last = int(ends.max(initial=0))
+        if last > _INT64_MAX:
             raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(ends)))
-        borders = np.zeros(len(ends) + 1, np.int64)
-        borders[1:] = ends
-        descends = borders[1:] < borders[:-1]
-        if descends.any():
-            wrong = int(np.argmax(descends))
+        if (borders[1:] < borders[:-1]).any():
+            wrong = int(np.argmax(borders[1:] < borders[:-1]))
             raise CorruptPageError(f"byte string {wrong} ends before it begins", detail=wrong)
         of_values = self.values.load_index(_bytes_of(page, borders), buffers)
         return _Ends(borders, validity, of_values)
