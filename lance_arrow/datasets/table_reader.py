@@ -27,10 +27,10 @@ from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_pruning import JudgedRows
+from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
 from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
 from lance_arrow.structure.row_selection import by_page, take_order
@@ -204,6 +204,21 @@ class TableReader:
                 self._rows.move_to_end(number)
             return held
 
+    def numbers_left(self, filter: TableFilter | None) -> Sequence[int]:
+        """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""
+        everything = range(len(self.fragments))
+        predicate = None if filter is None else filter.predicate
+        if predicate is None or self.columns.facts.index_position is None:
+            return everything
+        found = ((path, leaf_at(self.columns.roots, path)) for path in predicate.fields())
+        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found if leaf is not None}
+        excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
+        if not len(excluded):
+            return everything
+        held = self.fragments
+        ids = held.ids if isinstance(held, FragmentList) else [fragment.id for fragment in held]
+        return np.flatnonzero(~np.isin(np.array(ids, np.int64), excluded)).tolist()
+
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""
         chosen = [self.fragments[number] for number in numbers]
@@ -245,7 +260,7 @@ class TableReader:
             return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
         def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
-            for found in self._runtime.ahead(opened, range(len(self.fragments))):
+            for found in self._runtime.ahead(opened, self.numbers_left(filter)):
                 watch.see(found.opened)
                 watch.judged(found.judged)
                 check_expansion_of(found.reading)
