@@ -29,6 +29,7 @@ from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.converting import convert as convert_file
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.datasets.verifying import verify as verify_file
+from lance_arrow.errors import InvalidArgumentError
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -124,12 +125,18 @@ def plugins(
 
 
 @app.command(epilog=_EPILOG)
-def demo() -> Any:
-    """Convert real flights from CSV to Lance and query them, with a receipt of what was read."""
+def demo(
+    engine: Annotated[
+        str, typer.Option(help="What reads the CSV: spark, pyarrow, or auto: Spark where there is Java.")
+    ] = "auto",
+) -> Any:
+    """Ingest real flights from CSV into a Lance table, query and change it, with a receipt of what was read."""
+    if engine not in ("auto", "spark", "pyarrow"):
+        raise InvalidArgumentError(f"engine is {engine!r}, expected auto, spark or pyarrow", detail=engine)
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
-    with progress("Converting flights.csv.gz", "bytes") as on_progress:
-        return flights.run(on_progress=on_progress)
+    with progress("Ingesting flights.csv.gz", "bytes") as on_progress:
+        return flights.run(on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
 @app.command(epilog=_EPILOG)

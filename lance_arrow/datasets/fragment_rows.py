@@ -398,9 +398,16 @@ class FragmentReading:
         file, column = found
         number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
         places = self._leaves_of(number)
+        if file.version is FileVersion.V0_1:
+            # Its manifests name no columns: the ids in the file do.
+            column = self._column_with_id(number, field_id)
         if column == NO_COLUMN or column not in places:
             raise _no_column(file, column, leaf)
         return places[column]
+
+    def _column_with_id(self, number: int, field_id: int) -> int:
+        leaves = self._open(number).rows.file.leaves
+        return next((leaf.column for leaf in leaves if leaf.field_id == field_id), NO_COLUMN)
 
     def _refuse_whole(self, leaf: LeafNode) -> None:
         """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""

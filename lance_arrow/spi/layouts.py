@@ -19,7 +19,7 @@ from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
-from lance_arrow.spi.slots import Structure
+from lance_arrow.spi.slots import PageStructure
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class LoadedPage(Protocol):
     """Selected rows of one page, opened: levels decoded, values measured, nothing written yet."""
 
     @property
-    def levels(self) -> Structure:
+    def levels(self) -> PageStructure:
         """Lists and nulls of exactly the selected rows: as levels, or as positions."""
 
     @property

@@ -391,11 +391,11 @@ def test_what_is_kept(path: Path) -> None:
 
 def test_files_of_older_versions_are_not_mixed(path: Path) -> None:
     def edit(message: Manifest) -> None:
-        message.data_format.version = "2.0"
+        message.data_format.version = "0.1"
 
     manifests.change(path, edit)
     table = LanceTable.open(path)
-    with pytest.raises(UnsupportedError, match=r"version 2\.0, which cannot be written"):
+    with pytest.raises(UnsupportedError, match=r"version 0\.1, which cannot be written"):
         table.append(MORE)
     table.overwrite(MORE)
     assert table.manifest.data_format == "2.2"

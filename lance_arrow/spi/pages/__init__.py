@@ -21,6 +21,7 @@ from lance_arrow.spi.pages.arrays import (
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
+from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
@@ -41,6 +42,8 @@ __all__ = [
     "Dictionary",
     "DictionaryPage",
     "IndexPage",
+    "ItemsIndex",
+    "LoadedIndices",
     "LoadedNulls",
     "RepeatedPage",
     "ZippedForm",

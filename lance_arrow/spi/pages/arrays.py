@@ -25,7 +25,7 @@ from lance_arrow.spi.layouts import (
 )
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
-from lance_arrow.spi.slots import ItemValidity, Structure
+from lance_arrow.spi.slots import ItemValidity, PageStructure
 
 NOTHING = PageReadPlan(())
 """The plan of a node that reads nothing of its own."""
@@ -146,7 +146,7 @@ def page_buffer(message: Any) -> int:
 class LoadedNulls:
     """Slots without values: `decode` writes zeros."""
 
-    levels: Structure
+    levels: PageStructure
     shape: BlockShape | None
     num_values: int
     num_bytes: int = 0
