@@ -420,9 +420,7 @@ def _(report: ConvertReport, console: Console) -> None:
 def _write_demo(report: Any, console: Console) -> None:
     print_line(
         console,
-        f"flights.csv.gz, {_size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
-        f"{_count(len(report.files), 'Lance file')}, {_size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
-        f"flights.csv.gz, {size(report.source_bytes)}: {report.num_rows:,} rows converted to "
+        f"flights.csv.gz, {size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
         f"{count(len(report.files), 'Lance file')}, {size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
     )
     print_line(console, f"files: {', '.join(report.files)}")
