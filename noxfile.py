@@ -221,6 +221,13 @@ def crashes(session: nox.Session) -> None:
 
 
 @nox.session
+def crowd(session: nox.Session) -> None:
+    """Write one table from 16 processes at once; `-- --processes 4 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/crowd.py", *session.posargs)
+
+
+@nox.session
 def histories(session: nox.Session) -> None:
     """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

@@ -27,7 +27,7 @@ from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.io import RangeSource, VerifiedSource
+from lance_arrow.io import ByteRange, RangeSource, VerifiedSource
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
@@ -122,6 +122,8 @@ class LanceFileReader:
         The leaves of the schema and their physical columns, in order.
     global_buffers
         Buffers by index; 0 is the file descriptor.
+    zone_maps
+        By physical column, where zone maps are kept as global buffers: rows per zone, and half-open bytes.
 
     Raises
     ------
@@ -186,6 +188,7 @@ class LanceFileReader:
             if descriptor.length > _INT64_MAX:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
+            self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
             facts = _schemas.get(descriptor.schema, self.version)
             self.fields: tuple[SchemaField, ...] = facts.fields
             self.schema: pa.Schema = facts.schema
@@ -195,10 +198,19 @@ class LanceFileReader:
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
                 )
 
+    def _zone_map(self, place: file_schema_pb2.GlobalZoneMap) -> ByteRange:
+        """Check where a zone map is said to be."""
+        if not 0 < place.global_buffer < len(self.global_buffers) or not place.rows_per_zone:
+            raise CorruptFileError(
+                f"a zone map of zones of {place.rows_per_zone} rows is said to be global buffer {place.global_buffer}, "
+                f"the file has {len(self.global_buffers)}"
+            )
+        return self.global_buffers.place(place.global_buffer)
+
     def _open_first_generation(self, metadata: MetadataBytes) -> None:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
         legacy = LegacyFile.open(metadata)
-        self.checks, self.promises_checksums = None, False
+        self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = _schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self.num_rows = int(legacy.batch_starts()[-1])

@@ -57,6 +57,8 @@ class Ancestor:
         Its own physical column, in 2.0 files; None since.
     list_size
         Items per list of a fixed-size list, 1 for every other kind.
+    field_id
+        Id of its field.
     """
 
     kind: AncestorKind
@@ -64,6 +66,7 @@ class Ancestor:
     nullable: bool
     header_column: int | None = None
     list_size: int = 1
+    field_id: int = NO_ID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,4 +291,4 @@ def _ancestor(node: SchemaField, path: str) -> Ancestor:
     size = node.logical_type.rpartition(":")[2] if known is AncestorKind.FIXED_SIZE_LIST else "1"
     if not size.isdecimal() or not 0 < int(size) < 1 << 31:
         raise CorruptFileError(f"the type {node.logical_type!r} has no dimension", column=path)
-    return Ancestor(kind=known, path=path, nullable=node.nullable, list_size=int(size))
+    return Ancestor(kind=known, path=path, nullable=node.nullable, list_size=int(size), field_id=node.id)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_tree import LeafNode, column_tree
-from lance_arrow.assembly.row_writer import RowWriter
+from lance_arrow.assembly.writers import row_writer
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
@@ -106,7 +106,7 @@ class LanceWriter:
                 self._stored.schema.metadata,
                 block_sums=ChecksumWriter() if checksums else None,
             )
-            self._rows = RowWriter(
+            self._rows = row_writer(options.version)(
                 self._file,
                 tree,
                 runtime,

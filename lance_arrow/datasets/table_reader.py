@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.expansion import check_expansion
@@ -27,10 +28,10 @@ from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_pruning import JudgedRows
-from lance_arrow.errors import located
+from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
+from lance_arrow.errors import InvalidArgumentError, located
 from lance_arrow.io import AnyFileSystem, ReadStats
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
 from lance_arrow.structure.row_selection import by_page, take_order
@@ -191,6 +192,74 @@ class TableReader:
             return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
         return table.take(pa.array(order.positions))
 
+    def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
+        """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        """
+        projection = self.projection(columns)
+        distinct, back = np.unique(ids, return_inverse=True)
+        numbers, offsets = self._found(distinct)
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):
+            wrong = int(distinct[missing[0]])
+            raise InvalidArgumentError(f"no row has the id {wrong}", detail=wrong)
+        order = np.lexsort((offsets, numbers))
+        parts = [part for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(part)]
+
+        def read(part: NDArray[np.int64]) -> list[pa.RecordBatch]:
+            reading = self._reading(int(numbers[part[0]]), projection)
+            rows = take_order(offsets[part], reading.rows.num_physical).rows
+            return reading.read(rows, is_take=True)[0]
+
+        taken = [batch for batches in self._runtime.map(read, parts) for batch in batches]
+        table = table_of([projection.cut(batch, filled=True) for batch in taken], projection.schema)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        if not table.num_columns:
+            nothing = pa.array([{}] * len(ids), pa.struct([]))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
+        return table.take(pa.array(place[back.ravel()]))
+
+    def _found(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return number of the fragment and offset of the live row of each id, ascending ones; -1 where none has it."""
+        numbers, offsets = np.full(len(ids), -1, np.int64), np.full(len(ids), -1, np.int64)
+        lows, highs = self._id_bounds
+        starts, stops = np.searchsorted(ids, lows, "left"), np.searchsorted(ids, highs, "right")
+        for number in np.flatnonzero(starts < stops).tolist():
+            rows = self.fragment(number)
+            picks = slice(int(starts[number]), int(stops[number]))
+            if rows.row_ids is None:
+                here = (ids[picks] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            else:
+                here = rows.row_ids.find(ids[picks])
+            if rows.deletions is not None and len(rows.deletions.offsets):
+                gone = rows.deletions.offsets
+                at = np.minimum(np.searchsorted(gone, here), len(gone) - 1)
+                here = np.where(gone[at] == here, -1, here)
+            is_here = here >= 0
+            numbers[picks] = np.where(is_here, number, numbers[picks])
+            offsets[picks] = np.where(is_here, here, offsets[picks])
+        return numbers, offsets
+
+    @cached_property
+    def _id_bounds(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The least and the greatest id of each fragment."""
+        lows, highs = np.ones(len(self.fragments), np.uint64), np.zeros(len(self.fragments), np.uint64)
+        for number in range(len(self.fragments)):
+            rows = self.fragment(number)
+            if rows.row_ids is None:
+                first = rows.meta.id << 32
+                bounds = (first, first + rows.num_physical - 1) if rows.num_physical else None
+            else:
+                bounds = rows.row_ids.bounds
+            if bounds is not None:
+                lows[number], highs[number] = bounds
+        return lows, highs
+
     def fragment(self, number: int) -> FragmentRows:
         """Return the rows of a fragment, with its deletions and row ids kept once they were read."""
         with self._lock:
@@ -203,6 +272,21 @@ class TableReader:
             else:
                 self._rows.move_to_end(number)
             return held
+
+    def numbers_left(self, filter: TableFilter | None) -> Sequence[int]:
+        """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""
+        everything = range(len(self.fragments))
+        predicate = None if filter is None else filter.predicate
+        if predicate is None or self.columns.facts.index_position is None:
+            return everything
+        found = ((path, leaf_at(self.columns.roots, path)) for path in predicate.fields())
+        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found if leaf is not None}
+        excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
+        if not len(excluded):
+            return everything
+        held = self.fragments
+        ids = held.ids if isinstance(held, FragmentList) else [fragment.id for fragment in held]
+        return np.flatnonzero(~np.isin(np.array(ids, np.int64), excluded)).tolist()
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""
@@ -245,7 +329,7 @@ class TableReader:
             return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
         def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
-            for found in self._runtime.ahead(opened, range(len(self.fragments))):
+            for found in self._runtime.ahead(opened, self.numbers_left(filter)):
                 watch.see(found.opened)
                 watch.judged(found.judged)
                 check_expansion_of(found.reading)

@@ -22,7 +22,7 @@ from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated, zones_schema
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.zone_predicates import ZonePredicate
+from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows, judged_zones
 from lance_arrow.errors import CorruptFileError, LanceError, TruncatedReadError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, Location
@@ -71,6 +71,43 @@ class BoundedZones:
         return ZoneMap(self.zones.take(pa.array(numbers)), 1, is_repeated=False)
 
 
+class IndexZones:
+    """The zones of an index, of all its fragments.
+
+    Parameters
+    ----------
+    table
+        Columns as table-format 12.1 has them.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        owners = table["fragment_id"].to_numpy().astype(np.int64)
+        starts = table["zone_start"].to_numpy().astype(np.int64)
+        lengths = table["zone_length"].to_numpy().astype(np.int64)
+        order = np.lexsort((starts, owners))
+        self.owners: NDArray[np.int64] = owners[order]
+        self.zones = _as_zones(table.take(pa.array(order)))
+        self._starts, self._stops = starts[order], starts[order] + lengths[order]
+
+    def of(self, fragment_id: int) -> BoundedZones | None:
+        """Return the zones of a fragment; None for one without, or whose zones contradict each other."""
+        first, stop = np.searchsorted(self.owners, [fragment_id, fragment_id + 1]).tolist()
+        starts, stops = self._starts[first:stop], self._stops[first:stop]
+        is_wrong = (starts < 0).any() or (stops <= starts).any() or (starts[1:] < stops[:-1]).any()
+        if first == stop or is_wrong:
+            return None
+        return BoundedZones(starts, stops, _with_unknown(self.zones.slice(first, stop - first)))
+
+    def without(self, path: Path, predicate: ZonePredicate) -> NDArray[np.int64]:
+        """Return the fragments in none of whose zones a row can satisfy a filter, ``(n,) int64``."""
+        zone_map = ZoneMap(self.zones, 1, is_repeated=False)
+        verdicts = predicate.verdicts({path: zone_map}, self.zones.num_rows)
+        ids, firsts = np.unique(self.owners, return_index=True)
+        if not len(ids):
+            return ids
+        return ids[np.add.reduceat((verdicts != Verdict.NO).astype(np.int64), firsts) == 0]
+
+
 class TableZones:
     """What ZONEMAP indices say of the fragments of one version; read when first asked, kept, shared by threads.
 
@@ -84,25 +121,66 @@ class TableZones:
         self._facts = facts
         self._lock = threading.Lock()
         self._metas: tuple[ZoneIndexMeta, ...] | None = None
-        self._read: dict[str, Mapping[int, BoundedZones]] = {}
+        self._read: dict[str, IndexZones | None] = {}
 
     def of(
         self, fragment_id: int, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
     ) -> BoundedZones | None:
         """Return the zones of a field in a fragment; None when no index covers it."""
+        for meta, zones in self._segments(field_id, leaf, filesystem, files):
+            if fragment_id in meta.fragments:
+                return zones.of(fragment_id)
+        return None
+
+    def excluded(
+        self,
+        predicate: ZonePredicate | None,
+        leaves: Mapping[Path, tuple[int, LeafNode]],
+        filesystem: AnyFileSystem,
+        files: OpenFiles,
+    ) -> NDArray[np.int64]:
+        """Return fragments of which no row can satisfy a filter, as indices tell, all fragments judged at once.
+
+        Parameters
+        ----------
+        predicate
+            The filter; nothing is excluded when None.
+        leaves
+            Field id and leaf of the columns that it mentions.
+        filesystem, files
+            The table's, and where files are opened.
+
+        Returns
+        -------
+        ndarray
+            ``(n,) int64`` fragment ids. Rows that were deleted before an index was made are in no zone, and not live.
+        """
+        found = [np.empty(0, np.int64)]
+        if predicate is not None:
+            for path, (field_id, leaf) in leaves.items():
+                for meta, zones in self._segments(field_id, leaf, filesystem, files):
+                    ids = zones.without(path, predicate)
+                    found.append(ids[np.isin(ids, np.fromiter(meta.fragments, np.int64, len(meta.fragments)))])
+        return np.unique(np.concatenate(found))
+
+    def _segments(
+        self, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
+    ) -> list[tuple[ZoneIndexMeta, IndexZones]]:
         if self._facts.index_position is None or bounds_type(leaf) is None or is_repeated(leaf):
-            return None
+            return []
+        found = []
         with self._lock:
             if self._metas is None:
                 self._metas = self._listed(filesystem, files.limits)
-            found = next(
-                (one for one in self._metas if one.field_id == field_id and fragment_id in one.fragments), None
-            )
-            if found is None:
-                return None
-            if found.file not in self._read:
-                self._read[found.file] = self._zones(found, leaf, filesystem, files)
-            return self._read[found.file].get(fragment_id)
+            for meta in self._metas:
+                if meta.field_id != field_id:
+                    continue
+                if meta.file not in self._read:
+                    self._read[meta.file] = self._zones(meta, leaf, filesystem, files)
+                zones = self._read[meta.file]
+                if zones is not None:
+                    found.append((meta, zones))
+        return found
 
     def _listed(self, filesystem: AnyFileSystem, limits: Limits) -> tuple[ZoneIndexMeta, ...]:
         facts = self._facts
@@ -118,7 +196,7 @@ class TableZones:
 
     def _zones(
         self, meta: ZoneIndexMeta, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
-    ) -> Mapping[int, BoundedZones]:
+    ) -> IndexZones | None:
         try:
             path = self._facts.index_path(meta)
             opened = files.get(FilePlace(path=path, filesystem=filesystem))
@@ -126,45 +204,14 @@ class TableZones:
             batches, _ = opened.rows.read(roots, RowRanges.one(0, opened.rows.num_rows))
             table = pa.Table.from_batches(batches)
         except _UNUSABLE:
-            return {}
+            return None
         except LanceError as error:
             error.add_note(f"while reading the index {meta.name!r}, which can be dropped")
             raise
         bounds = bounds_type(leaf)
         if not set(_COLUMNS) <= set(table.column_names) or bounds is None or table.schema.field("min").type != bounds:
-            return {}
-        return split_zones(table)
-
-
-def split_zones(table: pa.Table) -> dict[int, BoundedZones]:
-    """Return the zones of each fragment of an index.
-
-    Parameters
-    ----------
-    table
-        Columns as table-format 12.1 has them.
-
-    Returns
-    -------
-    dict
-        By fragment id; fragments whose zones contradict each other are left out.
-    """
-    owners = table["fragment_id"].to_numpy().astype(np.int64)
-    starts = table["zone_start"].to_numpy().astype(np.int64)
-    lengths = table["zone_length"].to_numpy().astype(np.int64)
-    order = np.lexsort((starts, owners))
-    zones = _as_zones(table.take(pa.array(order)))
-    owners, starts, stops = owners[order], starts[order], starts[order] + lengths[order]
-    found = {}
-    ids, firsts = np.unique(owners, return_index=True)
-    for fragment_id, first, stop in zip(
-        ids.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(owners)], strict=True
-    ):
-        ours, ends = starts[first:stop], stops[first:stop]
-        if (ours < 0).any() or (ends <= ours).any() or (ours[1:] < ends[:-1]).any():
-            continue
-        found[fragment_id] = BoundedZones(ours, ends, _with_unknown(zones.slice(first, stop - first)))
-    return found
+            return None
+        return IndexZones(table)
 
 
 def judged_fragment(

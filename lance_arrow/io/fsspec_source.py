@@ -49,16 +49,20 @@ _VERSION_FACTS = (
     "checksum", "LastModified", "last_modified", "mtime", "modified", "updated",
 )  # fmt: skip
 
-# Members of an archive share one file position, also between sources: one reader at a time.
-_archive_locks = [threading.Lock() for _ in range(64)]
+# These talk to a server over one connection, and lose answers, or wait forever, when two threads use it at a time.
+_PROTOCOLS_OF_ONE_THREAD = frozenset({"ftp", "sftp", "ssh"})
+
+# Members of an archive share one file position, also between sources: one reader at a time. Locks are entered again by
+# the thread that has them: who opens a file looks it up.
+_shared_locks = [threading.RLock() for _ in range(64)]
 # A copy being made is visible under its final name: whoever comes second must wait for the first.
 _copy_locks = [threading.Lock() for _ in range(64)]
 
 
 def _renew_locks() -> None:
     """Forget locks that a thread of the parent process held when it forked."""
-    for locks in (_archive_locks, _copy_locks):
-        locks[:] = [threading.Lock() for _ in locks]
+    _shared_locks[:] = [threading.RLock() for _ in _shared_locks]
+    _copy_locks[:] = [threading.Lock() for _ in _copy_locks]
 
 
 os.register_at_fork(after_in_child=_renew_locks)
@@ -192,7 +196,8 @@ class FsspecSource:
 
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
-            self._info = self._filesystem.info(self._path)
+            with self._exclusively():
+                self._info = self._filesystem.info(self._path)
         return self._info
 
     def _cat(self, places: list[tuple[int, int]]) -> Iterable[object]:
@@ -210,8 +215,8 @@ class FsspecSource:
         return answers
 
     def _exclusively(self) -> AbstractContextManager[object]:
-        if isinstance(self._filesystem, AbstractArchiveFileSystem):
-            return _archive_locks[hash(self._filesystem) % len(_archive_locks)]
+        if isinstance(self._filesystem, AbstractArchiveFileSystem) or _is_of_one_thread(self._filesystem):
+            return _shared_locks[hash(self._filesystem) % len(_shared_locks)]
         return nullcontext()
 
     def _checked(self, answer: object, start: int, stop: int) -> Bytes:
@@ -235,11 +240,18 @@ class FsspecSource:
         return view
 
 
+def _is_of_one_thread(filesystem: AbstractFileSystem) -> bool:
+    protocols = (filesystem.protocol,) if isinstance(filesystem.protocol, str) else filesystem.protocol
+    return not _PROTOCOLS_OF_ONE_THREAD.isdisjoint(protocols)
+
+
 def _has_ranges(filesystem: AbstractFileSystem) -> bool:
     """Tell whether ranges are this filesystem's own, rather than inherited ones that open the file each time."""
     # A block cache opens its target without read-ahead by itself, and refuses to be told so twice.
     if isinstance(filesystem, AsyncFileSystem | CachingFileSystem):
         return True
+    if _is_of_one_thread(filesystem):
+        return False
     kind = type(filesystem)
     return kind.cat_ranges is not AbstractFileSystem.cat_ranges or kind.cat_file is not AbstractFileSystem.cat_file
 

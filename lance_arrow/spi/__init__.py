@@ -7,7 +7,7 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 """
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi.arrays import ArrayFactory, BoundArray, HoldsItems
+from lance_arrow.spi.arrays import ArrayContent, ArrayEncoder, ArrayFactory, BoundArray, EncodedArray, HoldsItems
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
@@ -84,6 +84,8 @@ __all__ = [
     "LEGACY",
     "NO_BYTES",
     "PRIVATE_CODEC",
+    "ArrayContent",
+    "ArrayEncoder",
     "ArrayFactory",
     "BindScope",
     "Bitmap",
@@ -115,6 +117,7 @@ __all__ = [
     "EncodeOptions",
     "EncodeScope",
     "Encoded",
+    "EncodedArray",
     "EncodedBlock",
     "EncodedChunks",
     "EncodedPage",

@@ -14,18 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Compression, Flat
+from lance_arrow.proto.encodings_v20_pb2 import Binary as BinaryMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
     ItemValidity,
+    LeafType,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -36,12 +42,14 @@ from lance_arrow.spi import (
 from lance_arrow.spi.pages import decode_integers, fetched_parts, joined_plan, load_whole, require_width
 
 _BYTE = FixedWidth(8)
+_END_BYTES = 8
+_SCHEMES = {"zstd": "ZSTD", "lz4": "LZ4"}
 _INT64_MAX = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Binds ``binary``."""
+    """Binds and writes ``binary``."""
 
     key = EncodingKey(ARRAY, "binary")
 
@@ -55,6 +63,39 @@ class Binary:
         require_width(ends, 32 if width == 32 else 64, "ends of byte strings")
         values = require_width(scope.for_shape(_BYTE).array(message.bytes), 8, "bytes of byte strings")
         return BoundBinary(shape, ends, values, width // 8, message.null_adjustment)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take byte strings."""
+        if content.values is None or not isinstance(content.values.shape, VariableWidth):
+            return None
+        return float(len(content.values.values) + _END_BYTES * content.num_values)
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write ends and bytes; the bytes as one compressed frame where the caller wants that."""
+        if content.values is None or not isinstance(content.values.shape, VariableWidth):
+            raise UnsupportedError("byte strings have no fixed width")
+        stored = content.values.offsets.view(f"<i{content.values.shape.offset_bits // 8}")
+        ends = stored[1:].astype(np.int64) - int(stored[0])
+        data = content.values.values
+        adjustment = len(data) + 1
+        if content.nulls is not None:
+            ends = ends + content.nulls * adjustment
+        block = BlockSlice(FixedWidth(64), content.num_values, ends.view(np.uint8))
+        indices = scope.encode_array(ArrayContent(LeafType(FixedWidth(64)), content.num_values, block), first_buffer)
+        buffer = Buffer(buffer_index=first_buffer + len(indices.buffers))
+        values = Flat(bits_per_value=8, buffer=buffer)
+        name = scope.options.compression
+        if name in _SCHEMES:
+            level = scope.options.compression_level
+            whole = np.zeros(1, np.int64), np.array([len(data)], np.int64)
+            data, _ = scope.scheme(_SCHEMES[name]).compress(data, *whole, level)
+            values.compression.CopyFrom(Compression(scheme=name, level=level))
+        message = BinaryMessage(
+            indices=indices.description,  # type: ignore[arg-type]
+            bytes=ArrayEncoding(flat=values),
+            null_adjustment=adjustment,
+        )
+        return EncodedArray(ArrayEncoding(binary=message), (*indices.buffers, data))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

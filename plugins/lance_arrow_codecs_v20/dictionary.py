@@ -16,34 +16,46 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import Dictionary as DictionaryMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
     ItemValidity,
+    LeafType,
     Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
     VariableWidth,
+    copy_runs,
     hookimpl,
+    measure_runs,
+    new_block,
 )
 from lance_arrow.spi.pages import ItemsIndex, decode_integers
 
 _INDEX_BITS = (8, 16, 32, 64)
+_LEAST_VALUES = 100
+_MOST_ITEMS = 99
+"""Text of at least, and at most, so many values and distinct ones is written by index. Source: spec 2.0, 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Binds ``dictionary``."""
+    """Binds and writes ``dictionary``."""
 
     key = EncodingKey(ARRAY, "dictionary")
 
@@ -64,6 +76,94 @@ class Dictionary:
         return BoundDictionary(
             indices.shape, indices, items, message.num_dictionary_items, leaf.items is not None, scope.limits
         )
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take what keeps its dictionary, and text that repeats; both were never asked for."""
+        if content.items is not None:
+            return 0.0
+        return None if _repetitive(content, scope) is None else 0.0
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write indices and items; of a column that keeps them, nulls are one item more."""
+        if content.items is None or content.values is None:
+            return self._encode_strings(content, first_buffer, scope)
+        shape = content.values.shape
+        assert isinstance(shape, FixedWidth)
+        items, count = content.items, content.items.num_values
+        values, nulls = content.values, None
+        if content.nulls is not None:
+            if count >= 1 << (shape.bits - 1):
+                raise UnsupportedError(f"indices of {shape.bits} bits have no room for nulls beside {count} items")
+            width = shape.bytes_per_value
+            numbers = np.where(content.nulls, count, content.values.values.view(f"<u{width}")).astype(f"<u{width}")
+            values = BlockSlice(shape, content.num_values, numbers.view(np.uint8))
+            items, nulls = _with_empty(items), np.arange(count + 1) == count
+        held = scope.encode_array(ArrayContent(LeafType(shape), content.num_values, values), first_buffer)
+        return _with_items(held, items, nulls, first_buffer, scope)
+
+    def _encode_strings(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        found = _repetitive(content, scope)
+        if found is None or content.values is None:
+            raise UnsupportedError("dictionaries of text are for less than a hundred values that repeat")
+        numbers, items = found
+        if content.nulls is not None:
+            numbers = np.where(content.nulls, 0, numbers).astype(np.uint8)
+        indices = BlockSlice(FixedWidth(8), content.num_values, numbers)
+        held = scope.encode_array(ArrayContent(LeafType(FixedWidth(8)), content.num_values, indices), first_buffer)
+        nulls = None
+        if not items.num_values:
+            # A page of nothing but nulls has an item all the same.
+            items, nulls = _with_empty(items), np.ones(1, np.bool_)
+        return _with_items(held, items, nulls, first_buffer, scope)
+
+
+def _repetitive(content: ArrayContent, scope: EncodeScope) -> tuple[NDArray[np.uint8], BlockSlice] | None:
+    """Number the distinct texts of a long enough page from 1, if they are few; with the texts."""
+    block = content.values
+    is_text = content.leaf.is_text and block is not None and block.shape == VariableWidth(32)
+    if block is None or not is_text or content.num_values < _LEAST_VALUES:
+        return None
+    return scope.summary(block).remember("v20 dictionary", lambda: _numbered(block, content.nulls))
+
+
+def _numbered(block: BlockSlice, nulls: NDArray[np.bool_] | None) -> tuple[NDArray[np.uint8], BlockSlice] | None:
+    assert isinstance(block.shape, VariableWidth)
+    numbers, firsts = np.empty(block.num_values, np.uint32), np.empty(_MOST_ITEMS, np.int64)
+    flags = None if nulls is None else nulls.astype(np.uint16)
+    count = kernels.index_variable(block.offsets, block.shape.offset_bits, block.values, flags, numbers, firsts)
+    if count is None:
+        return None
+    rows = firsts[:count]
+    items = new_block(block.shape, count, measure_runs(block, rows, rows + 1))
+    copy_runs(block, rows, rows + 1, items)
+    return (numbers + 1).astype(np.uint8), items
+
+
+def _with_empty(items: BlockSlice) -> BlockSlice:
+    """Append an item that is zero or empty: it stands for null."""
+    made = new_block(items.shape, items.num_values + 1, len(items.values))
+    if isinstance(items.shape, VariableWidth):
+        width = items.shape.offset_bits // 8
+        made.offsets[:-width] = items.offsets
+        made.offsets[-width:] = items.offsets[-width:]
+        made.values[:] = items.values
+    else:
+        made.values[:] = 0
+        made.values[: len(items.values)] = items.values
+    return made
+
+
+def _with_items(
+    held: EncodedArray, items: BlockSlice, nulls: NDArray[np.bool_] | None, first_buffer: int, scope: EncodeScope
+) -> EncodedArray:
+    content = ArrayContent(LeafType(items.shape), items.num_values, items, nulls)
+    of_items = scope.for_parts().encode_array(content, first_buffer + len(held.buffers))
+    message = DictionaryMessage(
+        indices=held.description,  # type: ignore[arg-type]
+        items=of_items.description,  # type: ignore[arg-type]
+        num_dictionary_items=items.num_values,
+    )
+    return EncodedArray(ArrayEncoding(dictionary=message), held.buffers + of_items.buffers)
 
 
 @dataclass(frozen=True, slots=True)

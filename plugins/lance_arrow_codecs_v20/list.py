@@ -12,17 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import List as ListMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
+    LeafType,
     LoadedPage,
     NodeKind,
     PageFacts,
@@ -40,7 +46,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """Binds ``list``."""
+    """Binds and writes ``list``."""
 
     key = EncodingKey(ARRAY, "list")
 
@@ -52,6 +58,25 @@ class List:
             raise CorruptFileError(f"a page claims {message.num_items} items, more than 63 bits hold")
         ends = require_width(scope.for_shape(FixedWidth(64)).array(message.offsets), 64, "ends of lists")
         return BoundList(ends, message.null_offset_adjustment, message.num_items)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take columns of lists."""
+        return None if content.ends is None else float(content.ends.nbytes)
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write the ends."""
+        if content.ends is None:
+            raise UnsupportedError("lists are columns of ends")
+        num_items = int(content.ends[-1]) if len(content.ends) else 0
+        ends = content.ends if content.nulls is None else content.ends + content.nulls * (num_items + 1)
+        block = BlockSlice(FixedWidth(64), content.num_values, ends.view(np.uint8))
+        offsets = scope.encode_array(ArrayContent(LeafType(FixedWidth(64)), content.num_values, block), first_buffer)
+        message = ListMessage(
+            offsets=offsets.description,  # type: ignore[arg-type]
+            null_offset_adjustment=num_items + 1,
+            num_items=num_items,
+        )
+        return EncodedArray(ArrayEncoding(list=message), offsets.buffers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

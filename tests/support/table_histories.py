@@ -229,7 +229,8 @@ class History:
         added = self._like(rows, self._rows(6))
         if set(added.column_names) != set(rows.column_names) or len(set(rows["id"].to_pylist())) < rows.num_rows:
             return
-        ids = np.arange(self.next_id - 9, self.next_id - 3)
+        first = max(0, self.next_id - 9)
+        ids = np.arange(first, first + 6)
         source = added.set_column(added.column_names.index("id"), "id", pa.array(ids, rows.schema.field("id").type))
         new = {row["id"]: row for row in source.select(rows.column_names).to_pylist()}
         others = bool(self.random.integers(2))
@@ -353,7 +354,8 @@ class History:
         for version in range(self.version + 1, newest + 1):
             found = self.witness.read_version(self.path, version).combine_chunks()
             if version == newest:
-                assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, rows))
+                theirs, ours = sorted(map(repr, found.to_pylist())), sorted(map(repr, rows))
+                assert theirs == ours, (theirs, ours)
             self.expected[version] = found
         self.version = newest
 
