@@ -20,6 +20,7 @@ from lance_arrow.spi.pages.arrays import (
     page_buffer,
     require_width,
 )
+from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
@@ -27,6 +28,7 @@ from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
@@ -38,6 +40,8 @@ __all__ = [
     "NOTHING",
     "ArrayIndices",
     "ArrayPages",
+    "ChunkIndex",
+    "ChunkSelection",
     "ChunkedForm",
     "ChunkedPages",
     "ChunkedParts",
@@ -47,6 +51,7 @@ __all__ = [
     "ItemsIndex",
     "LoadedIndices",
     "LoadedNulls",
+    "OpenChunks",
     "RepeatedPage",
     "ZippedForm",
     "ZippedPages",
