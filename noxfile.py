@@ -200,6 +200,20 @@ def servers(session: nox.Session) -> None:
 
 
 @nox.session
+def soak(session: nox.Session) -> None:
+    """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soak/run.py", *session.posargs)
+
+
+@nox.session
+def bench_pruning(session: nox.Session) -> None:
+    """Time a million zones, a thousand files and filtered scans beside the reference, Vortex and Parquet."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/pruning.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

@@ -26,10 +26,10 @@ from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, vie
 from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.zone_commands import BuiltReport, build_reports
 from lance_arrow.datasets.converting import ConvertReport
-from lance_arrow.datasets.converting import convert as convert_file
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.datasets.verifying import verify as verify_file
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.table.converting import convert_any
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -141,14 +141,14 @@ def demo(
 
 @app.command(epilog=_EPILOG)
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Lance, Parquet, Arrow IPC or CSV file.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file.")],
-    file_version: Annotated[str, typer.Option(help="2.1, 2.2 or 2.3.")] = "2.2",
+    source: Annotated[str, typer.Argument(metavar="IN", help="Lance file or table, Parquet, Arrow IPC or CSV file.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file, or table.")],
+    file_version: Annotated[str, typer.Option(help="2.0, 2.1, 2.2 or 2.3.")] = "2.2",
     preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
 ) -> ConvertReport:
-    """Convert a file to Lance, and verify what was written."""
+    """Convert a file or table to Lance, of any file version, and verify what was written."""
     with progress(f"Converting {source}", "rows") as on_progress:
-        return convert_file(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
+        return convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -275,6 +275,8 @@ class FileScan:
 
         Where that is one window, but many bytes, there is one for each thread.
         """
+        if not len(rows):
+            return ()
         request, reader, nodes = self._request, self._file.rows, self._nodes
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
@@ -312,7 +314,8 @@ class FileScan:
         condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
         judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
         self._receipt.judged(judged)
-        if condition.is_repeatable:
+        # Of files that zones leave out, no more is looked at.
+        if condition.is_repeatable and len(judged.rows):
             self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
         return judged.rows
 

@@ -106,7 +106,7 @@ def judged_zones(
     """
     verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
-    asked = np.searchsorted(within.stops, starts, "right") < np.searchsorted(within.starts, stops, "left")
+    asked = _meets(within, starts, stops)
     never, always = verdicts == Verdict.NO, verdicts == Verdict.ALL
     return JudgedRows(
         intersection(within, joined_ranges(starts[~never], stops[~never])),
@@ -115,6 +115,16 @@ def judged_zones(
         zones_pruned=int((asked & never).sum()),
         zones_sure=int((asked & always).sum()),
     )
+
+
+def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the zones ``starts[i] .. stops[i]`` hold one of some rows."""
+    if len(rows) == 1:
+        return (starts < rows.stops[0]) & (stops > rows.starts[0])
+    found: NDArray[np.bool_] = np.searchsorted(rows.stops, starts, "right") < np.searchsorted(
+        rows.starts, stops, "left"
+    )
+    return found
 
 
 def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
@@ -132,10 +142,10 @@ def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
 def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
     """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
     steps = {one.rows_per_zone for one in maps.values()}
+    if len(steps) == 1:
+        return np.append(np.arange(0, num_rows, *steps, dtype=np.int64), num_rows), maps
     borders = np.unique(np.concatenate([[num_rows], *(np.arange(0, num_rows, step) for step in steps)]))
     borders = borders.astype(np.int64)
-    if len(steps) == 1:
-        return borders, maps
     aligned = {}
     for path, one in maps.items():
         owners = pa.array(borders[:-1] // one.rows_per_zone)

@@ -227,6 +227,8 @@ def _step(title: str, asked: str, receipts: Receipts, ask: Callable[[], pa.Table
     receipt = {
         "reads": len(reports),
         "files": sum(report.files for report in reports),
+        "zones": sum(report.zones_total for report in reports),
+        "zones_pruned": sum(report.zones_pruned for report in reports),
         "pages": sum(report.pages for report in reports),
         "rows": sum(report.rows for report in reports),
         "requests": sum(report.requests for report in reports),

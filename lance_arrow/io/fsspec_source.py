@@ -49,6 +49,9 @@ _VERSION_FACTS = (
     "checksum", "LastModified", "last_modified", "mtime", "modified", "updated",
 )  # fmt: skip
 
+# What is kept of the end of a far file, which is read when the file is opened: metadata, zone maps, all of small files.
+_MAX_TAIL_BYTES = 1 << 20
+
 # These talk to a server over one connection, and lose answers, or wait forever, when two threads use it at a time.
 _PROTOCOLS_OF_ONE_THREAD = frozenset({"ftp", "sftp", "ssh"})
 
@@ -138,6 +141,7 @@ class FsspecSource:
         in_memory = isinstance(filesystem, MemoryFileSystem | AbstractArchiveFileSystem)
         self.coalescing: Coalescing = LOCAL_COALESCING if in_memory else REMOTE_COALESCING
         self._has_ranges = _has_ranges(filesystem)
+        self._tail: tuple[int, Bytes] | None = None
 
     def size(self) -> int:
         """Return the size in bytes, asked for once.
@@ -175,15 +179,23 @@ class FsspecSource:
         if self._closed:
             raise InvalidArgumentError("the source is closed", path=self.name)
         sizes = check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
+        empty = np.empty(0, np.uint8)
+        empty.setflags(write=False)
+        out = [empty] * len(starts)
+        kept = self._tail
+        if kept is not None:
+            tail_start, tail = kept
+            for index in np.flatnonzero((starts >= tail_start) & (sizes > 0)).tolist():
+                out[index] = tail[int(starts[index]) - tail_start : int(stops[index]) - tail_start]
+            sizes = np.where(starts >= tail_start, 0, sizes)
         # Some stores refuse an empty range, others take it for the whole file.
         wanted = np.flatnonzero(sizes)
         places = list(zip(starts[wanted].tolist(), stops[wanted].tolist(), strict=True))
         answers = self._cat(places) if self._has_ranges else self._visit(places)
-        empty = np.empty(0, np.uint8)
-        empty.setflags(write=False)
-        out = [empty] * len(starts)
         for index, (start, stop), answer in zip(wanted.tolist(), places, answers, strict=True):
             out[index] = self._checked(answer, start, stop)
+            if stop == self._size and stop - start <= _MAX_TAIL_BYTES and self.coalescing is REMOTE_COALESCING:
+                self._tail = start, out[index]
         return out
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
@@ -193,6 +205,7 @@ class FsspecSource:
     def close(self) -> None:
         """Refuse further reads; nothing is held open between them."""
         self._closed = True
+        self._tail = None
 
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:

@@ -7,7 +7,15 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 """
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi.arrays import ArrayContent, ArrayEncoder, ArrayFactory, BoundArray, EncodedArray, HoldsItems
+from lance_arrow.spi.arrays import (
+    ArrayContent,
+    ArrayEncoder,
+    ArrayFactory,
+    BoundArray,
+    EncodedArray,
+    FindsFewValues,
+    HoldsItems,
+)
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
@@ -63,6 +71,7 @@ from lance_arrow.spi.layouts import (
     ColumnEncodingFactory,
     DictionaryItems,
     FetchedSlices,
+    FindsFewRows,
     LayoutFactory,
     LoadedPage,
     PageFacts,
@@ -124,6 +133,8 @@ __all__ = [
     "EncodedValues",
     "EncodingKey",
     "FetchedSlices",
+    "FindsFewRows",
+    "FindsFewValues",
     "FixedSizeList",
     "FixedWidth",
     "Frames",

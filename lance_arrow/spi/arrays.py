@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
-from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, LeafType
 
@@ -79,6 +79,17 @@ class HoldsItems(Protocol):
     @property
     def num_items(self) -> int:
         """Items of all lists of the page. Items of the first page's lists come first, and so on."""
+
+
+@runtime_checkable
+class FindsFewValues(Protocol):
+    """Optional part of a bound array, as `FindsFewRows` of a layout."""
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Name what `load_few_index` needs; None where it must be the whole index."""
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        """Parse and check these bytes."""
 
 
 class ArrayFactory(Protocol):

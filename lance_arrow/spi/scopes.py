@@ -146,7 +146,7 @@ class EncodeScope(Protocol):
 
     @property
     def file_version(self) -> str:
-        """Which grammar the file obeys: ``2.1``, ``2.2`` or ``2.3``."""
+        """Which grammar the file obeys: ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
 
     @property
     def chunk_rules(self) -> ChunkRules:

@@ -65,7 +65,7 @@ class PageEncoder:
     limits, scratch
         As for reading.
     file_version
-        ``2.1``, ``2.2`` or ``2.3``.
+        ``2.0``, ``2.1``, ``2.2`` or ``2.3``.
     allow_private_encodings
         Whether codecs outside the format may be written.
     """

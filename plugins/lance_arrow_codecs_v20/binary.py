@@ -24,6 +24,7 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundArray,
     BufferRole,
+    BufferSlices,
     Bytes,
     EncodedArray,
     EncodeScope,
@@ -39,7 +40,15 @@ from lance_arrow.spi import (
     VariableWidth,
     hookimpl,
 )
-from lance_arrow.spi.pages import decode_integers, fetched_parts, joined_plan, load_whole, require_width
+from lance_arrow.spi.pages import (
+    decode_integers,
+    fetched_parts,
+    few_borders,
+    few_slices,
+    joined_plan,
+    load_whole,
+    require_width,
+)
 
 _BYTE = FixedWidth(8)
 _END_BYTES = 8
@@ -98,13 +107,14 @@ class Binary:
         return EncodedArray(ArrayEncoding(binary=message), (*indices.buffers, data))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Ends:
-    """Borders of all values of a page, bits of their validity, and what the bytes keep."""
+    """Borders of values, bits of their validity, and what the bytes keep; `rows` where they are not all of the page."""
 
     borders: NDArray[np.int64]
     validity: Bytes | None
-    values: Any
+    values: Any = None
+    rows: RowRanges | None = None
 
     @property
     def nbytes(self) -> int:
@@ -133,25 +143,48 @@ class BoundBinary:
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
         """Take the adjustment off, and check that no end lies before the one before it."""
-        ends = decode_integers(load_whole(self.ends, page, buffers), self.end_bytes).astype(np.uint64, copy=False)
+        borders = np.empty(page.num_rows + 1, np.int64)
+        borders[0] = 0
+        loaded = load_whole(self.ends, page, buffers)
+        if self.end_bytes == _END_BYTES:
+            # In place: pages hold millions, and fresh memory costs more than what is done with it.
+            loaded.decode(BlockSlice(FixedWidth(64), page.num_rows, borders[1:].view(np.uint8)))
+        else:
+            borders[1:] = decode_integers(loaded, self.end_bytes)
+        ends = self._ends(borders)
+        ends.values = self.values.load_index(_bytes_of(page, ends.borders), buffers)
+        return ends
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Ask for the ends of these rows, where the bytes need no index."""
+        is_plain = self.end_bytes == _END_BYTES and not self.values.index_buffers
+        return few_slices(self.ends, page, rows) if is_plain else None
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Ends:
+        borders, own = few_borders(self.ends, page, rows, fetched)
+        ends = self._ends(borders.view(np.int64))
+        ends.rows = own
+        return ends
+
+    def _ends(self, borders: NDArray[np.int64]) -> _Ends:
+        """Take the adjustment off borders, in place, and check that they ascend."""
+        stored = borders.view(np.uint64)
+        last = int(stored.max(initial=0))
         validity = None
-        if self.null_adjustment:
-            nulls = ends >= np.uint64(self.null_adjustment)
-            if nulls.any():
-                ends = ends - nulls * np.uint64(self.null_adjustment)
-                validity = np.packbits(~nulls, bitorder="little")
-        if len(ends) and int(ends.max()) > _INT64_MAX:
-            raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(ends)))
-        borders = np.zeros(len(ends) + 1, np.int64)
-        borders[1:] = ends
-        descends = borders[1:] < borders[:-1]
-        if descends.any():
-            wrong = int(np.argmax(descends))
+        if self.null_adjustment and last >= self.null_adjustment:
+            nulls = stored >= np.uint64(self.null_adjustment)
+            np.subtract(stored, np.uint64(self.null_adjustment), out=stored, where=nulls)
+            validity = np.packbits(~nulls[1:], bitorder="little")
+            last = int(stored.max(initial=0))
+        if last > _INT64_MAX:
+            raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(stored)))
+        if (borders[1:] < borders[:-1]).any():
+            wrong = int(np.argmax(borders[1:] < borders[:-1]))
             raise CorruptPageError(f"byte string {wrong} ends before it begins", detail=wrong)
-        of_values = self.values.load_index(_bytes_of(page, borders), buffers)
-        return _Ends(borders, validity, of_values)
+        return _Ends(borders, validity)
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        rows = rows if index.rows is None else index.rows
         starts, stops = index.borders[rows.starts], index.borders[rows.stops]
         kept = stops > starts
         of_bytes = self.values.plan(_bytes_of(page, index.borders), index.values, RowRanges(starts[kept], stops[kept]))
@@ -162,7 +195,8 @@ class BoundBinary:
         inner, rows = plan.notes
         (part,) = fetched_parts(PageReadPlan(plan.slices, inner), fetched)
         values = self.values.load(_bytes_of(page, index.borders), index.values, *part)
-        return LoadedBinary(self.shape, values, index.borders, ItemValidity(page.num_rows, index.validity), rows)
+        validity = ItemValidity(len(index.borders) - 1, index.validity)
+        return LoadedBinary(self.shape, values, index.borders, validity, rows)
 
 
 def _bytes_of(page: PageFacts, borders: NDArray[np.int64]) -> PageFacts:

@@ -88,7 +88,7 @@ def test_receipts_show_projection_and_filter(report: flights.DemoReport) -> None
     assert set(late.receipt["columns"]) == {"time_hour", "carrier", "flight", "dest", "dep_delay", "origin"}
     assert 0 < late.receipt["bytes"] < report.num_bytes
     # Sorted by origin: zone maps leave the part that begins in LaGuardia.
-    assert 15_000 < late.receipt["rows"] < 20_000
+    assert late.receipt["zones"] / 2 <= late.receipt["zones_pruned"] < late.receipt["zones"]
     assert any("240" in text for text in late.receipt["filters"])
 
 

@@ -13,11 +13,14 @@ from lance_arrow.spi.pages.arrays import (
     LoadedNulls,
     decode_integers,
     fetched_parts,
+    few_borders,
+    few_slices,
     joined_plan,
     load_whole,
     page_buffer,
     require_width,
 )
+from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
@@ -25,6 +28,7 @@ from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
@@ -36,6 +40,8 @@ __all__ = [
     "NOTHING",
     "ArrayIndices",
     "ArrayPages",
+    "ChunkIndex",
+    "ChunkSelection",
     "ChunkedForm",
     "ChunkedPages",
     "ChunkedParts",
@@ -45,6 +51,7 @@ __all__ = [
     "ItemsIndex",
     "LoadedIndices",
     "LoadedNulls",
+    "OpenChunks",
     "RepeatedPage",
     "ZippedForm",
     "ZippedPages",
@@ -57,6 +64,8 @@ __all__ = [
     "decode_integers",
     "encode_stream",
     "fetched_parts",
+    "few_borders",
+    "few_slices",
     "fits",
     "is_inline",
     "joined_plan",
