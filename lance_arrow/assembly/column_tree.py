@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blob_fields import PLACE_TYPE, bytes_field, stored_field
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.container.schema import LeafColumn
+from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
 
@@ -60,6 +60,14 @@ class ColumnNode:
             yield from child.leaves()
 
 
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """The column of its own that a list has in a 2.0 file: its number, and the dotted path of the list."""
+
+    column: int
+    path: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LeafNode(ColumnNode):
     """A leaf: a node with a physical column.
@@ -80,6 +88,9 @@ class LeafNode(ColumnNode):
         Whether its pages surely hold the structure of the nodes above: before 2.3, structs without fields do not.
     refusal
         Why this column cannot be read, or None; raised only when the column is wanted.
+    list_columns
+        Inner-most node first, as `offset_bits`: where a 2.0 file tells the lists above, which its leaves do not repeat
+        them; None for nodes that are no lists. Empty in later files.
     is_blob
         Whether its values are descriptors of blobs.
     bytes_field
@@ -93,12 +104,18 @@ class LeafNode(ColumnNode):
     lengths_per_row: int
     tells_ancestors: bool = True
     refusal: str | None = None
+    list_columns: tuple[ListColumn | None, ...] = ()
     is_blob: bool = False
     bytes_field: pa.Field | None = None
 
     @property
     def shown(self) -> pa.Field:
         return self.field if self.bytes_field is None else self.bytes_field
+
+    @property
+    def page_leaf(self) -> LeafType:
+        """What the binder is told of it: pages of 2.0 know of nothing above their column."""
+        return replace(self.leaf, nodes=(NodeKind.ITEM,)) if self.list_columns else self.leaf
 
     def leaves(self) -> Iterator[LeafNode]:
         yield self
@@ -191,6 +208,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
             refusal = f"columns of type {storage}"
     offset_bits, dimensions = (0, *map(_offset_bits, above)), (0, *map(_dimension, above))
     is_fieldless = isinstance(storage, pa.StructType) and storage.num_fields == 0
+    has_columns_above = any(ancestor.header_column is not None for ancestor in column.ancestors)
     return LeafNode(
         field,
         column.path,
@@ -199,11 +217,18 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         offset_bits=offset_bits,
         dimensions=dimensions,
         lengths_per_row=column.lengths_per_row,
-        tells_ancestors=not is_fieldless or not above,
+        tells_ancestors=not is_fieldless or not above or has_columns_above,
         refusal=refusal,
+        list_columns=(None, *map(_list_column, column.ancestors)) if has_columns_above else (),
         is_blob=shown is not None,
         bytes_field=shown,
     )
+
+
+def _list_column(ancestor: Ancestor) -> ListColumn | None:
+    if ancestor.header_column is None or ancestor.kind not in (AncestorKind.LIST, AncestorKind.LARGE_LIST):
+        return None
+    return ListColumn(ancestor.header_column, ancestor.path)
 
 
 def inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:

@@ -6,7 +6,7 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -14,17 +14,18 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.assembly.arrays import ArrayBuilder, DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
-from lance_arrow.assembly.column_destination import Allocator, decode_values
+from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
-from lance_arrow.assembly.unravel import unravel
+from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
@@ -34,6 +35,7 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     BlockShape,
     BoundLayout,
+    LeafType,
     LoadedPage,
     PackedStruct,
     PageIndex,
@@ -141,7 +143,9 @@ class RowReader:
         """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
         with located(path=self.file.name):
             leaves = self._readable(nodes)
-            return RowWeights.of(leaves, self.metas(leaves), self.num_rows)
+            metas = self.metas(leaves)
+            starts = [self.page_rows(leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+            return RowWeights.of(leaves, metas, starts, self.num_rows)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -178,7 +182,7 @@ class RowReader:
         leaves = [leaf for node in nodes for leaf in node.leaves()]
         with located(path=self.file.name):
             batch, num_pages = self._decode_leaves(
-                leaves, rows, pool, lambda decoded: _batch(nodes, decoded, rows.num_rows), indices
+                leaves, rows, pool, lambda decoded: batch_of(nodes, decoded, rows.num_rows), indices
             )
             counts = ReadCounts(num_pages, tuple(leaf.path for leaf in leaves))
             return ([batch] if batch is not None else self._read_halves(nodes, rows, pool)), counts
@@ -347,7 +351,7 @@ class RowReader:
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             start = len(tasks)
             with located(column=leaf.path):
-                for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
+                for number, part in self.pages_of(leaf, meta, rows):
                     page = meta.pages[number]
                     layout = self._bound(leaf, meta, number)
                     key = (self._token, leaf.column, number)
@@ -357,9 +361,13 @@ class RowReader:
 
     def _bound(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
         """Bind a page's description, which lies in the metadata of its column."""
+        return self.bound(leaf.page_leaf, meta, number)
+
+    def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
+        """Bind a page's description as that of a column of some type."""
         page = meta.pages[number]
         try:
-            return self.runtime.binder.page(page.message, page.description, leaf.leaf)
+            return self.runtime.binder.page(page.message, page.description, leaf)
         except LanceError as error:
             located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
             raise
@@ -383,15 +391,37 @@ class RowReader:
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
         structure = unravel([page.levels for page in pages], leaf.offset_bits, leaf.dimensions, allocator)
-        if leaf.leaf.items is not None:
-            return DecodedLeaf(decode_dictionary(pages, leaf, structure[0], allocator), structure)
-        return DecodedLeaf(decode_values(pages, leaf.leaf.shape, allocator), structure)
+        return DecodedLeaf(_values(leaf, pages, structure[0], allocator), structure)
+
+    def decode_pages(
+        self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None
+    ) -> tuple[NodeStructure, LeafBuffers | pa.Array]:
+        """Decode pages that know of nothing above their column."""
+        allocator = Allocator(self.runtime.settings.limits, pool)
+        (own,) = unravel([page.levels for page in pages], (0,), (0,), allocator)
+        return own, _values(leaf, pages, own, allocator)
+
+    def pages_of(self, leaf: LeafNode, meta: ColumnMeta, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:
+        """Yield the pages of a leaf that hold rows, and which of their rows these are, as `by_page`."""
+        return by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts)
+
+    def page_rows(self, leaf: LeafNode, meta: ColumnMeta) -> NDArray[np.int64]:
+        """Return the first row of each page of a leaf, and the number of rows."""
+        return meta.page_starts // leaf.lengths_per_row
 
     def _read_halves(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None
     ) -> list[pa.RecordBatch]:
-        first, second = _halves(rows)
+        first, second = halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _values(
+    leaf: LeafNode, pages: list[LoadedPage], own: NodeStructure, allocator: Allocator
+) -> LeafBuffers | pa.Array:
+    if leaf.leaf.items is not None:
+        return decode_dictionary(pages, leaf, own, allocator)
+    return decode_values(pages, leaf.leaf.shape, allocator)
 
 
 def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
@@ -401,13 +431,13 @@ def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
 
 def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
     return any(
-        _values_overflow(leaf.leaf.shape, leaf_pages)
+        values_overflow(leaf.leaf.shape, leaf_pages)
         or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
         for leaf, leaf_pages in zip(leaves, pages, strict=True)
     )
 
 
-def _values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
+def values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
     """Whether the bytes of a column of 32-bit offsets, or of a packed struct's field, are too many for them."""
     if isinstance(shape, PackedStruct):
         sizes = np.array([field_bytes(shape, page.num_bytes) for page in pages], np.int64)
@@ -416,7 +446,8 @@ def _values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> b
     return shape == VariableWidth(32) and sum(page.num_bytes for page in pages) > _INT32_MAX
 
 
-def _halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
+def halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
+    """Divide more than one row in two."""
     lengths = np.cumsum(rows.stops - rows.starts)
     middle = int(lengths[-1]) // 2
     at = int(np.searchsorted(lengths, middle, side="left"))
@@ -429,7 +460,8 @@ def _halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
     return first, RowRanges(starts, rows.stops[keep:])
 
 
-def _batch(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
+def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
+    """Assemble columns from their leaves."""
     arrays = [build_array(node, decoded) for node in nodes]
     for node, array in zip(nodes, arrays, strict=True):
         if len(array) != num_rows:

@@ -34,11 +34,19 @@ class RowWeights:
     totals: NDArray[np.float64]
 
     @classmethod
-    def of(cls, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], num_rows: int) -> RowWeights:
-        """Weigh the rows of a file: per page what it is encoded in, expanded, but at least what its type tells."""
+    def of(
+        cls,
+        leaves: Sequence[LeafNode],
+        metas: Sequence[ColumnMeta],
+        page_rows: Sequence[NDArray[np.int64]],
+        num_rows: int,
+    ) -> RowWeights:
+        """Weigh the rows of a file: per page what it is encoded in, expanded, but at least what its type tells.
+
+        `page_rows` are, per leaf, the first row of each page and the number of rows.
+        """
         curves = []
-        for leaf, meta in zip(leaves, metas, strict=True):
-            starts = meta.page_starts // leaf.lengths_per_row
+        for leaf, meta, starts in zip(leaves, metas, page_rows, strict=True):
             expansion = 1.0 if _is_sure(leaf) else USUAL_EXPANSION
             encoded = [expansion * sum(page.facts.buffer_sizes) for page in meta.pages]
             decoded = np.diff(starts) * (_row_bits(leaf) / 8)

@@ -168,18 +168,22 @@ class _Structure:
 
     def _may_be_null(self, node: int) -> bool:
         """Whether a node gets a null level: for its nulls, or as `_see_like_readers` wants."""
-        around = self._items_around(node) if self._is_list(node) else range(0)
-        if any(path[one].has_bitmap for path in self._paths for one in around):
-            return True
-        if any(self._is_list(one) for one in range(node + 1, self._num_nodes)):
+        may = [self._tells_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
+        return any(may) or self._tells_nulls(node)
+
+    def _tells_nulls(self, node: int) -> bool:
+        if self._is_struct_around_list(node):
             return any(path[node].has_bitmap for path in self._paths)
         return any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
         return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
 
+    def _is_struct_around_list(self, node: int) -> bool:
+        return not self._is_list(node) and any(self._is_list(one) for one in range(node + 1, self._num_nodes))
+
     def _items_around(self, node: int) -> range:
-        """Nodes around a list, up to the next list."""
+        """Nodes around a node, up to the next list."""
         first = node
         while first > 0 and not self._is_list(first - 1):
             first -= 1
@@ -188,15 +192,17 @@ class _Structure:
     def _see_like_readers(self, seen: NDArray[np.uint8]) -> None:
         """Let layers be nullable, without a null, where the reference would not read the page otherwise.
 
-        It mistakes the number of structs around lists where pages tell differently whether any is null, so that the
-        bitmap decides, not its bits; and the nulls of a struct for items, where lists inside it are never null.
+        It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
+        asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
+        where pages tell differently whether any is null, so that there the bitmap decides, not its bits.
         """
-        for node in range(self._num_nodes):
-            if self._is_list(node):
-                around = self._items_around(node)
-                for one in around:
-                    seen[one, 0] |= any(path[one].has_bitmap for path in self._paths)
-                seen[node, 0] |= bool(seen[around.start : around.stop, 0].any())
+        is_null = False
+        for node in range(self._num_nodes - 1):
+            is_null |= bool(seen[node, 0])
+            if self._is_struct_around_list(node):
+                is_null |= any(path[node].has_bitmap for path in self._paths)
+            seen[node, 0] |= is_null
+            is_null &= not self._is_list(node)
 
     def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
         layers = []

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
-from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.spi import LayerKind, Levels, SlotStructure, Structure
+from lance_arrow.errors import CorruptPageError, PluginContractError, UnsupportedError
+from lance_arrow.spi import ItemValidity, LayerKind, Levels, PageStructure, SlotStructure
 
 
 class NodeStructure(NamedTuple):
@@ -44,7 +44,7 @@ class NodeStructure(NamedTuple):
 
 
 def unravel(
-    pages: Sequence[Structure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
+    pages: Sequence[PageStructure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
     """Turn the structure of consecutive pages of one leaf into the structure of every node on its path.
 
@@ -66,16 +66,46 @@ def unravel(
     UnsupportedError
         Levels of null or empty lists of fixed-size lists of structs, which have no meaning that anyone wrote down.
     """
+    if len(offset_bits) == 1 and any(isinstance(levels, ItemValidity) for levels in pages):
+        return (_item_node(pages, allocator),)
     flat = [levels for levels in pages if isinstance(levels, Levels)]
     if any(offset_bits) or any(dimensions) or len(flat) < len(pages):
         sizes = np.array(dimensions, np.int64)
-        parts = [
-            _SlotPart(levels, sizes) if isinstance(levels, SlotStructure) else _LevelPart(levels, sizes)
-            for levels in pages
-        ]
+        parts = [_part(levels, sizes) for levels in pages]
         return _nested_nodes(parts, offset_bits, allocator)
     num_slots = sum(levels.num_entries for levels in flat)
     return tuple(_flat_node(flat, position, num_slots, allocator) for position in range(len(offset_bits)))
+
+
+def _part(levels: PageStructure, dimensions: NDArray[np.int64]) -> _LevelPart | _SlotPart:
+    if isinstance(levels, ItemValidity):
+        raise PluginContractError("a page below structs or lists tells nothing of them")
+    return _SlotPart(levels, dimensions) if isinstance(levels, SlotStructure) else _LevelPart(levels, dimensions)
+
+
+def _item_node(pages: Sequence[PageStructure], allocator: Allocator) -> NodeStructure:
+    """Put the bitmaps of pages that know of nothing above them side by side."""
+    items = [_item_validity(levels) for levels in pages]
+    num_slots = sum(page.num_slots for page in items)
+    if all(page.bits is None for page in items):
+        return NodeStructure(num_slots)
+    buffer, bits = allocator.bitmap(num_slots)
+    start = null_count = 0
+    for page in items:
+        if page.bits is None:
+            kernels.fill_bits(bits, start, page.num_slots, True)
+        else:
+            whole = np.zeros(1, np.int64), np.array([page.num_slots], np.int64)
+            kernels.take_bit_runs(page.bits, 0, *whole, bits, start)
+            null_count += page.num_slots - kernels.count_bits(page.bits, 0, page.num_slots)
+        start += page.num_slots
+    return NodeStructure(num_slots, buffer if null_count else None, null_count)
+
+
+def _item_validity(levels: PageStructure) -> ItemValidity:
+    if not isinstance(levels, ItemValidity):
+        raise PluginContractError("pages of one column tell of nulls in different ways")
+    return levels
 
 
 def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator: Allocator) -> NodeStructure:

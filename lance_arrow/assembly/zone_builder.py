@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import LeafNode, inner_fields, storage_type
+from lance_arrow.assembly.list_items import list_items
 from lance_arrow.assembly.zone_bounds import Bounds, bound_array, merge_bounds
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type, zones_schema
 from lance_arrow.errors import InternalError, InvalidArgumentError
@@ -181,7 +182,7 @@ def _values(array: pa.Array, steps: tuple[int, ...], starts: NDArray[np.int64]) 
             # Merges the nulls of the struct into those of its child.
             array = pc.struct_field(array, [step])
             continue
-        array, counts = _items(array)
+        array, counts = list_items(array)
         starts = np.concatenate([[0], np.cumsum(counts)])[starts].astype(np.int64)
     return _without_extension(array), starts
 
@@ -190,21 +191,3 @@ def _without_extension(array: pa.Array) -> pa.Array:
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
     return array
-
-
-def _items(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the items of lists one after another, without what lies under null lists, and ``(len(array),)`` counts."""
-    is_null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    if isinstance(array, pa.FixedSizeListArray):
-        counts = np.full(len(array), array.type.list_size, np.int64)
-        if is_null is not None:
-            counts[is_null] = 0
-        return array.flatten(), counts
-    if isinstance(array, pa.MapArray):
-        array = array.cast(pa.list_(pa.field("entries", inner_fields(array.type)[0].type, nullable=False)))
-    offsets = array.offsets.to_numpy()
-    counts = np.diff(offsets).astype(np.int64)
-    if is_null is not None and counts[is_null].any():
-        counts[is_null] = 0
-        return array.flatten(), counts
-    return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])), counts

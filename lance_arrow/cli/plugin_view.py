@@ -16,6 +16,7 @@ _CODECS = "lance_provide_codecs"
 _KINDS = {
     _CODECS: "codec",
     "lance_provide_layouts": "layout",
+    "lance_provide_arrays": "array encoding",
     "lance_provide_buffer_schemes": "buffer scheme",
     "lance_provide_column_encodings": "column encoding",
 }
@@ -30,7 +31,7 @@ class EncodingEntry:
     key
         Printed `EncodingKey`; what ``LANCE_ARROW_PREFER`` takes.
     kind
-        Codec, layout, buffer scheme or column encoding.
+        Codec, layout, array encoding, buffer scheme or column encoding.
     contexts
         Where a codec may occur; empty for the other kinds.
     is_in_use

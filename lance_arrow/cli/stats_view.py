@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.zone_bounds import bound_array
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
@@ -133,7 +133,7 @@ class _File:
         with ExitStack() as on_failure:
             on_failure.callback(self.source.close)
             self.file = LanceFileReader(self.source, limits=self.runtime.settings.limits)
-            self.rows = RowReader(self.file, self.runtime, _AS_STORED)
+            self.rows = row_reader(self.file, self.runtime, _AS_STORED)
             self.blobs = BlobReader(self.rows, place)
             self._own, self._all = ZoneReader(self.rows), zone_reader(self.rows, place)
             on_failure.pop_all()

@@ -12,6 +12,8 @@ from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes, Positions
 
 ALIGNMENT_BYTES = 64
+# Up to so many, numbers of Python are faster than arrays.
+_FEW = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +76,11 @@ def _lie_well_inside(
     offsets: NDArray[np.uint64], sizes: NDArray[np.uint64], file_size: int, alignment_bytes: int
 ) -> bool:
     """Tell quickly of most tables that they pass: even the largest buffer at the last place would fit."""
-    if int(offsets.max()) + int(sizes.max()) > file_size:
+    if len(offsets) <= _FEW:
+        largest, longest = max(offsets.tolist()), max(sizes.tolist())
+    else:
+        largest, longest = int(offsets.max()), int(sizes.max())
+    if largest + longest > file_size:
         return False
     return alignment_bytes == 1 or int(np.bitwise_or.reduce(offsets)) % alignment_bytes == 0
 

@@ -23,7 +23,7 @@ from lance_arrow.datasets.zone_predicates import Tree, ZonePredicate, is_underst
 from lance_arrow.datasets.zone_pruning import judged_rows
 from lance_arrow.io import coalesce
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import by_page, rows_before, scaled
+from lance_arrow.structure.row_selection import rows_before
 
 _WHOLE_BUFFER_BYTES = 64 << 10
 _SHOWN_FILES = 10
@@ -288,7 +288,7 @@ def _reads(
     stops: list[NDArray[np.int64]] = []
     for leaf, meta in zip(leaves, reader.metas(leaves), strict=True):
         pages += len(meta.pages)
-        for number, part in by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts):
+        for number, part in reader.pages_of(leaf, meta, rows):
             wanted += 1
             page = meta.pages[number]
             for offset, size in zip(page.buffer_offsets.tolist(), page.buffer_sizes.tolist(), strict=True):

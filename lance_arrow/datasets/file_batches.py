@@ -132,8 +132,10 @@ class FileBatches:
 
     def receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
         """Begin to count what a read takes."""
-        columns = dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves())
-        return Receipt(self._source, self._runtime, tuple(columns), None if filter is None else str(filter))
+        columns: tuple[str, ...] = ()
+        if self._runtime.is_watched:
+            columns = tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves()))
+        return Receipt(self._source, self._runtime, columns, None if filter is None else str(filter))
 
     def with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.dataset_sink import DatasetWriteOptions, WrittenFile
+from lance_arrow.datasets.discovery import check_searched
 from lance_arrow.datasets.fragment_options import LanceFragmentScanOptions, LanceReadOptions, rebuild_options
 from lance_arrow.datasets.scan import FileScanHandler
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.versions import VersionChoice
 
 
 class LanceFormat(bridge.BridgeFormat):
@@ -66,6 +69,14 @@ class LanceFormat(bridge.BridgeFormat):
             raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
         wishes = None if default_fragment_scan_options is None else default_fragment_scan_options.options
         super().__init__(FileScanHandler(version, tag, as_of, given if read_options is None else read_options, wishes))
+
+    def __bool__(self) -> bool:
+        """Be true, as every object; pyarrow asks before it searches a folder, see `check_searched`."""
+        handler = self.handler
+        choice = VersionChoice(version=handler.version, tag=handler.tag, as_of=handler.as_of)
+        here = inspect.currentframe()
+        check_searched(None if here is None else here.f_back, choice)
+        return True
 
     @property
     def read_options(self) -> LanceReadOptions:

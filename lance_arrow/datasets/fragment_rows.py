@@ -14,13 +14,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
+from lance_arrow.assembly.pruning import Path
 from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.assembly.zone_types import bounds_type, zones_schema
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
+from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.windows import may_be_sliced
+from lance_arrow.datasets.zone_predicates import ZonePredicate
+from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
 from lance_arrow.errors import CorruptManifestError, MissingFileError, UnsupportedError, located
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
@@ -136,6 +142,71 @@ class FragmentRows:
             return None
         with located(path=self.columns.facts.manifest_path):
             return parse_row_versions(data, self.num_physical)
+
+    def judged(self, predicate: ZonePredicate | None, within: RowRanges | None = None) -> JudgedRows:
+        """Ask zone maps of the files, and indices, which rows can, and which do, satisfy a filter.
+
+        Parameters
+        ----------
+        predicate
+            The filter, over columns of the table; nothing is decided when None.
+        within
+            Rows of the files to choose from; the live ones when None.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `open_file`; a zone map is damaged.
+        """
+        zones: dict[Path, BoundedZones] = {}
+        for path in () if predicate is None else predicate.fields():
+            found = self._zones_of(path)
+            if found is not None:
+                zones[path] = found
+        return judged_fragment(zones, self.num_physical, predicate, self.live if within is None else within)
+
+    def _zones_of(self, path: Path) -> BoundedZones | None:
+        leaf = leaf_at(self.columns.all_roots, path)
+        if leaf is None:
+            return None
+        if leaf.column < 0:
+            kind = VirtualColumn(leaf.column)
+            is_address = kind is VirtualColumn.ROW_ADDRESS or (kind is VirtualColumn.ROW_ID and self.row_ids is None)
+            return self._addresses() if is_address else None
+        field_id = self.columns.field_id(leaf)
+        found = self.meta.file_of(field_id)
+        if found is None:
+            return None
+        file, column = found
+        if len(path) > 1 and not self._is_together(path[0], file):
+            # What is null lies in another file.
+            return None
+        opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
+        own = next((one for root in opened.rows.roots for one in root.leaves() if one.column == column), None)
+        if own is None or bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
+            return None
+        zone_map = opened.zones.get([own])[0]
+        if zone_map is not None and zone_map.num_zones and not zone_map.is_repeated:
+            return BoundedZones.of_map(zone_map, self.num_physical)
+        return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
+
+    def _is_together(self, name: str, file: DataFileMeta) -> bool:
+        """Whether all leaves of a column are in one file."""
+        root = next(root for root in self.columns.roots if root.field.name == name)
+        places = [self.meta.file_of(self.columns.field_id(leaf)) for leaf in root.leaves()]
+        return all(place is not None and place[0] is file for place in places)
+
+    def _addresses(self) -> BoundedZones | None:
+        """The one zone of addresses, which are as many as there are rows."""
+        if not self.num_physical:
+            return None
+        first = self.meta.id << _ADDRESS_SHIFT
+        low, high = pa.array([first], pa.uint64()), pa.array([first + self.num_physical - 1], pa.uint64())
+        yes, none = pa.array([True]), pa.array([0], pa.int64())
+        count = pa.array([self.num_physical], pa.int64())
+        schema = zones_schema(pa.uint64())
+        zones = pa.RecordBatch.from_arrays([low, high, yes, yes, none, none, count, count], schema=schema)
+        return BoundedZones.of_map(ZoneMap(zones, self.num_physical, is_repeated=False), self.num_physical)
 
     def open_file(self, number: int) -> OpenFile:
         """Open one of the files.
@@ -327,9 +398,16 @@ class FragmentReading:
         file, column = found
         number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
         places = self._leaves_of(number)
+        if file.version is FileVersion.V0_1:
+            # Its manifests name no columns: the ids in the file do.
+            column = self._column_with_id(number, field_id)
         if column == NO_COLUMN or column not in places:
             raise _no_column(file, column, leaf)
         return places[column]
+
+    def _column_with_id(self, number: int, field_id: int) -> int:
+        leaves = self._open(number).rows.file.leaves
+        return next((leaf.column for leaf in leaves if leaf.field_id == field_id), NO_COLUMN)
 
     def _refuse_whole(self, leaf: LeafNode) -> None:
         """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""

@@ -14,7 +14,7 @@ from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches
@@ -85,7 +85,7 @@ class LanceFile:
             on_failure.callback(opened.close)
             self._source = VerifiedSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
-            self._rows = RowReader(self._file, self._runtime, options)
+            self._rows = row_reader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
             zones = zone_reader(self._rows, place)
             self._batches = FileBatches(self._source, self._rows, self._blobs, zones)
@@ -104,7 +104,7 @@ class LanceFile:
 
     @property
     def version(self) -> str:
-        """File version: ``2.1``, ``2.2`` or ``2.3``."""
+        """File version: ``0.1``, ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
         return str(self._file.version)
 
     @property

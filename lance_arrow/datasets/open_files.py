@@ -9,6 +9,7 @@ from threading import Lock
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
@@ -17,6 +18,7 @@ from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
+from lance_arrow.settings import Limits
 
 _MAX_FILES = 64
 
@@ -52,6 +54,11 @@ class OpenFiles:
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def limits(self) -> Limits:
+        """Limits of what is read."""
+        return default_runtime().settings.limits
+
     def get(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         """Return the file at `place`, opened now unless the same content is open already, for the same wishes.
 
@@ -77,7 +84,7 @@ class OpenFiles:
         runtime = default_runtime()
         verified = VerifiedSource(source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
-        rows = RowReader(file, runtime, options)
+        rows = row_reader(file, runtime, options)
         zones = zone_reader(rows, location if wishes.sidecars else None)
         opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
         if identity is not None:

@@ -53,7 +53,7 @@ class Receipt:
         self._started = time.perf_counter()
         self._before = source.snapshot()
         self._zones = (0, 0, 0)
-        self._is_sent = False
+        self._is_due = runtime.is_watched
         self.tally = Tally()
 
     def judged(self, judged: JudgedRows, *, sure_are_read: bool = True) -> None:
@@ -70,10 +70,10 @@ class Receipt:
         self.send(num_rows)
 
     def send(self, num_rows: int) -> None:
-        """Tell plugins what the read took, once, if any of them listens; `num_rows` were handed out, or counted."""
-        if self._is_sent or not self._runtime.is_watched:
+        """Tell plugins what the read took, once, if any listened from the start; `num_rows` were handed out."""
+        if not self._is_due:
             return
-        self._is_sent = True
+        self._is_due = False
         stats = self._source.snapshot() - self._before
         total, pruned, read = self._zones
         self._runtime.finished(

@@ -1,10 +1,11 @@
-"""`parse_sql`: a condition in SQL as a pyarrow expression; needs sqlglot, which reads the text.
+"""`parse_sql`: a condition, or a value, in SQL as a pyarrow expression; needs sqlglot, which reads the text.
 
     a > 3 AND s IN ('x', 'y') OR st.b BETWEEN 0.5 AND 1 AND NOT name LIKE 'abc%'
 
 Understood are comparisons, ``AND OR NOT``, ``IN`` (a list), ``BETWEEN``, ``IS [NOT] NULL | TRUE | FALSE``, ``LIKE``,
-``ILIKE``, arithmetic ``+ - * /``, ``||``, ``CAST``, ``isnan``, ``starts_with``, literals, names in double quotes, and
-fields of structs (``a.b``). Null is neither true nor false, as everywhere in SQL. Integers divided give integers.
+``ILIKE``, arithmetic ``+ - * / %``, ``||``, ``CAST``, ``CASE``, ``coalesce``, ``abs``, ``upper``, ``lower``,
+``length``, ``isnan``, ``starts_with``, literals, names in double quotes, and fields of structs (``a.b``). Null is
+neither true nor false, as everywhere in SQL. Integers divided give integers.
 """
 
 from __future__ import annotations
@@ -85,11 +86,37 @@ def parse_sql(text: str, schema: pa.Schema | None = None) -> pc.Expression:
     InvalidArgumentError
         It is no condition, or holds something that is not understood; that piece is named.
     """
+    return _translated(text, lambda node: _Translation(text, schema).condition(node))
+
+
+def parse_sql_value(text: str, type_: pa.DataType | None = None, schema: pa.Schema | None = None) -> pc.Expression:
+    """Turn a value in SQL into an expression.
+
+    Parameters
+    ----------
+    text
+        What may stand after ``SELECT`` or ``SET x =``.
+    type_
+        What the value is to be; numbers are decimals, and strings dates or times, accordingly.
+    schema
+        As for `parse_sql`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As `parse_sql`.
+    """
+    temporal = type_ if type_ is not None and pa.types.is_temporal(type_) else None
+    of = _Operands(type_ is not None and pa.types.is_decimal(type_), temporal)
+    return _translated(text, lambda node: _Translation(text, schema).value(node, of))
+
+
+def _translated(text: str, translate: Callable[[exp.Expression], pc.Expression]) -> pc.Expression:
     try:
         statements = sqlglot.parse(text)
         if len(statements) != 1 or statements[0] is None:
             raise InvalidArgumentError(f"the filter {text!r} is not one condition in SQL", detail=text)
-        return _Translation(text, schema).condition(statements[0])
+        return translate(statements[0])
     except SqlglotError as error:
         told = getattr(error, "errors", None)
         reason = f"{told[0]['description']} at column {told[0]['col']}" if told else str(error)
@@ -128,8 +155,11 @@ class _Translation:
         if isinstance(node, exp.Neg):
             return pc.negate_checked(self.value(node.this, of))
         if isinstance(node, exp.DPipe):
-            joined = [self.value(one, of) for one in (node.this, node.expression)]
+            joined = [self.text(one) for one in (node.this, node.expression)]
             return pc.binary_join_element_wise(*joined, "")
+        call = _CALLS.get(type(node))
+        if call is not None:
+            return call(self, node, of)
         compute = _ARITHMETIC.get(type(node))
         if compute is not None:
             return compute(self.value(node.this, of), self.value(node.expression, of))
@@ -208,6 +238,33 @@ class _Translation:
         return pc.starts_with(self.value(node.this), node.expression.this)
 
     # --- values
+
+    def chosen(self, node: exp.Expression, of: _Operands) -> pc.Expression:
+        """``CASE``, with an operand or without."""
+        operand, found = node.args.get("this"), node.args.get("default")
+        value = pc.scalar(None) if found is None else self.value(found, of)
+        for branch in reversed(node.args["ifs"]):
+            if operand is None:
+                condition = self.condition(branch.this)
+            else:
+                condition = operator.eq(*self.operands([operand, branch.this]))
+            met = condition.is_valid() & condition
+            value = pc.if_else(met, self.value(branch.args["true"], of), value)
+        return value
+
+    def first_known(self, node: exp.Expression, of: _Operands) -> pc.Expression:
+        return pc.coalesce(*(self.value(one, of) for one in (node.this, *node.expressions)))
+
+    def text(self, node: exp.Expression) -> pc.Expression:
+        """What functions of text are given: they know no dictionaries."""
+        type_ = self._type_of(node)
+        found = self.value(node)
+        return found.cast(type_.value_type) if isinstance(type_, pa.DictionaryType) else found
+
+    def remainder(self, node: exp.Expression, of: _Operands) -> pc.Expression:
+        """``%``, which has the sign of what is divided."""
+        left, right = self.value(node.this, of), self.value(node.expression, of)
+        return left - pc.trunc(left / right) * right
 
     def _names(self, node: exp.Expression) -> list[str]:
         parts = node.parts
@@ -317,6 +374,17 @@ _CONDITIONS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expressio
     exp.Escape: _Translation.escaped,
     exp.IsNan: lambda self, node: pc.is_nan(self.value(node.this)),
     exp.StartsWith: _Translation.prefixed,
+}
+
+
+_CALLS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression, _Operands], pc.Expression]] = {
+    exp.Case: _Translation.chosen,
+    exp.Coalesce: _Translation.first_known,
+    exp.Mod: _Translation.remainder,
+    exp.Abs: lambda self, node, of: pc.abs_checked(self.value(node.this, of)),
+    exp.Upper: lambda self, node, of: pc.utf8_upper(self.text(node.this)),
+    exp.Lower: lambda self, node, of: pc.utf8_lower(self.text(node.this)),
+    exp.Length: lambda self, node, of: pc.utf8_length(self.text(node.this)),
 }
 
 

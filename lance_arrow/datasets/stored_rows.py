@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.list_items import list_items
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.batch_inputs import Rows
 from lance_arrow.datasets.offset_checks import check_offsets
@@ -287,18 +288,12 @@ def _check_nulls(array: pa.Array, field: pa.Field, path: str, parents: pa.Array 
         for i, child in required:
             _check_nulls(array.field(i), child, f"{path}.{child.name}", present)
         return
-    # Items of null lists do not count: flatten leaves them out; a null ancestor leaves its lists out by a mask.
+    # Items of null lists do not count; a null ancestor leaves its lists out by a mask.
     if parents is not None:
         array = array.filter(parents)
+    items = list_items(array)[0]
     for i, child in required:
         if isinstance(array, pa.MapArray):
-            entries = _map_entries(array)
-            _check_nulls(entries.field(i), child, f"{path}.entries.{child.name}", None)
+            _check_nulls(items.field(i), child, f"{path}.entries.{child.name}", None)
         else:
-            _check_nulls(array.flatten(), child, f"{path}.{child.name}", None)
-
-
-def _map_entries(array: pa.MapArray) -> pa.StructArray:
-    """Entries of all maps that are not null."""
-    as_lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
-    return as_lists.flatten()
+            _check_nulls(items, child, f"{path}.{child.name}", None)

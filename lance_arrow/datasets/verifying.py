@@ -11,6 +11,7 @@ import numpy as np
 
 from lance_arrow.assembly.blobs import BlobReader, only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import NOT_LANCE
@@ -185,7 +186,7 @@ class _Verification:
             held[finding] = None
 
     def _decode(self, file: LanceFileReader) -> None:
-        rows = RowReader(file, self._runtime)
+        rows = row_reader(file, self._runtime)
         try:
             roots = rows.roots
         except LanceError as error:
@@ -213,7 +214,7 @@ class _Verification:
         leaves = list(node.leaves())
         borders = np.unique(
             np.concatenate(
-                [meta.page_starts // leaf.lengths_per_row for leaf, meta in zip(leaves, metas, strict=True)]
+                [rows.page_rows(leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
                 or [np.zeros(1, np.int64)]
             )
         )

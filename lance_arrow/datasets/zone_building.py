@@ -13,6 +13,7 @@ import numpy as np
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import encode_zones
@@ -115,7 +116,7 @@ def _build(
     runtime = default_runtime()
     with closing(VerifiedSource(open_source(location))) as source:
         file = LanceFileReader(source, limits=runtime.settings.limits)
-        rows = RowReader(file, runtime, _AS_STORED)
+        rows = row_reader(file, runtime, _AS_STORED)
         projection = Projection.of(rows.roots, rows.schema, columns)
         leaves = [leaf for node in projection.nodes for leaf in node.leaves()]
         unreadable = {leaf.column for node in projection.nodes for leaf in node.leaves() if _is_unreadable(node)}

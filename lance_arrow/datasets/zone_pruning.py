@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,13 +81,30 @@ def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | N
     undecided = JudgedRows(within, RowRanges.one(0, 0))
     if predicate is None or not len(within):
         return undecided
-    leaves = {path: leaf for path in predicate.fields() if (leaf := _leaf(rows.roots, path)) is not None}
+    leaves = {path: leaf for path in predicate.fields() if (leaf := leaf_at(rows.roots, path)) is not None}
     found = zip(leaves, zones.get(list(leaves.values())), strict=True)
     maps = {path: one for path, one in found if one is not None and one.num_zones}
     if not maps:
         return undecided
     borders, aligned = _aligned(maps, rows.num_rows)
-    verdicts = predicate.verdicts(aligned, len(borders) - 1)
+    return judged_zones(aligned, borders, predicate, within)
+
+
+def judged_zones(
+    maps: Mapping[Path, ZoneMap], borders: NDArray[np.int64], predicate: ZonePredicate, within: RowRanges
+) -> JudgedRows:
+    """Ask zone maps that are cut at the same rows.
+
+    Parameters
+    ----------
+    maps
+        By field path, one zone for each span between borders.
+    borders
+        ``(num_zones + 1,) int64`` rows, ascending.
+    predicate, within
+        As for `judged_rows`.
+    """
+    verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
     asked = _meets(within, starts, stops)
     never, always = verdicts == Verdict.NO, verdicts == Verdict.ALL
@@ -109,7 +127,7 @@ def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64])
     return found
 
 
-def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
     """The leaf that a field path of Arrow's names: through structs alone, whole."""
     if reach(roots, path) is None:
         return None

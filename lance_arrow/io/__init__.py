@@ -15,6 +15,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `open_sink` | from what the caller gave to an open sink |
 | `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
 | `folders` | listing, making folders, small files |
+| `trees` | all that lies below a folder |
 | `exclusive` | making a file only if there is none |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
@@ -34,6 +35,7 @@ from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.trees import ListedFile, list_tree
 from lance_arrow.io.verified_source import VerifiedSource
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "Bytes",
     "Coalescing",
     "FetchPlan",
+    "ListedFile",
     "LocalSource",
     "Location",
     "MeteredSource",
@@ -60,6 +63,7 @@ __all__ = [
     "file_exists",
     "list_names",
     "list_sizes",
+    "list_tree",
     "locate",
     "make_folder",
     "open_sink",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.arrow_source import open_arrow
@@ -17,6 +18,9 @@ from lance_arrow.io.source import RangeSource
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+# One for all, as fsspec itself would give: asking it each time costs as much as opening the file.
+_LOCAL = LocalFileSystem()
 
 
 def open_source(
@@ -50,15 +54,11 @@ def open_source(
     InvalidArgumentError
         `source` is none of these.
     """
-    if filesystem is None and isinstance(source, str) and source and ":" not in source and source[0] != "~":
-        # What `resolve` finds for a plain path, without asking it: opening one is a matter of microseconds.
-        return LocalSource(source)
-    if isinstance(source, RangeSource):
-        return source
-    if _is_buffer(source):
-        return BufferSource(source)
     place = locate(source, filesystem=filesystem, storage_options=storage_options)
-    assert place is not None
+    if place is None:
+        return source if isinstance(source, RangeSource) else BufferSource(source)  # type: ignore[arg-type]
+    if type(place.filesystem) is LocalFileSystem and _is_plain(place.path):
+        return LocalSource(place.path, name=place.name)
     if isinstance(place.filesystem, arrow_fs.FileSystem):
         return open_arrow(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
     return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
@@ -76,9 +76,18 @@ def locate(
     """
     if isinstance(source, Location):
         return source
-    if isinstance(source, RangeSource) or _is_buffer(source):
+    if isinstance(source, str):
+        if filesystem is None and _is_plain(source):
+            path = os.path.abspath(source)
+            return Location(_LOCAL, path, path)
+    elif _is_buffer(source) or isinstance(source, RangeSource):
         return None
     return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path is no URL and needs no expansion: opening it takes microseconds, asking fsspec takes more."""
+    return bool(path) and ":" not in path and path[0] != "~"
 
 
 def _is_buffer(source: object) -> TypeGuard[Buffer]:

@@ -94,7 +94,8 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t data_bytes
 
     cdef cppclass Lendable "lance_arrow::kernels::native::Buffer":
-        void lend(uint8_t*, int64_t)
+        void lend(uint8_t*, int64_t, cbool)
+        cbool is_lent()
 
     cdef cppclass LeafPart:
         LeafPart() except +
@@ -107,6 +108,8 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         LeafReader(const vector[PageRef]&, const Reader&) except +
         Outcome run(const LaRuns&, LeafPart*) except +
         const ReadCount& count()
+
+    int64_t expected_bytes(const vector[PageRef]&, const LaRuns&) except +
 
     cdef cppclass Leaf:
         vector[unique_ptr[LeafPart]] parts
@@ -317,7 +320,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             take.leaf.parts[part].reset(new LeafPart())
         take.leaf.parts[part].get().limit = limit_bytes
         if take.leaf.lent:
-            take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width)
+            take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width, False)
             start += part_rows[part]
     return take
 
@@ -416,6 +419,7 @@ def read_leaves(
         if leaf is None:
             done.append(None)
             continue
+        _lend_large(leaf, &request, limit_bytes, allocate)
         outcome = _run(leaf, 0, &request)
         if outcome.message != NULL:
             return outcome.message.decode("ascii"), *_counts(&request)
@@ -425,6 +429,18 @@ def read_leaves(
         done.append(finished)
         leaf.leaf.give_back_part()
     return done, *_counts(&request)
+
+
+cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes, allocate) except -1:
+    """Let large values of variable width be decoded where Arrow wants them: growing and copying cost fresh pages."""
+    cdef int64_t num_bytes
+    if leaf.leaf.value_bits != 0:
+        return 0
+    num_bytes = expected_bytes(leaf.refs, request.rows)
+    if 0 < num_bytes <= limit_bytes:
+        leaf.lent = allocate(num_bytes)
+        leaf.leaf.parts[0].get().values.lend(<uint8_t*><size_t>leaf.lent.address, num_bytes, True)
+    return 0
 
 
 cdef struct Request:
@@ -509,6 +525,9 @@ cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allo
     cdef uint8_t* value_bytes = NULL
     cdef uint8_t* offset_bytes = NULL
     values, value_offsets = leaf.lent, None
+    if leaf.leaf.value_bits == 0 and values is not None:
+        # What outgrew the loan lies elsewhere.
+        values = values.slice(0, num_bytes) if leaf.leaf.parts[0].get().values.is_lent() else None
     if offset_bits:
         if offset_bits == 32 and num_bytes > largest_offset:
             return "the values exceed 32-bit offsets"
@@ -519,6 +538,7 @@ cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allo
         value_bytes = <uint8_t*><size_t>values.address
         if leaf.leaf.value_bits == 1 and num_values:
             value_bytes[(num_values + 7) // 8 - 1] = 0
+    if value_bytes != NULL or offset_bytes != NULL:
         with nogil:
             copy_values(leaf.leaf, value_bytes, offset_bytes, offset_bits)
     for node in range(num_nodes):

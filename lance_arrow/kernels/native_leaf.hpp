@@ -65,6 +65,26 @@ constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read w
 constexpr int64_t kKeptArena = 8 << 20;
 constexpr int64_t kMostArena = 4 << 20;  // batches above it are followed by smaller ones
 
+// What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.
+inline int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
+  constexpr int64_t worth_it = 1 << 20;
+  int64_t bytes = 0, run = 0;
+  LocalRuns local;
+  for (const PageRef& ref : pages) {
+    const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+    for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+      from = std::max(from, rows.starts[run]);
+      local.cut(rows.starts, rows.stops, rows.num_runs, from, stop, first, &run);
+      if (local.count == 0) break;
+      const int64_t expected = ref.page->expected_bytes(local.view());
+      if (expected == 0) return 0;
+      bytes += expected;
+      if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page
+    }
+  }
+  return bytes >= worth_it ? bytes : 0;
+}
+
 class LeafReader {
  public:
   LeafReader(const std::vector<PageRef>& pages, const Reader& reader) : pages_(pages), reader_(reader) {}

@@ -10,7 +10,7 @@
 
 namespace lance_arrow::kernels::native {
 
-// Growing bytes that are never cleared, or a fixed region lent by the caller.
+// Growing bytes that are never cleared, or a region lent by the caller: fixed, or left for own memory when it is full.
 class Buffer {
  public:
   Buffer() = default;
@@ -18,19 +18,21 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  void lend(uint8_t* bytes, int64_t size) {
+  void lend(uint8_t* bytes, int64_t size, bool may_outgrow = false) {
     if (!lent_) std::free(bytes_);
     bytes_ = bytes;
     room_ = size;
     lent_ = true;
+    may_outgrow_ = may_outgrow;
   }
 
   // Memory from `end` on with room for num_bytes; null above the limit, or where lent memory ends.
   uint8_t* reserve(int64_t end, int64_t num_bytes, int64_t limit) {
     if (num_bytes < 0 || end < 0 || num_bytes > limit - end) return nullptr;
     if (end + num_bytes > room_ || bytes_ == nullptr) {
-      if (lent_ && end + num_bytes > room_) return nullptr;
-      if (!lent_) {
+      if (lent_ && end + num_bytes > room_) {
+        if (!may_outgrow_ || !leave(end, num_bytes)) return nullptr;
+      } else if (!lent_) {
         const int64_t room = std::max({end + num_bytes, 2 * room_, int64_t{1024}});
         auto* grown = static_cast<uint8_t*>(std::realloc(bytes_, static_cast<size_t>(room)));
         if (grown == nullptr) return nullptr;
@@ -44,6 +46,7 @@ class Buffer {
   const uint8_t* data() const { return bytes_; }
   uint8_t* data() { return bytes_; }
   int64_t room() const { return room_; }
+  bool is_lent() const { return lent_; }
 
   void end_loan() {
     if (!lent_) return;
@@ -53,9 +56,20 @@ class Buffer {
   }
 
  private:
+  bool leave(int64_t end, int64_t num_bytes) {
+    const int64_t room = end + num_bytes + end / 2;
+    auto* own = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(room)));
+    if (own == nullptr) return false;
+    copy_bytes(own, bytes_, end);
+    bytes_ = own;
+    room_ = room;
+    lent_ = false;
+    return true;
+  }
+
   uint8_t* bytes_ = nullptr;
   int64_t room_ = 0;
-  bool lent_ = false;
+  bool lent_ = false, may_outgrow_ = false;
 };
 
 // Bytes within a range that mean something of their own: values, or (chunk >= 0) the header of a chunk.
@@ -194,6 +208,9 @@ class Page {
   // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
   // chunk twice. A page whose rows are counted only where all of them are opened says its end.
   virtual int64_t batch_stop(int64_t) const { return num_rows; }
+
+  // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
+  virtual int64_t expected_bytes(const LaRuns&) const { return 0; }
 
   virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
   virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;

@@ -131,13 +131,13 @@ inline Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
   return has_lists(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
 }
 
-// Copies the values of all parts one after the other; offsets are narrowed and continued.
+// Copies the values of all parts one after the other (no values: they are in place); offsets are narrowed and continued.
 template <class Offset>
 void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
   int64_t base = 0, at = 1;
   store<Offset>(offsets, 0, 0);
   for (const auto& part : leaf.parts) {
-    copy_bytes(values + base, part->values.data(), part->num_bytes);
+    if (values != nullptr) copy_bytes(values + base, part->values.data(), part->num_bytes);
     for (int64_t value = 0; value < part->num_values; ++value)
       store<Offset>(offsets, at++, static_cast<Offset>(base + part->ends[static_cast<size_t>(value)]));
     base += part->num_bytes;

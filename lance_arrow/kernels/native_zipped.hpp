@@ -28,6 +28,17 @@ class ZippedPage : public Page {
     return std::min(num_rows, row + std::max<int64_t>(1, kBatchBytes / std::max<int64_t>(1, row_bytes_)));
   }
 
+  int64_t expected_bytes(const LaRuns& rows) const override {
+    constexpr int64_t large_row = 1 << 10;  // of smaller ones, what is not their values weighs too much
+    if (row_starts_ == nullptr || value_bits != 0) return 0;
+    int64_t bytes = 0, num_rows = 0;
+    for (int64_t run = 0; run < rows.num_runs; ++run) {
+      bytes += row_starts_[rows.stops[run]] - row_starts_[rows.starts[run]];
+      num_rows += rows.stops[run] - rows.starts[run];
+    }
+    return bytes >= large_row * num_rows ? bytes : 0;
+  }
+
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
     for (int64_t run = 0; run < rows.num_runs; ++run) {

@@ -21,7 +21,7 @@ from lance_arrow.io import Location, list_names, open_source
 
 MAIN = "main"
 TAGS = "_refs/tags"
-_BRANCHES = "_refs/branches"
+BRANCHES = "_refs/branches"
 _JSON = ".json"
 _MAX_BYTES = 16 << 20
 _PART = re.compile(r"[A-Za-z0-9._-]+")
@@ -114,8 +114,8 @@ def read_tags(root: Location) -> Mapping[str, TagMeta]:
 def read_branches(root: Location) -> Mapping[str, BranchMeta]:
     """Read all branches but the main one, by name."""
     found = {}
-    for encoded in _listed(root, _BRANCHES):
-        content = _json(root, posixpath.join(_BRANCHES, encoded + _JSON))
+    for encoded in _listed(root, BRANCHES):
+        content = _json(root, posixpath.join(BRANCHES, encoded + _JSON))
         name = encoded.replace("%2F", "/")
         parent, version = content.get("parentBranch"), content.get("parentVersion")
         if not isinstance(version, int) or not _is_number(version) or not isinstance(parent, (str, NoneType)):
@@ -124,6 +124,17 @@ def read_branches(root: Location) -> Mapping[str, BranchMeta]:
             )
         found[name] = BranchMeta(name, parent, version)
     return found
+
+
+def branch_file(root: Location, branch: str) -> str:
+    """Return the path of the file that tells of a branch, on the table's filesystem."""
+    _check_name(branch, "branch")
+    return posixpath.join(root.path, BRANCHES, branch.replace("/", "%2F") + _JSON)
+
+
+def branch_content(root: Location, branch: str) -> Mapping[str, object]:
+    """Return all that a branch's file says; there must be one."""
+    return _json(root, posixpath.relpath(branch_file(root, branch), root.path))
 
 
 def _tag(name: str, content: Mapping[str, object], root: Location) -> TagMeta:

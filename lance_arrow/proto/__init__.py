@@ -6,8 +6,10 @@ module                        family (protobuf packages are the format's own, mo
 `file_schema_pb2`             ``lance.file``: schema and fields of every version, the metadata of legacy files
 `file_v2_pb2`                 ``lance.file.v2``: columns, pages and buffers of a 2.x data file
 `encodings_v20_pb2`           ``lance.encodings``: 2.0 page encodings, what a column is in every 2.x file, 2.1 drafts
+`encodings_drafts_pb2`        2.1 drafts older than those, whose numbers meant other things
 `encodings_v21_pb2`           ``lance.encodings21``: 2.1 and 2.2 page layouts, compressive encodings, private codecs
 `encodings_v23_pb2`           ``lance.encodings23``: 2.3 page layout (unstable)
+`legacy_pb2`                 ``lance_arrow.legacy``: pages of 0.1 files, in our words; never on the wire
 `table_pb2`                   ``lance.table``: manifest, fragments, files, indices
 `rowids_pb2`                  ``lance.table``: stable row ids and row versions
 `transaction_pb2`             ``lance.table``: what a commit did

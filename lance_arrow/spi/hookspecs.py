@@ -13,6 +13,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from lance_arrow.settings import Settings
+    from lance_arrow.spi.arrays import ArrayFactory
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BufferScheme, CodecFactory
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
@@ -36,6 +37,11 @@ def lance_provide_codecs() -> Iterable[CodecFactory]:  # type: ignore[empty-body
 @hookspec
 def lance_provide_layouts() -> Iterable[LayoutFactory]:  # type: ignore[empty-body]
     """Provide page layouts. Called once per plugin when a `Runtime` is built."""
+
+
+@hookspec
+def lance_provide_arrays() -> Iterable[ArrayFactory]:  # type: ignore[empty-body]
+    """Provide array encodings, of which pages of 2.0 are made. Called once per plugin when a `Runtime` is built."""
 
 
 @hookspec

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lance_arrow.spi.arrays import ArrayContent, BoundArray, EncodedArray
     from lance_arrow.spi.block_summary import BlockSummary
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
@@ -89,6 +90,12 @@ class BindScope(Protocol):
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         """Bind a child ``CompressiveEncoding`` in the PER_VALUE context."""
 
+    def array(self, message: Any) -> BoundArray:
+        """Bind a child ``ArrayEncoding``; errors as of `chunk_codec`."""
+
+    def for_shape(self, shape: BlockShape | None) -> BindScope:
+        """Return the scope for a child that holds something else than the leaf's values: items, indices, bits."""
+
     def for_field(self, field: int) -> BindScope:
         """Return the scope for the codec of one field of a packed struct: its `leaf` is the field alone."""
 
@@ -139,7 +146,7 @@ class EncodeScope(Protocol):
 
     @property
     def file_version(self) -> str:
-        """Which grammar the file obeys: ``2.1``, ``2.2`` or ``2.3``."""
+        """Which grammar the file obeys: ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
 
     @property
     def chunk_rules(self) -> ChunkRules:
@@ -197,6 +204,15 @@ class EncodeScope(Protocol):
 
     def scheme(self, name: str) -> SchemeEncoder:
         """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""
+
+    def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
+        """Choose an array encoding, by the smallest score, and encode; its buffers are numbered from `first_buffer`.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed plugin can hold the values.
+        """
 
     def layout(self, page: PageContent) -> EncodedPage | PendingPage:
         """Lay out an inner page (a wrapper's), of whose values the leaf is the only node."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.spi.blocks import Levels
+from lance_arrow.spi.blocks import Bytes, Levels
 from lance_arrow.spi.rows import RowRanges
 
 
@@ -134,5 +134,47 @@ class SlotStructure:
         ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemValidity:
+    """Nulls of a column that knows of nothing above it: in 2.0, structs and lists have columns of their own.
+
+    Parameters
+    ----------
+    num_slots
+        Selected slots.
+    bits
+        ``(ceil(num_slots / 8),) uint8``, 1 for valid slots, least significant bit first; None when all are valid.
+    """
+
+    num_slots: int
+    bits: Bytes | None = None
+
+    def null_flags(self) -> NDArray[np.bool_] | None:
+        """Tell for each slot whether it is null, ``(num_slots,)``; None when none is."""
+        if self.bits is None:
+            return None
+        nulls: NDArray[np.bool_] = np.unpackbits(self.bits, count=self.num_slots, bitorder="little") == 0
+        return nulls
+
+    def selected(self, rows: RowRanges) -> ItemValidity:
+        """Return the validity of some of the slots."""
+        num_slots = rows.num_rows
+        if self.bits is None or rows.covers(0, self.num_slots):
+            return ItemValidity(num_slots, self.bits)
+        bits = np.zeros((num_slots + 7) // 8, np.uint8)
+        if num_slots:
+            kernels.take_bit_runs(self.bits, 0, rows.starts, rows.stops, bits, 0)
+        return ItemValidity(num_slots, bits)
+
+    def under(self, outer: ItemValidity) -> ItemValidity:
+        """Return what is valid here and in `outer`."""
+        if self.bits is None or outer.bits is None:
+            return outer if self.bits is None else self
+        return ItemValidity(self.num_slots, self.bits & outer.bits)
+
+
 Structure: TypeAlias = Levels | SlotStructure
-"""How a page tells of lists and nulls."""
+"""How a page tells of lists and nulls above its values."""
+
+PageStructure: TypeAlias = Structure | ItemValidity
+"""How a page tells of nulls, and of lists where it knows of them."""

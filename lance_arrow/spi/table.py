@@ -10,6 +10,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
+from lance_arrow.spi.arrays import ArrayFactory
 from lance_arrow.spi.codecs import BufferScheme, CodecFactory
 from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
@@ -47,6 +48,7 @@ class EncodingTable:
         self._prefer = dict(prefer)
         self.codecs = self._collect("lance_provide_codecs")
         self.layouts = self._collect("lance_provide_layouts")
+        self.arrays = self._collect("lance_provide_arrays")
         self.schemes = self._collect("lance_provide_buffer_schemes")
         self.column_encodings = self._collect("lance_provide_column_encodings")
         known = {str(key) for table in self.tables() for key in table}
@@ -56,8 +58,8 @@ class EncodingTable:
         self._message_types = _message_types(self.layouts, self.column_encodings)
 
     def tables(self) -> Iterable[Mapping[EncodingKey, Provided]]:
-        """The four maps, in the order of the hooks."""
-        return self.codecs, self.layouts, self.schemes, self.column_encodings
+        """The five maps, in the order of the hooks."""
+        return self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings
 
     def message_type(self, message: str, case: str | None = None) -> type[Message]:
         """Class that parses a page or column description named `message` on the wire."""
@@ -78,6 +80,9 @@ class EncodingTable:
         if found is None:
             raise self.missing(key)
         return found.factory
+
+    def array(self, key: EncodingKey) -> ArrayFactory:
+        return self._find(self.arrays, key).factory
 
     def scheme(self, key: EncodingKey) -> BufferScheme:
         return self._find(self.schemes, key).factory

@@ -17,12 +17,14 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnknownEncodingError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
     BindScope,
+    BlockShape,
+    BoundArray,
     BoundBufferScheme,
     BoundChunkCodec,
     BoundColumnEncoding,
@@ -40,6 +42,7 @@ from lance_arrow.spi.table import EncodingTable
 
 _MEMO_ENTRIES = 4096
 _PRIVATE_CASE = "private_codec"
+_DRAFT = "lance.encodings.PageLayout"
 
 
 class Binder:
@@ -91,6 +94,16 @@ class Binder:
 
     def _parse(self, message: str, description: bytes, what: str) -> Message:
         self.limits.check("max_description_bytes", len(description))
+        try:
+            self.table.message_type(message)
+        except UnknownEncodingError as error:
+            if message == _DRAFT:
+                raise UnsupportedError(
+                    f"the page is described by {message}: a draft of 2.1, as releases 0.19 to 0.32 of the reference "
+                    "wrote it; it cannot be read yet",
+                    detail=message,
+                ) from error
+            raise
         return parse(self.table.message_type(message), description, what=what)
 
     def scope(self, leaf: LeafType) -> BindScope:
@@ -119,6 +132,14 @@ class _Scope:
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         return self._codec(message, DecodeContext.PER_VALUE)
+
+    def array(self, message: Any) -> BoundArray:
+        key = key_of(message)
+        factory = self.binder.table.array(key)
+        return _returned(key, factory.bind(getattr(message, str(factory.key.case)), self._deeper()))
+
+    def for_shape(self, shape: BlockShape | None) -> BindScope:
+        return replace(self, leaf=LeafType(shape, is_text=self.leaf.is_text))
 
     def for_field(self, field: int) -> BindScope:
         shape = self.leaf.shape

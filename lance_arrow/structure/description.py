@@ -165,7 +165,7 @@ class _Walk:
 
     def _provided(self, key: EncodingKey) -> Provided | None:
         whole = EncodingKey(key.message)
-        for held in (self.table.codecs, self.table.layouts, self.table.column_encodings):
+        for held in (self.table.codecs, self.table.arrays, self.table.layouts, self.table.column_encodings):
             found = held.get(key) or held.get(whole)
             if found is not None:
                 return found

@@ -45,8 +45,10 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     """
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
+    if len(indices) == 1 and 0 <= int(indices[0]) < num_rows:
+        return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
     check_numbers(indices, num_rows)
-    smallest = 2 if len(indices) == 1 else (indices[1:] - indices[:-1]).min()
+    smallest = (indices[1:] - indices[:-1]).min()
     if smallest > 1:
         # Callers may pass every seventh item of an array; native code wants its own row of numbers.
         return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)

@@ -7,12 +7,17 @@ schema, history; a dataset; new versions.
 |---|---|
 | `lance_table` | `LanceTable`: start here |
 | `table_edits`, `changes` | the half of it that writes: files first, then one commit |
+| `updates` | rows that change and move |
+| `merging`, `merge_rows`, `key_matching` | a merge as it is described, as it is done, and how rows find each other |
+| `table_line` | a line of versions that can be written, again when others were first |
 | `data_files`, `deletion_files`, `row_fitting` | rows into files, which rows are gone, rows as tables want them |
+| `row_deletion`, `moved_rows` | rows that leave their fragments, and what of them stays the same elsewhere |
 | `written_files` | what is removed again when there is no commit |
-| `operations` | what a commit may do: as a transaction, and as what it makes of a version |
+| `operations`, `row_operations` | what a commit may do: as a transaction, and as what it makes of a version |
 | `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
 | `tags` | tags, and what changes them |
 | `history` | what made each version |
+| `converting` | a file or table of any version as a new one |
 | `transactions` | the record of one commit |
 
 What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.

@@ -15,14 +15,23 @@ import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from lance_arrow.errors import CommitConflictError, CorruptFileError, UnsupportedError, VersionNotFoundError
+from lance_arrow.errors import (
+    CommitConflictError,
+    CorruptFileError,
+    CorruptManifestError,
+    UnsupportedError,
+    VersionNotFoundError,
+)
 from lance_arrow.io import Location, file_exists, make_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
 from lance_arrow.manifests.writing import finish, manifest_bytes
+from lance_arrow.proto.reading import parse
+from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitAttempt, CommitStrategy
@@ -44,6 +53,7 @@ def commit(
     strategy: CommitStrategy,
     settings: Settings,
     properties: Mapping[str, str] | None = None,
+    transaction_id: str | None = None,
 ) -> ManifestMeta:
     """Make a version by an operation.
 
@@ -63,6 +73,9 @@ def commit(
         Limits, and how long to try.
     properties
         What to keep with the transaction.
+    transaction_id
+        Name of the transaction. Of several commits with one name and the same `read`, no more than one makes a version,
+        and all return it. A new name when None.
 
     Returns
     -------
@@ -78,7 +91,7 @@ def commit(
     OSError
         Whatever the filesystem raises, unchanged.
     """
-    return _Commit(line, operation, read, files, strategy, settings, properties or {}).run()
+    return _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id).run()
 
 
 class _Commit:
@@ -91,6 +104,7 @@ class _Commit:
         strategy: CommitStrategy,
         settings: Settings,
         properties: Mapping[str, str],
+        transaction_id: str | None,
     ) -> None:
         self._line = line
         self._operation = operation
@@ -99,7 +113,7 @@ class _Commit:
         self._strategy = strategy
         self._settings = settings
         self._checked = self._read_version = 0 if read is None else read.version
-        message = Transaction(read_version=self._read_version, uuid=str(uuid.uuid4()))
+        message = Transaction(read_version=self._read_version, uuid=transaction_id or str(uuid.uuid4()))
         for key, value in properties.items():
             message.transaction_properties[key] = value
         operation.record(message)
@@ -110,9 +124,11 @@ class _Commit:
             properties=dict(properties),
             message_bytes=message.SerializeToString(deterministic=True),
         )
-        self._footprint = footprint_of(self._transaction.message_bytes)
+        self._footprint = replace(footprint_of(self._transaction.message_bytes), finds_keys=operation.finds_keys)
         self._has_transaction_file = False
-        self._transaction_name = f"{self._read_version}-{message.uuid}.txn"
+        # Others with the same name of a transaction have files of their own, which they may remove.
+        own = "" if transaction_id is None else f"-{uuid.uuid4().hex}"
+        self._transaction_name = f"{self._read_version}-{message.uuid}{own}.txn"
         self._newest = read
         self._attempted = 0
 
@@ -232,8 +248,15 @@ class _Commit:
             return False
 
     def _indices(self, made: NextVersion, manifests: Sequence[ManifestFile]) -> bytes | None:
-        """Return the index section of the version that the new one takes it from."""
-        source = made.indices_of
+        """Return the index section of the version that the new one takes it from, as the operation changes it."""
+        section = self._stored_indices(made.indices_of, manifests)
+        if made.edit_indices is None:
+            return section
+        message = parse(IndexSection, section or b"", what="the index section", error=CorruptManifestError)
+        made.edit_indices(message)
+        return message.SerializeToString() if message.indices else None
+
+    def _stored_indices(self, source: ManifestMeta | None, manifests: Sequence[ManifestFile]) -> bytes | None:
         if source is None or source.index_position is None:
             return None
         for manifest in manifests:

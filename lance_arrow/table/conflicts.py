@@ -68,6 +68,10 @@ class Footprint:
         Whether it changes metadata of the schema or of fields.
     keeps_nullability
         Whether a change of the schema promises that no column became nullable or stopped being so.
+    adds_rows
+        Whether it may have added rows whose keys somebody looked for.
+    finds_keys
+        Whether it relies on which keys there are; transactions do not tell, so it is known of ours only.
     """
 
     operation: str | None
@@ -79,6 +83,8 @@ class Footprint:
     replaces_config: bool = False
     schema_metadata: bool = False
     keeps_nullability: bool = False
+    adds_rows: bool = False
+    finds_keys: bool = False
 
     def shares_fragments(self, other: Footprint) -> bool:
         """Whether both touch one fragment."""
@@ -100,6 +106,16 @@ def _no(reason: str) -> Verdict:
 
 def _same_fragment(ours: Footprint, theirs: Footprint) -> Verdict:
     return _retry("both change the same fragment") if ours.shares_fragments(theirs) else COMPATIBLE
+
+
+def _same_rows(ours: Footprint, theirs: Footprint) -> Verdict:
+    if ours.finds_keys and theirs.adds_rows:
+        return _retry("rows were added whose keys may be those that are merged")
+    return _same_fragment(ours, theirs)
+
+
+def _keys(ours: Footprint, theirs: Footprint) -> Verdict:
+    return _same_rows(ours, theirs) if ours.finds_keys else COMPATIBLE
 
 
 def _nullability(ours: Footprint, theirs: Footprint) -> Verdict:
@@ -146,6 +162,8 @@ _MARKS: Mapping[str, _Check] = MappingProxyType(
         "R": _always(Outcome.RETRYABLE, "what it was made from has changed"),
         "X": _always(Outcome.CONFLICT, "what it was made for is gone"),
         "f": _same_fragment,
+        "r": _same_rows,
+        "a": _keys,
         "n": _nullability,
         "k": _same_key,
         "i": _same_index,
@@ -163,9 +181,9 @@ _COLUMNS = (
 _TABLE = """
 append               .   .   .   X   .   .   R   n   X   .   .   .   .   .
 delete               .   f   f   X   .   f   R   .   X   .   f   .   .   .
-update               .   f   f   X   .   f   R   n   X   .   f   .   .   .
+update               a   f   r   X   .   f   R   n   X   .   f   .   .   .
 overwrite            .   .   .   R   .   .   .   .   .   k   .   .   .   .
-create_index         .   .   .   X   i   f   .   .   X   .   v   .   .   .
+create_index         .   .   v   X   i   f   .   .   X   .   v   .   .   .
 rewrite              .   f   f   X   f   f   R   .   X   .   f   .   .   .
 merge                R   R   R   X   .   R   R   X   X   .   R   .   .   .
 project              n   .   n   X   .   .   R   R   X   .   n   .   .   .
@@ -219,6 +237,10 @@ def footprint_of(message_bytes: bytes) -> Footprint:
     return Footprint(operation=operation) if reader is None else reader(message)
 
 
+def _append(message: Transaction) -> Footprint:
+    return Footprint(operation="append", adds_rows=bool(message.append.fragments))
+
+
 def _delete(message: Transaction) -> Footprint:
     changed = frozenset(fragment.id for fragment in message.delete.updated_fragments)
     removed = frozenset(message.delete.deleted_fragment_ids)
@@ -230,7 +252,13 @@ def _update(message: Transaction) -> Footprint:
     changed = frozenset(fragment.id for fragment in update.updated_fragments)
     removed = frozenset(update.removed_fragment_ids)
     fields = frozenset(update.fields_modified)
-    return Footprint(operation="update", fragments=changed | removed, removed=removed, fields=fields)
+    return Footprint(
+        operation="update",
+        fragments=changed | removed,
+        removed=removed,
+        fields=fields,
+        adds_rows=bool(update.new_fragments),
+    )
 
 
 def _overwrite(message: Transaction) -> Footprint:
@@ -289,6 +317,7 @@ def _data_replacement(message: Transaction) -> Footprint:
 
 _READERS: Mapping[str, Callable[[Transaction], Footprint]] = MappingProxyType(
     {
+        "append": _append,
         "delete": _delete,
         "update": _update,
         "overwrite": _overwrite,

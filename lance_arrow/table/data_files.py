@@ -33,6 +33,7 @@ def write_fragments(
     *,
     options: WriteOptions,
     max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+    prefix: str = "",
 ) -> list[DataFragment]:
     """Write rows.
 
@@ -50,6 +51,8 @@ def write_fragments(
         How to write.
     max_rows_per_file
         Rows of a fragment.
+    prefix
+        What names of files begin with, so that a job of many processes can tell its own.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def write_fragments(
     try:
         for piece in _pieces(rows, limit):
             if writer is None:
-                name, writer = _begin(line, schema, fields, files, options)
+                name, writer = _begin(line, schema, fields, files, options, prefix)
             writer.write(piece)
             if writer.num_rows == limit:
                 fragments.append(_finish(writer, name, fields, options))
@@ -90,12 +93,17 @@ def write_fragments(
 
 def data_file(name: str, fields: Sequence[SchemaField], version: FileVersion, size_bytes: int) -> DataFile:
     """Describe a data file: which fields it holds, in which columns. Source: lance.table.DataFile."""
-    leaves = column_mapping(fields, version)
+    ids = {}
+    for leaf in column_mapping(fields, version):
+        ids[leaf.column] = leaf.field_id
+        # In 2.0, structs and lists have columns too.
+        ids.update({above.header_column: above.field_id for above in leaf.ancestors if above.header_column is not None})
+    columns = sorted(ids)
     major, minor = (int(part) for part in str(version).split("."))
     return DataFile(
         path=name,
-        fields=[leaf.field_id for leaf in leaves],
-        column_indices=[leaf.column for leaf in leaves],
+        fields=[ids[column] for column in columns],
+        column_indices=columns,
         file_major_version=major,
         file_minor_version=minor,
         file_size_bytes=size_bytes,
@@ -115,11 +123,16 @@ def _pieces(rows: Iterator[Rows], limit: int) -> Iterator[Rows]:
 
 
 def _begin(
-    line: Location, schema: pa.Schema, fields: Sequence[SchemaField], files: WrittenFiles, options: WriteOptions
+    line: Location,
+    schema: pa.Schema,
+    fields: Sequence[SchemaField],
+    files: WrittenFiles,
+    options: WriteOptions,
+    prefix: str,
 ) -> tuple[str, DataFileWriter]:
     folder = posixpath.join(line.path, DATA)
     make_folder(line.filesystem, folder)
-    name = f"{uuid.uuid4()}.lance"
+    name = f"{prefix}{uuid.uuid4()}.lance"
     place = Location(line.filesystem, posixpath.join(folder, name))
     files.add(place)
     return name, DataFileWriter(place, schema, fields, options)

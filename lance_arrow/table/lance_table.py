@@ -13,26 +13,32 @@ import pyarrow as pa
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.row_arguments import as_row_ids
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.errors import InvalidArgumentError, TableExistsError
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import BranchMeta, read_branches
+from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import checked_message, create_table
+from lance_arrow.table.branches import TableBranches
+from lance_arrow.table.changes import create_table
+from lance_arrow.table.cloning import CloneSource, clone_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
-from lance_arrow.table.table_edits import FileOptions, TableEdits, line_of
+from lance_arrow.table.table_edits import TableEdits
+from lance_arrow.table.table_handle import FileOptions, line_of
+from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.lance_dataset import LanceDataset
 
 
-class LanceTable(TableEdits):
+class LanceTable(TableEdits, TableUpkeep):
     """One version of a table; get one from `LanceTable.open`.
 
     Parameters
@@ -238,9 +244,10 @@ class LanceTable(TableEdits):
         return TableTags(self._root, self._branch, lambda: self._target().strategy, default_runtime().settings.limits)
 
     @property
-    def branches(self) -> Mapping[str, BranchMeta]:
-        """Branches of the table beside the main one, as they are now."""
-        return read_branches(self._root)
+    def branches(self) -> TableBranches:
+        """Branches of the table beside the main one: a mapping, and `create`, `delete`."""
+        limits = default_runtime().settings.limits
+        return TableBranches(self._root, self._branch, lambda: self._target().strategy, limits)
 
     def history(self) -> list[VersionMeta]:
         """Return the versions of this line that are left, the newest first, and what made them."""
@@ -328,6 +335,65 @@ class LanceTable(TableEdits):
         """
         return self._reader.take(indices, columns)
 
+    def take_row_ids(self, ids: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read rows by ``_rowid``; caller's order, duplicates kept.
+
+        Parameters
+        ----------
+        ids
+            Ids, stable ones where the table has them, else addresses: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            As for `to_table`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        """
+        return self._reader.take_ids(as_row_ids(ids), columns)
+
+    def shallow_clone(
+        self,
+        uri: str | os.PathLike[str],
+        version: int | str | None = None,
+        *,
+        message: str | None = None,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        unsafe_single_writer: bool = False,
+    ) -> LanceTable:
+        """Make a table that begins with a version of this one, and reads its files where they are.
+
+        Parameters
+        ----------
+        uri, filesystem, storage_options, unsafe_single_writer
+            As for `create`; on the same filesystem as this table.
+        version
+            What it begins with: a version of this line, or a tag; this one when None.
+        message
+            As for `create`.
+
+        Returns
+        -------
+        LanceTable
+            The new table, whose first version has the number of the one it begins with. It is lost when this table's
+            files are cleaned up: nothing here tells that it exists.
+
+        Raises
+        ------
+        TableExistsError
+            There is a table already.
+        UnsupportedError
+            It lies on another filesystem.
+        """
+        manifest = self._manifest if version is None else self._find(version)
+        target = table_location(uri, filesystem, storage_options)
+        limits = default_runtime().settings.limits
+        source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
+        strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer).strategy
+        made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
+        return LanceTable(target, None, made, self._options, unsafe_single_writer=unsafe_single_writer)
+
     def dataset(self) -> LanceDataset:
         """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
 
@@ -344,6 +410,11 @@ class LanceTable(TableEdits):
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
+
+    def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
+        options = ReadOptions(verify=self._options.verify, allow_external_blobs=self._options.allow_external_blobs)
+        files = self._files if options == self._options else OpenFiles(options)
+        return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 
     def _move(self, manifest: ManifestMeta) -> None:
         self._reader = self._reader_of(manifest)

@@ -6,7 +6,7 @@ A rebase is nothing but the same operation applied to a newer version: ids of fr
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from lance_arrow.container.fields import SchemaField, fields_to_messages
 from lance_arrow.errors import InternalError, InvalidArgumentError, TableExistsError
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.row_id_writing import number_rows
 from lance_arrow.manifests.writing import (
     check_fragment_known,
     editable,
@@ -21,8 +22,7 @@ from lance_arrow.manifests.writing import (
     next_fragment_id,
     set_stable_row_ids,
 )
-from lance_arrow.proto.rowids_pb2 import RowDatasetVersionSequence, RowIdSequence
-from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile, Manifest
+from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile, IndexSection, Manifest
 from lance_arrow.proto.transaction_pb2 import Transaction
 
 _FILE_FORMAT = "lance"
@@ -39,14 +39,22 @@ class NextVersion:
         Its manifest, without what every version has of its own.
     indices_of
         The version whose index section it has; None for no indices.
+    edit_indices
+        What changes that section, in place; None when it stays.
     """
 
     message: Manifest
     indices_of: ManifestMeta | None
+    edit_indices: Callable[[IndexSection], None] | None = None
 
 
 class Operation(abc.ABC):
     """Something that makes one version of another."""
+
+    @property
+    def finds_keys(self) -> bool:
+        """Whether it relies on which rows there are: rows that others add since make it wrong."""
+        return False
 
     @abc.abstractmethod
     def record(self, transaction: Transaction) -> None:
@@ -93,7 +101,7 @@ class Append(Operation):
         if base is None:
             raise InternalError("an append to no table")
         message = editable(base)
-        _add_fragments(message, self.fragments, version)
+        add_fragments(message, self.fragments, version)
         return NextVersion(message, base)
 
 
@@ -151,7 +159,7 @@ class Overwrite(Operation):
         _fill(message.schema_metadata, self.schema_metadata)
         message.data_format.file_format = _FILE_FORMAT
         message.data_format.version = self.file_version
-        _add_fragments(message, self.fragments, version)
+        add_fragments(message, self.fragments, version)
         return NextVersion(message, None)
 
 
@@ -185,17 +193,7 @@ class Delete(Operation):
         if base is None:
             raise InternalError("a deletion from no table")
         message = editable(base)
-        deletions: dict[int, DeletionFile] = {fragment.id: fragment.deletion_file for fragment in self.updated}
-        by_id = {fragment.id: fragment for fragment in message.fragments}
-        if not by_id.keys() >= {*deletions, *self.removed}:
-            raise InternalError("a fragment has gone, and no transaction told")
-        for number, deletion in deletions.items():
-            check_fragment_known(by_id[number], base.facts.manifest_path)
-            by_id[number].deletion_file.CopyFrom(deletion)
-        gone = set(self.removed)
-        for at in range(len(message.fragments) - 1, -1, -1):
-            if message.fragments[at].id in gone:
-                del message.fragments[at]
+        delete_rows_of(message, self.updated, self.removed, base.facts.manifest_path)
         return NextVersion(message, base)
 
 
@@ -234,9 +232,31 @@ class Restore(Operation):
         return NextVersion(message, self.old)
 
 
-def _add_fragments(message: Manifest, fragments: Sequence[DataFragment], version: int) -> None:
-    """Add fragments, numbered on; in tables with stable row ids their rows are numbered on too."""
-    with_row_ids = has_stable_row_ids(message)
+def delete_rows_of(message: Manifest, updated: Sequence[DataFragment], removed: Sequence[int], path: str) -> None:
+    """Give fragments the deletion files of `updated`, and drop those of which no row is left."""
+    deletions: dict[int, DeletionFile] = {fragment.id: fragment.deletion_file for fragment in updated}
+    by_id = {fragment.id: fragment for fragment in message.fragments}
+    if not by_id.keys() >= {*deletions, *removed}:
+        raise InternalError("a fragment has gone, and no transaction told")
+    for number, deletion in deletions.items():
+        check_fragment_known(by_id[number], path)
+        by_id[number].deletion_file.CopyFrom(deletion)
+    drop_fragments(message, removed)
+
+
+def drop_fragments(message: Manifest, ids: Iterable[int]) -> None:
+    """Remove fragments by id; no version after this one has them."""
+    gone = set(ids)
+    if any(fragment.id in gone for fragment in message.fragments):
+        highest = next_fragment_id(message) - 1
+        message.max_fragment_id = highest
+    for at in range(len(message.fragments) - 1, -1, -1):
+        if message.fragments[at].id in gone:
+            del message.fragments[at]
+
+
+def add_fragments(message: Manifest, fragments: Sequence[DataFragment], version: int) -> None:
+    """Add fragments, numbered on; in tables with stable row ids, rows without an id are numbered on too."""
     for number, fragment in enumerate(fragments, start=next_fragment_id(message)):
         if number > _MAX_FRAGMENT_ID:
             raise InvalidArgumentError("no ids are left for fragments: copy the table")
@@ -244,22 +264,8 @@ def _add_fragments(message: Manifest, fragments: Sequence[DataFragment], version
         added.CopyFrom(fragment)
         added.id = number
         message.max_fragment_id = number
-        if with_row_ids:
-            _number_rows(added, message.next_row_id, version)
-            message.next_row_id += fragment.physical_rows
-
-
-def _number_rows(fragment: DataFragment, first: int, version: int) -> None:
-    rows = fragment.physical_rows
-    ids = RowIdSequence()
-    ids.segments.add().range.start = first
-    ids.segments[0].range.end = first + rows
-    versions = RowDatasetVersionSequence()
-    run = versions.runs.add(version=version)
-    run.span.range.end = rows
-    fragment.inline_row_ids = ids.SerializeToString()
-    fragment.inline_created_at_versions = versions.SerializeToString()
-    fragment.inline_last_updated_at_versions = versions.SerializeToString()
+        if has_stable_row_ids(message):
+            message.next_row_id += number_rows(added, message.next_row_id, version)
 
 
 def _fill(target: Message | Mapping[str, bytes], values: Mapping[str, bytes]) -> None:

@@ -16,7 +16,9 @@ from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.errors import InvalidArgumentError
 
 
-def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.Schema, Iterator[Rows]]:
+def fitted_rows(
+    data: Any, wanted: pa.Schema, version: FileVersion, *, schema: pa.Schema | None = None, may_lack: bool = False
+) -> tuple[pa.Schema, Iterator[Rows]]:
     """Fit rows to the schema of a table.
 
     Parameters
@@ -27,6 +29,10 @@ def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.
         Schema of the table.
     version
         File version they are to be written in.
+    schema
+        Schema of an iterable of batches; that of its first batch, or the table's when there is none.
+    may_lack
+        Whether columns that may not be null may be left out.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.
     UnsupportedError
         The format cannot hold a type.
     """
-    given, rows = schema_and_rows(data, wanted)
+    given, rows = schema_and_rows(data, wanted if schema is None else schema)
     stored = StoredRows(given, version)
     for name in given.names:
         if name not in wanted.names:
@@ -50,7 +56,7 @@ def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.
     fields = []
     for field in wanted:
         if field.name not in given.names:
-            if not field.nullable:
+            if not field.nullable and not may_lack:
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
         type_ = stored.schema.field(field.name).type
@@ -61,8 +67,8 @@ def fitted_rows(data: Any, wanted: pa.Schema, version: FileVersion) -> tuple[pa.
         fields.append(field)
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
-    schema = pa.schema(fields, wanted.metadata)
-    return schema, _fit(rows, stored, schema)
+    fitted = pa.schema(fields, wanted.metadata)
+    return fitted, _fit(rows, stored, fitted)
 
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:

@@ -1,80 +1,29 @@
-"""`TableEdits`: the half of `LanceTable` that makes new versions of an existing table."""
+"""`TableEdits`: the half of `LanceTable` that makes new versions by changing rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from lance_arrow.datasets.predicates import Predicate
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import Location
-from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import branch_root
-from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import (
-    TableLine,
-    append_rows,
-    checked_message,
-    delete_rows,
-    overwrite_rows,
-    overwriting_version,
-    restore_version,
-)
+from lance_arrow.table.changes import append_rows, delete_rows, overwrite_rows, restore_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.strategies import choose_strategy
+from lance_arrow.table.merge_rows import merge_rows
+from lance_arrow.table.merging import MergeClauses, TableMerge
+from lance_arrow.table.table_handle import PLAIN, FileOptions, TableHandle
+from lance_arrow.table.table_line import checked_message, overwriting_version
+from lance_arrow.table.updates import update_rows
 
 
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """Options of data files, but for their version."""
-
-    preset: str
-    rows_per_zone: int | None
-    checksums: bool
-    column_options: Mapping[str, Mapping[str, Any]] | None
-    allow_private_encodings: bool
-    page_bytes: int
-
-    def of(self, file_version: str) -> WriteOptions:
-        """Return the options for a file version."""
-        return WriteOptions(
-            file_version=file_version,
-            preset=self.preset,
-            rows_per_zone=self.rows_per_zone,
-            checksums=self.checksums,
-            column_options=self.column_options or {},
-            allow_private_encodings=self.allow_private_encodings,
-            page_bytes=self.page_bytes,
-        )
-
-
-def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> TableLine:
-    """Return a line of versions as something to write; errors are those of `choose_strategy`."""
-    runtime = default_runtime()
-    return TableLine(
-        root=root,
-        line=branch_root(root, branch),
-        branch=branch,
-        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
-        settings=runtime.settings,
-    )
-
-
-class TableEdits:
+class TableEdits(TableHandle):
     """What changes a table; `LanceTable` has the rest.
 
     Each method makes exactly one version and moves the handle to it; one that fails leaves table and handle alone.
     """
-
-    _root: Location
-    _branch: str | None
-    _manifest: ManifestMeta
-    _unsafe_single_writer: bool
 
     def append(
         self,
@@ -154,6 +103,81 @@ class TableEdits:
         target = self._target()
         self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
 
+    def update(
+        self,
+        values: Mapping[str, Any],
+        where: Predicate | None = None,
+        *,
+        max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+        message: str | None = None,
+    ) -> None:
+        """Change values of rows, in one version, which the handle moves to, be there any such rows or none.
+
+        Parameters
+        ----------
+        values
+            Columns and what they become: expressions or SQL over the table's columns, or literals; a literal string is
+            ``"'x'"`` or ``pc.scalar("x")``. Columns of structs are changed as a whole.
+        where
+            Which rows, as for `delete`; all when None.
+        max_rows_per_file, message
+            As for `create`. Changed rows move to new data files; in tables with stable row ids they keep those.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column; a value does not fit it, or a predicate the table.
+        CommitConflictError
+            Somebody replaced the table, or changed its columns. Where others only changed the same fragments, the rows
+            are looked for again in the newest version.
+        UnsupportedError, CorruptManifestError
+            The table cannot be written here.
+        """
+        made = update_rows(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            values,
+            where,
+            options=PLAIN.of,
+            max_rows_per_file=max_rows_per_file,
+            message=checked_message(message),
+        )
+        self._move(made)
+
+    def merge(self, source: Any, on: str | Sequence[str], *, schema: pa.Schema | None = None) -> TableMerge:
+        """Begin a merge: rows of a source matched with those of the table by keys; see `TableMerge`.
+
+        ``table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()``
+
+        Parameters
+        ----------
+        source
+            What `write_table` takes; some of the table's columns, the keys among them.
+        on
+            Key columns. Nulls match nothing.
+        schema
+            Schema of an iterable of batches that may be empty.
+        """
+        return TableMerge(self._merge, source, on, schema)
+
+    def _merge(
+        self, clauses: MergeClauses, source: Any, schema: pa.Schema | None, max_rows_per_file: int, message: str | None
+    ) -> dict[str, int]:
+        made, counts = merge_rows(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            clauses,
+            source,
+            schema,
+            options=PLAIN.of,
+            max_rows_per_file=max_rows_per_file,
+            message=checked_message(message),
+        )
+        self._move(made)
+        return counts
+
     def restore(self, version: int | str, *, message: str | None = None) -> None:
         """Make a new version that is what an older one was.
 
@@ -208,15 +232,3 @@ class TableEdits:
                 message=checked_message(message),
             )
         )
-
-    def _target(self) -> TableLine:
-        return line_of(self._root, self._branch, unsafe_single_writer=self._unsafe_single_writer)
-
-    def _reader_of(self, manifest: ManifestMeta) -> TableReader:
-        raise NotImplementedError
-
-    def _move(self, manifest: ManifestMeta) -> None:
-        raise NotImplementedError
-
-    def _find(self, version: int | str) -> ManifestMeta:
-        raise NotImplementedError

@@ -70,6 +70,8 @@ _LEAST_PLAIN_PART = 1 / 32
 leaves less than this of what the best plain codec would: sequences, times, steps. Smaller samples are to tell, and what
 plain codecs make tiny is left to them."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
+_VARIABLE = EncodingKey(COMPRESSIVE, "variable")
+"""The only child of zipped values: the reference decompresses, and decodes nothing more, whatever is named below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ class General:
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
         """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
-        key = _SPLIT if wanted.is_unasked else _choice(block, context, wanted, scope)[0]
+        is_zipped = context is DecodeContext.PER_VALUE
+        key = _SPLIT if wanted.is_unasked else _VARIABLE if is_zipped else _choice(block, context, wanted, scope)[0]
         inner = _with_room(scope)
         child = _child(key, block, context, inner)
         answer = _compressed(child, wanted, scope)
@@ -220,7 +223,7 @@ def _try_children(
     if not plain_bytes:
         return None, None
     sizes = {}
-    for key in _children(samples[0], context, scope):
+    for key in (_VARIABLE,) if context is DecodeContext.PER_VALUE else _children(samples[0], context, scope):
         try:
             encoded = [scope.encode_with(key, sample, context) for sample in samples]
         except UnsupportedError:

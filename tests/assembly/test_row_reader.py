@@ -27,7 +27,7 @@ def rows_of(ranges):
 @given(st.sets(st.integers(0, 300), min_size=2))
 def test_halves_share_out_the_rows(wanted):
     rows = take_order(np.array(sorted(wanted), np.int64), 301).rows
-    first, second = row_reader._halves(rows)
+    first, second = row_reader.halves(rows)
     assert rows_of(first) + rows_of(second) == sorted(wanted)
     assert 0 < first.num_rows < len(wanted)
     assert min(len(first), len(second)) > 0

@@ -14,6 +14,9 @@ MAX_DEPTH = 3
 DEEP = 6
 MAX_ITEMS = 20_000
 ITEM_TYPES = (pa.bool_(), *INTEGERS, *FLOATS, pa.timestamp("us"), pa.date32())
+# Versions before maps, fixed-size lists of structs and packed structs of strings.
+OLD = ("2.0", "2.1")
+OPTIONS_OF_2_0 = {"compression": ("lz4", "zstd", "none", "fsst"), "compression-level": ("1", "9")}
 OPTIONS = {
     "compression": ("lz4", "zstd", "none", "fsst"),
     "structural-encoding": ("miniblock", "fullzip"),
@@ -74,8 +77,9 @@ class Case:
 def _options(rng: np.random.Generator, version: str) -> dict[str, str]:
     chosen = {}
     if rng.random() < 0.45:
-        for key in rng.choice(list(OPTIONS), int(rng.integers(1, 4)), replace=False):
-            values = OPTIONS[str(key)]
+        options = OPTIONS_OF_2_0 if version == "2.0" else OPTIONS
+        for key in rng.choice(list(options), int(rng.integers(1, min(4, 1 + len(options)))), replace=False):
+            values = options[str(key)]
             if version == "2.3" and key == "structural-encoding":
                 values += ("sparse",)
             chosen[f"lance-encoding:{key}"] = str(rng.choice(values))
@@ -102,7 +106,7 @@ def _leaf(rng: np.random.Generator, version: str) -> Node:
 
 def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
     """A column of at most `depth` levels above its leaves."""
-    kinds = ["struct", "list", "large_list", "fixed"] + (["map"] if version != "2.1" else [])
+    kinds = ["struct", "list", "large_list", "fixed"] + (["map"] if version not in OLD else [])
     if depth == 0 or rng.random() < 0.35:
         return _leaf(rng, version)
     kind = str(rng.choice(kinds))
@@ -110,7 +114,7 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
     options = _options(rng, version)
     if kind == "fixed":
         item: Node = Node("leaf", ITEM_TYPES[rng.integers(0, len(ITEM_TYPES))])
-        if rng.random() < 0.1 and version != "2.1":
+        if rng.random() < 0.1 and version not in OLD:
             members = tuple(
                 Node("leaf", ITEM_TYPES[rng.integers(0, len(ITEM_TYPES))]) for _ in range(int(rng.integers(1, 4)))
             )
@@ -121,13 +125,15 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
         return Node(kind, pa.list_(item.field("item"), size), (item,), nullable, options)
     if kind == "struct":
         packed, num_children = rng.random() < 0.25, int(rng.integers(1, 4))
-        if packed and (version == "2.1" or rng.random() < 0.5):
+        if packed and (version in OLD or rng.random() < 0.5):
             # Children of varying width are packed since 2.2 only, in another way.
             children = tuple(Node("leaf", FIXED[rng.integers(1, len(FIXED))], (), False) for _ in range(num_children))
         else:
             children = tuple(plan(rng, version, 0 if packed else depth - 1) for _ in range(num_children))
         if packed:
             options["lance-encoding:packed"] = "true"
+        # Structs of 2.0 cannot be null.
+        nullable = nullable and version != "2.0"
         fields = [child.field("abc"[number]) for number, child in enumerate(children)]
         return Node(kind, pa.struct(fields), children, nullable, options)
     if kind == "map":

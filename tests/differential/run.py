@@ -31,7 +31,7 @@ from random_tables import random_case  # noqa: E402
 from witness import Witness  # noqa: E402
 from written import compare_written  # noqa: E402
 
-VERSIONS = ("2.1", "2.2", "2.3")
+VERSIONS = ("2.0", "2.1", "2.2", "2.3")
 SHORT, LONG = 2_000, 20_000
 SHOWN_FAILURES = 20
 STRIDE_SEEDS = 250

@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 import columns  # noqa: E402
 import forged  # noqa: E402
+import forged_arrays  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.dataset as pads  # noqa: E402
@@ -56,7 +57,7 @@ JUDGED = ("time", "date64", "decimal")
 def write_seeds(
     folder: Path,
     witness: Witness,
-    versions: Sequence[str] = columns.VERSIONS,
+    versions: Sequence[str] = columns.OLD_AND_NEW,
     nulls_of: Sequence[str] = ("some", "none"),
 ) -> int:
     """Write small files: of the reference, all types and encodings of every version, and of the forge."""
@@ -72,7 +73,7 @@ def write_seeds(
                         folder / f"{version}-{group}-{nulls}-{start}.lance",
                         witness,
                     )
-    for name, file in forged.GOOD.items():
+    for name, file in {**forged.GOOD, **forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}.items():
         (folder / f"forged-{name}.lance").write_bytes(file.build())
     return len(list(folder.glob("*.lance")))
 

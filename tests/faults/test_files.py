@@ -47,12 +47,13 @@ def many_typed(version: str) -> pa.Table:
         for case in columns.cases(group, version, 1000, "some"):
             if case.name in wanted:
                 found[case.name] = (case, case.build(1000, "some").slice(0, 300))
-    assert set(found) == {name for wanted in names.values() for name in wanted}
+    absent = {"struct_deep"} if version == "2.0" else set()
+    assert set(found) == {name for wanted in names.values() for name in wanted} - absent
     fields = [case.field_for(array, "some") for case, array in found.values()]
     return pa.table([array for _, array in found.values()], schema=pa.schema(fields))
 
 
-@pytest.fixture(scope="module", params=columns.VERSIONS)
+@pytest.fixture(scope="module", params=columns.OLD_AND_NEW)
 def whole(request: pytest.FixtureRequest, witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("faults") / "whole.lance"
     return witness.write(many_typed(request.param), path, request.param)
@@ -161,7 +162,10 @@ def test_page_cut_out_names_its_column(whole: Path, witness: Witness, tmp_path: 
     """The metadata points at bytes that are gone: the column is named, the others still read."""
     names = pa.ipc.read_schema(pa.py_buffer(witness.schema(whole).serialize())).names
     content = bytearray(whole.read_bytes())
-    (page,) = witness.describe(whole)["columns"][names.index("int32_random")]
+    with lance_arrow.LanceFile(whole) as file:
+        # Plain numbers of 2.0 cannot contradict themselves.
+        name = "large_binary_unique" if file.version == "2.0" else "int32_random"
+    (page,) = witness.describe(whole)["columns"][names.index(name)]
     for position, size in page["buffers"]:
         content[position : position + size] = b"\xff" * size
     path = tmp_path / "cut.lance"
@@ -169,7 +173,7 @@ def test_page_cut_out_names_its_column(whole: Path, witness: Witness, tmp_path: 
     with lance_arrow.LanceFile(path) as file:
         with pytest.raises(CorruptFileError) as caught:
             file.read()
-        assert caught.value.column == "int32_random"
+        assert caught.value.column == name
         assert str(path) in str(caught.value)
         assert file.read(columns=["uint16_small", "string_few"]).num_rows == 300
 

@@ -28,7 +28,7 @@ def fuzz() -> ModuleType:
 
 
 def test_damaged_files_give_rows_or_a_lance_error(fuzz: ModuleType, witness: Witness, tmp_path: Path) -> None:
-    assert fuzz.write_seeds(tmp_path, witness, versions=("2.1", "2.3"), nulls_of=("some",)) > 40
+    assert fuzz.write_seeds(tmp_path, witness, versions=("2.0", "2.1", "2.3"), nulls_of=("some",)) > 40
     outcomes, failures = fuzz.run(tmp_path, 2024, CASES, 200)
     assert not failures, json.dumps(failures[:3], indent=1)
     assert sum(outcomes.values()) == CASES

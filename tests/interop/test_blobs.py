@@ -27,7 +27,7 @@ VALUES = payloads(300)
 PLACED = [b"small", None, b"", bytes(100_000), b"\1" * 70_000, None, b"\2" * 5_000_000, b"last"]
 
 
-@pytest.fixture(scope="module", params=["2.1", "2.2"])
+@pytest.fixture(scope="module", params=["2.0", "2.1", "2.2"])
 def first(request: pytest.FixtureRequest, witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Several pages of blobs of the first kind."""
     path = tmp_path_factory.mktemp("first") / "file.lance"

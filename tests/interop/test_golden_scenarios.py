@@ -18,12 +18,12 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import UnknownEncodingError, UnsupportedError
 from lance_arrow.io import open_source
 
 pytestmark = pytest.mark.interop
 
-READABLE = ("2.1", "2.2", "2.3")
+# The reference reads files of 0.1 as parts of tables only.
+READABLE = ("0.1", "2.0", "2.1", "2.2", "2.3")
 FILES = golden.files()
 EXPECTED: dict[Path, list[golden.Expectation]] = defaultdict(list)
 for found in golden.expectations():
@@ -60,7 +60,7 @@ def some_rows(path: Path, num_rows: int) -> np.ndarray:
     return rng.permutation(np.append(rng.integers(0, num_rows, 30), num_rows - 1)) if num_rows else np.zeros(0, int)
 
 
-@pytest.mark.parametrize("path", paths_of(*READABLE))
+@pytest.mark.parametrize("path", paths_of(*READABLE[1:]))
 def test_reads_as_the_reference(witness: Witness, path: Path) -> None:
     expected = witness.read(path)
     rows = some_rows(path, expected.num_rows)
@@ -112,21 +112,3 @@ def test_dataset_of_bare_files(tmp_path: Path, name: str) -> None:
     paths = [shutil.copy(found.path, tmp_path) for found in first]
     actual = pads.dataset(paths, format=lance_arrow.LanceFormat()).to_table()
     assert_equal(pa.concat_tables(found.rows for found in first), actual, types=False)
-
-
-@pytest.mark.parametrize("path", paths_of("2.0"))
-def test_2_0_says_what_is_missing(path: Path) -> None:
-    """The container of 2.0 opens: rows and schema are known; its encodings are plugins that are not there yet."""
-    with lance_arrow.LanceFile(path) as file:
-        assert file.version == "2.0"
-        for found in EXPECTED[path]:
-            assert file.num_rows > found.offsets.max(initial=-1)
-        if file.num_rows and file.schema.names:
-            with pytest.raises(UnknownEncodingError, match="ArrayEncoding"):
-                file.read()
-
-
-@pytest.mark.parametrize("path", paths_of("0.1"))
-def test_0_1_is_refused(path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"version 0\.1"):
-        lance_arrow.LanceFile(path)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.interop
 FILES = [
     pytest.param(group, version, num_rows, nulls, id=f"{group}-{version}-{num_rows}-{nulls}")
     for group in columns.GROUPS
-    for version in columns.VERSIONS
+    for version in columns.OLD_AND_NEW
     for num_rows in columns.ROW_COUNTS
     for nulls in columns.NULLS
 ]
@@ -59,7 +59,7 @@ def test_read_equal(witness: Witness, tmp_path: Path, group: str, version: str, 
     path.unlink()
 
 
-@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", columns.GROUPS)
 def test_batches_and_projection(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
     expected = columns.table(group, version, 5_000, "some")
@@ -94,12 +94,15 @@ def test_nested_projection(witness: Witness, tmp_path: Path, version: str) -> No
         assert_same(taken(reference, indices), file.take(indices, columns=wanted))
 
 
-@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", columns.GROUPS)
 def test_pages_of_different_kinds(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
     """Pages of one column differ in nulls, length and codec; each call of the writer ends a page."""
     chosen = columns.cases(group, version, 5_000, "some")
     chosen = [case for case in chosen if "none" in case.nulls and "all" in case.nulls]
+    if version == "2.0":
+        # Its writer fails to find symbols for nothing but nulls.
+        chosen = [case for case in chosen if case.options.get("compression") != "fsst"]
     parts = [(1500, "none"), (700, "all"), (3, "some"), (2600, "some"), (1, "none"), (150, "some"), (1024, "all")]
     arrays = {case.name: [case.build(rows, nulls) for rows, nulls in parts] for case in chosen}
     expected = pa.table(
@@ -117,7 +120,7 @@ def test_pages_of_different_kinds(witness: Witness, tmp_path: Path, group: str, 
     assert_same(expected, pads.dataset(path, format=lance_arrow.LanceFormat()).to_table())
 
 
-@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 def test_pages_of_default_size(witness: Witness, tmp_path: Path, version: str) -> None:
     """More than 8 MiB per column, as a writer without options cuts it."""
     rng = seeded("default pages")
@@ -138,7 +141,7 @@ def test_pages_of_default_size(witness: Witness, tmp_path: Path, version: str) -
         assert_same(taken(expected, indices), file.take(indices))
 
 
-@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", ["fixed", "temporal", "text", "dictionary"])
 def test_sliced_input(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
     """The writer was given arrays with offsets: validity and booleans do not start at a byte."""
@@ -149,7 +152,7 @@ def test_sliced_input(witness: Witness, tmp_path: Path, group: str, version: str
         assert_same(expected.slice(13, 2986).combine_chunks(), file.read())
 
 
-@pytest.mark.parametrize("version", columns.VERSIONS)
+@pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 def test_list_items_that_are_not_nullable(witness: Witness, tmp_path: Path, version: str) -> None:
     """The wire loses the name and nullability of fixed-size list items: both readers give a nullable ``item``."""
     data_type = pa.list_(pa.field("element", pa.int32(), nullable=False), 2)

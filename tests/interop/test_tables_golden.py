@@ -22,7 +22,7 @@ from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.errors import MissingFileError, UnsupportedError
 from lance_arrow.manifests.manifest import ManifestMeta
 
-READABLE = (FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
+READABLE = (FileVersion.V0_1, FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 VERSIONS = [(root, version, rows) for root, found in golden.tables() for version, rows in sorted(found.items())]
 

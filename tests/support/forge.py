@@ -22,7 +22,7 @@ import lance_arrow
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError
 
 ALIGNMENT = 64
-VERSIONS = {"2.1": (2, 1), "2.2": (2, 2), "2.3": (2, 3)}
+VERSIONS = {"2.0": (0, 3), "2.1": (2, 1), "2.2": (2, 2), "2.3": (2, 3)}
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def read_directory(path: str, out: str, columns: list[str] | None, blob_handling
 
 
 def read_version(path: str, out: str, version: int | str | None, branch: str | None, **flags: Any) -> dict[str, Any]:
-    dataset = lance.dataset(path, version=version)
+    dataset = lance.dataset(path, version=None if branch is not None else version)
     if branch is not None:
         dataset = dataset.checkout_version((branch, version))
     store(dataset.to_table(**flags), out)
@@ -150,6 +150,11 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
         elif job == "merge":
             builder = dataset.merge_insert(**arguments)
             builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        elif job == "merge_clauses":
+            builder = dataset.merge_insert(arguments["on"])
+            for clause, condition in arguments["clauses"]:
+                builder = getattr(builder, clause)(*([] if condition is None else [condition]))
+            builder.execute(rows)
         elif job == "join":
             dataset.merge(rows, **arguments)
         elif job == "alter":
@@ -160,12 +165,16 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
             dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
         elif job == "compact":
             dataset.optimize.compact_files(**arguments)
+        elif job == "optimize_indices":
+            dataset.optimize.optimize_indices(**arguments)
         elif job == "change_tag":
             getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
         elif job == "validate":
             dataset.validate()
         elif job == "tag":
             dataset.tags.create(arguments["name"], arguments["version"])
+        elif job == "tag_of_branch":
+            dataset.tags.create(arguments["name"], (arguments["branch"], arguments["version"]))
         elif job == "branch":
             dataset.create_branch(arguments["name"], arguments.get("version"))
         elif job == "clone":
@@ -179,6 +188,16 @@ def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> 
 
 def index_names(path: str, version: int) -> dict[str, Any]:
     return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
+
+
+def explain(path: str, filter: str) -> dict[str, Any]:
+    return {"plan": lance.dataset(path).scanner(filter=filter).explain_plan(verbose=True)}
+
+
+def describe_table(path: str) -> dict[str, Any]:
+    dataset = lance.dataset(path)
+    metadata = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
+    return {"config": dataset.config(), "metadata": dataset.metadata, "schema_metadata": metadata}
 
 
 def tags(path: str) -> dict[str, Any]:
@@ -237,6 +256,8 @@ def main() -> None:
             take_blobs,
             index_names,
             tags,
+            describe_table,
+            explain,
             read,
             take,
             schema,

@@ -6,12 +6,29 @@ Reading: in a form (what a description says) and the scope, out a `BoundLayout` 
 here: messages of layouts, hooks.
 """
 
+from lance_arrow.spi.pages.arrays import (
+    NOTHING,
+    ArrayIndices,
+    ArrayPages,
+    LoadedNulls,
+    decode_integers,
+    fetched_parts,
+    few_borders,
+    few_slices,
+    joined_plan,
+    load_whole,
+    page_buffer,
+    require_width,
+)
+from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
+from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
@@ -20,12 +37,21 @@ from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippabl
 from lance_arrow.spi.pages.zipped import ZippedForm, ZippedPages, bind_zipped
 
 __all__ = [
+    "NOTHING",
+    "ArrayIndices",
+    "ArrayPages",
+    "ChunkIndex",
+    "ChunkSelection",
     "ChunkedForm",
     "ChunkedPages",
     "ChunkedParts",
     "Dictionary",
     "DictionaryPage",
     "IndexPage",
+    "ItemsIndex",
+    "LoadedIndices",
+    "LoadedNulls",
+    "OpenChunks",
     "RepeatedPage",
     "ZippedForm",
     "ZippedPages",
@@ -35,12 +61,20 @@ __all__ = [
     "bind_levels",
     "bind_zipped",
     "common_scalar",
+    "decode_integers",
     "encode_stream",
+    "fetched_parts",
+    "few_borders",
+    "few_slices",
     "fits",
     "is_inline",
+    "joined_plan",
+    "load_whole",
     "null_inwards",
     "num_valid",
+    "page_buffer",
     "prefers_chunks",
+    "require_width",
     "rules_for_chunks",
     "scalar_buffer",
     "value_bits",

@@ -11,6 +11,7 @@ from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels.native import NativePage
 from lance_arrow.spi.blocks import BlockSlice, Bytes
+from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.rows import RowRanges
 
 _MAX_CHUNK_ENTRIES = np.uint64(0xFFFF)
@@ -67,6 +68,14 @@ class ChunkSelection:
         borders = self.run_borders
         first, last = self.chunks[borders[:-1]], self.chunks[borders[1:] - 1]
         return index.chunk_starts[first], index.chunk_starts[last + 1]
+
+    def places(self, index: ChunkIndex, fetched: FetchedSlices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First byte of each chunk in the fetched bytes of `byte_runs`, and where it ends: ``(n,) int64`` both."""
+        borders = self.run_borders
+        # A fetched slice is a run of neighbours: its chunks lie in memory as they lie in the file.
+        shift = fetched.starts - index.chunk_starts[self.chunks[borders[:-1]]]
+        starts = index.chunk_starts[self.chunks] + np.repeat(shift, np.diff(borders))
+        return starts, starts + index.chunk_starts[self.chunks + 1] - index.chunk_starts[self.chunks]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -199,7 +199,7 @@ class ChunkedPages:
     ) -> LoadedPage:
         """Open the bytes; `slot_levels` are above 0 where a structure kept elsewhere says that a slot is null."""
         selection: ChunkSelection = plan.notes
-        chunks = OpenChunks.of(self, index, selection, fetched[0])
+        chunks = self.open(index, selection, fetched[0])
         levels, runs = chunks.levels(self, index, selection)
         if index.items is None:
             return ValuePage.of(self.values, chunks.values, levels, runs, self.scratch)
@@ -210,6 +210,10 @@ class ChunkedPages:
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)
+
+    def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
+        """Find the parts of the selected chunks; layouts whose chunks have another head do it in their way."""
+        return OpenChunks.of(self, index, selection, fetched)
 
     @property
     def _adds_empty_item(self) -> bool:

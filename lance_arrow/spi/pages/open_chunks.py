@@ -70,11 +70,7 @@ class OpenChunks:
             A part leaves its chunk.
         """
         chunks = selection.chunks
-        borders = selection.run_borders
-        # A fetched slice is a run of neighbours: its chunks lie in memory as they lie in the file.
-        shift = fetched.starts - index.chunk_starts[chunks[borders[:-1]]]
-        starts = index.chunk_starts[chunks] + np.repeat(shift, np.diff(borders))
-        sizes = index.chunk_starts[chunks + 1] - index.chunk_starts[chunks]
+        starts, stops = selection.places(index, fetched)
         count = len(chunks)
         num_buffers = layout.values.num_buffers
         num_levels = np.empty(count, np.int64)
@@ -84,7 +80,7 @@ class OpenChunks:
         kernels.parse_chunk_headers(
             fetched.data,
             starts,
-            starts + sizes,
+            stops,
             layout.rep is not None,
             layout.def_ is not None,
             num_buffers,

@@ -62,6 +62,7 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
     below = lists_inside = 0  # definition levels, and lists, of the layers inside
     step = 1  # slots of the domain that one slot outside fixed-size lists takes
     domain = _domain(levels, def_, 0)
+    is_repeated = np.zeros(levels.num_entries, bool)
     for place, (layer, node) in enumerate(zip(levels.layers, nodes, strict=True)):
         list_slots = counts = None
         dimension = dimensions[place] if node is NodeKind.FIXED_SIZE_LIST else 0
@@ -69,10 +70,11 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
         if layer.is_list:
             items = domain[::step]
             lists_inside += 1
+            # Each struct of a fixed-size list repeats its entry, the repetition level too: only the first counts.
+            is_repeated[domain] = True
+            is_repeated[items] = False
             domain = _domain(levels, def_, lists_inside)
-            if step > 1:
-                # Each struct of a fixed-size list repeats its entry, the repetition level too: only the first counts.
-                domain = domain[np.isin(domain, items, assume_unique=True) | (def_[domain] > below)]
+            domain = domain[~is_repeated[domain]]
             step = 1
             list_slots = np.flatnonzero(def_[domain] <= below)
             counts = np.diff(np.append(np.searchsorted(items, domain[list_slots]), len(items)))

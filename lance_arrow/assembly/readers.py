@@ -1,0 +1,16 @@
+"""`row_reader`: the reader that fits a file, by its version."""
+
+from __future__ import annotations
+
+from lance_arrow.assembly.headed_reader import HeadedRowReader
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.schema import HEADED_VERSIONS
+from lance_arrow.runtime import Runtime
+
+
+def row_reader(file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> RowReader:
+    """Return what reads rows of an open file; see `RowReader`."""
+    kind = HeadedRowReader if file.version in HEADED_VERSIONS else RowReader
+    return kind(file, runtime, options)

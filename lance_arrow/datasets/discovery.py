@@ -1,0 +1,75 @@
+"""A look at the folder that `pyarrow.dataset` is about to search, for tables of which no file can be found there.
+
+A shallow clone may have no data file of its own: pyarrow finds nothing, asks the format nothing, and makes an empty
+dataset. The one thing that it does with the format before is to ask whether there is one (``format or "parquet"``).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from types import FrameType
+from typing import Any
+
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io import Location, list_tree
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
+from lance_arrow.runtime import default_runtime
+
+_SEARCH = "_filesystem_dataset"
+_MODULE = "pyarrow.dataset"
+
+
+def check_searched(caller: FrameType | None, choice: VersionChoice) -> None:
+    """Refuse to have a folder searched in which rows of a table are, but no files.
+
+    Parameters
+    ----------
+    caller
+        Who asks; nothing is done unless it is pyarrow's search.
+    choice
+        Which version of tables is wanted.
+
+    Raises
+    ------
+    UnsupportedError
+        The table's files lie elsewhere.
+    LanceError
+        As `open_version`, where there is a table without files.
+    """
+    if caller is None or caller.f_code.co_name != _SEARCH or caller.f_globals.get("__name__") != _MODULE:
+        return
+    root = _folder(caller.f_locals.get("source"), caller.f_locals.get("filesystem"))
+    if root is None or not is_table(root):
+        return
+    found = list_tree(root.filesystem, posixpath.join(root.path, DATA))
+    if any(not name.startswith(("_", ".")) for name in found):
+        return
+    manifest = open_version(root, choice, default_runtime().settings.limits)
+    if manifest.fragments:
+        raise UnsupportedError(
+            f"the table's files lie elsewhere (a shallow clone has none of its own), so that none can be found in this "
+            f"folder; lance_arrow.dataset({root.name!r}) reads them",
+            path=root.name,
+        )
+
+
+def _folder(source: Any, filesystem: Any) -> Location | None:
+    """Return the folder that is meant; None for what is none, which pyarrow will say itself."""
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = os.fspath(source)
+    if not isinstance(path, str):
+        return None
+    try:
+        if isinstance(filesystem, str):
+            filesystem, prefix = arrow_fs.FileSystem.from_uri(filesystem)
+            path = posixpath.join(prefix, path)
+        elif filesystem is None and "://" in path:
+            filesystem, path = arrow_fs.FileSystem.from_uri(path)
+    except (ValueError, OSError):
+        return None
+    return table_location(path, filesystem)

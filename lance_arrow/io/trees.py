@@ -1,0 +1,78 @@
+"""`list_tree`: all files below a folder, with sizes and times of change."""
+
+from __future__ import annotations
+
+import datetime
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsspec import AbstractFileSystem
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.io.location import AnyFileSystem
+
+# What filesystems call the time of the last change.
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file as a listing tells of it.
+
+    Parameters
+    ----------
+    size_bytes
+        None where the filesystem does not tell.
+    modified
+        When it was last changed, UTC; None where the filesystem does not tell.
+    """
+
+    size_bytes: int | None
+    modified: datetime.datetime | None
+
+
+def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
+    """Return the files below a folder by their paths relative to it, sorted; none when there is no such folder.
+
+    Raises
+    ------
+    OSError
+        Whatever else the filesystem raises, unchanged.
+    """
+    found: dict[str, ListedFile] = {}
+    if isinstance(filesystem, AbstractFileSystem):
+        filesystem.invalidate_cache(folder)
+        # Names come back without it.
+        stripped = filesystem._strip_protocol(folder).rstrip("/")
+        for name, info in filesystem.find(folder, detail=True).items():
+            if info["type"] == "file":
+                found[posixpath.relpath(name, stripped)] = ListedFile(info.get("size"), _moment(info))
+    else:
+        selector = arrow_fs.FileSelector(folder, allow_not_found=True, recursive=True)
+        for info in filesystem.get_file_info(selector):
+            if info.type == arrow_fs.FileType.File:
+                found[posixpath.relpath(info.path, folder)] = ListedFile(info.size, _utc(info.mtime))
+    return dict(sorted(found.items()))
+
+
+def _moment(info: Mapping[str, Any]) -> datetime.datetime | None:
+    for name in _TIMES:
+        value = info.get(name)
+        if isinstance(value, (int, float)):
+            return datetime.datetime.fromtimestamp(value, datetime.UTC)
+        if isinstance(value, str):
+            try:
+                value = datetime.datetime.fromisoformat(value)
+            except ValueError:
+                continue
+        if isinstance(value, datetime.datetime):
+            return _utc(value)
+    return None
+
+
+def _utc(moment: datetime.datetime | None) -> datetime.datetime | None:
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)

@@ -1,0 +1,287 @@
+"""`LanceReader`: batch reads: the driver plans partitions of one version, tasks read them as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.datasets.open_files import OpenFiles
+from lance_arrow.datasets.predicates import as_expression
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.datasets.zone_pruning import zone_predicate
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spark.filters import expression_of
+from lance_arrow.spark.fitting import BatchFitting
+from lance_arrow.spark.options import ReadChoices
+from lance_arrow.spark.planning import plan_splits
+from lance_arrow.spark.type_mapping import batch_schema, spark_schema
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import cut
+
+_ROW_ID = "_rowid"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Rows of one fragment.
+
+    Parameters
+    ----------
+    fragment
+        The fragment.
+    starts, stops
+        Half-open ranges of rows of its files, deleted ones among them; None for all rows.
+    """
+
+    fragment: FragmentMeta
+    starts: tuple[int, ...] | None = None
+    stops: tuple[int, ...] | None = None
+
+    def rows(self) -> RowRanges:
+        """Return the rows of the files to choose from."""
+        if self.starts is None or self.stops is None:
+            return RowRanges.one(0, np.iinfo(np.int64).max)
+        return RowRanges(np.array(self.starts, np.int64), np.array(self.stops, np.int64))
+
+
+class LancePartition(InputPartition):
+    """What one task reads: pieces in the order of rows."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        super().__init__(None)
+        self.pieces = tuple(pieces)
+
+    def __repr__(self) -> str:
+        return f"LancePartition({len(self.pieces)} pieces)"
+
+
+class TableScan:
+    """Columns and rows wanted of one version of a table; pickles without the list of its fragments.
+
+    Parameters
+    ----------
+    choices
+        What the options say.
+    facts
+        The version.
+    columns
+        Names, dotted paths among them; all when None.
+    """
+
+    def __init__(self, choices: ReadChoices, facts: TableFacts, columns: Sequence[str] | None) -> None:
+        self.choices = choices
+        self.facts = facts
+        self.expression: pc.Expression | None = None
+        self._names = None if columns is None else list(columns)
+        self._table = self._reader([])
+        if self._names is None and choices.with_row_id and _ROW_ID not in self._table.columns.schema.names:
+            self._names = [*self._table.columns.schema.names, _ROW_ID]
+        self.schema: pa.Schema = self._table.projection(self._names).schema
+        if choices.filter is not None:
+            self.expression = as_expression(choices.filter, self._table.columns.full_schema)
+            _check_fits(self.expression, self._table.columns.full_schema)
+
+    @property
+    def table_schema(self) -> pa.Schema:
+        """All columns there are, virtual ones among them."""
+        return self._table.columns.full_schema
+
+    def also(self, expression: pc.Expression | None) -> None:
+        """Want only rows that satisfy a further filter."""
+        if expression is not None:
+            self.expression = expression if self.expression is None else self.expression & expression
+
+    def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
+        """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
+        reader = self._reader(fragments)
+        predicate = None if self.expression is None else zone_predicate(self.expression, self.table_schema)
+
+        def left(number: int) -> RowRanges:
+            fragment = reader.fragment(number)
+            return fragment.judged(predicate, RowRanges.one(0, fragment.num_physical)).rows
+
+        return list(default_runtime().map(left, range(len(fragments))))
+
+    def num_physical(self, fragment: FragmentMeta) -> int:
+        """Return the rows of a fragment's files."""
+        if fragment.physical_rows is not None:
+            return fragment.physical_rows
+        return self._reader([fragment]).fragment(0).num_physical
+
+    def batches(self, pieces: Sequence[Piece], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Read rows of fragments.
+
+        Parameters
+        ----------
+        pieces
+            Which.
+        schema
+            What the batches are to be like; all its columns are among those that are read.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `LanceTable.to_batches`, and as `BatchFitting.batch`.
+        """
+        reader = self._reader([piece.fragment for piece in pieces])
+        fitting = BatchFitting(schema, truncates_times=self.choices.truncates_times)
+        within = [piece.rows() for piece in pieces]
+        rows = self.choices.batch_rows
+        # Arrow casts all items that a slice of lists lies on: so whole windows are cast, and cut then.
+        for window in reader.batches(reader.projection(self._names), self._names, self.expression, None, within=within):
+            fitted = fitting.batch(window)
+            for start in range(0, fitted.num_rows, rows):
+                yield fitted.slice(start, rows)
+
+    def _reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
+        options = ReadOptions(dictionaries="decode", blobs=self.choices.blobs, verify=self.choices.verify)
+        columns = TableColumns(self.facts, options)
+        filesystem = self.choices.address.location().filesystem
+        return TableReader(columns, fragments, filesystem, OpenFiles(options))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_table"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._table = self._reader([])
+
+
+def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
+    """Refuse on the driver a filter that would fail in every task."""
+    try:
+        schema.empty_table().filter(expression)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
+        raise InvalidArgumentError(f"option filter does not fit the table: {error}") from error
+
+
+def open_manifest(choices: ReadChoices) -> ManifestMeta:
+    """Read the manifest that the options mean; errors are those of `LanceTable.open`."""
+    choice = VersionChoice(version=choices.version, tag=choices.tag, as_of=choices.as_of, branch=choices.branch)
+    return open_version(choices.address.location(), choice, default_runtime().settings.limits)
+
+
+def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[LancePartition]:
+    """Cut the rows that a scan wants of some fragments into partitions.
+
+    Parameters
+    ----------
+    scan
+        Its filter prunes by zone maps where there are no more fragments than the options allow; tasks prune anyway.
+    fragments
+        In the order of rows.
+    """
+    choices = scan.choices
+    physical = np.array([scan.num_physical(one) for one in fragments], np.int64)
+    sizes = np.array([sum(file.size_bytes or 0 for file in one.files) for one in fragments], np.float64)
+    left: list[RowRanges] | None = None
+    counts = physical
+    if scan.expression is not None and len(fragments) <= choices.max_pruned_fragments:
+        left = scan.left_of(fragments)
+        counts = np.array([rows.num_rows for rows in left], np.int64)
+    shares = np.divide(counts, physical, out=np.zeros(len(counts)), where=physical > 0)
+    plan = plan_splits(counts, sizes * shares, split_rows=choices.split_rows, split_bytes=choices.split_bytes)
+    whole = plan.stops - plan.starts == physical[plan.fragments]
+    pieces = []
+    for number, start, stop, is_whole in zip(
+        plan.fragments.tolist(), plan.starts.tolist(), plan.stops.tolist(), whole.tolist(), strict=True
+    ):
+        if is_whole:
+            pieces.append(Piece(fragments[number]))
+        elif left is None:
+            pieces.append(Piece(fragments[number], (start,), (stop,)))
+        else:
+            rows = cut(left[number], start, stop)
+            pieces.append(Piece(fragments[number], tuple(rows.starts.tolist()), tuple(rows.stops.tolist())))
+    borders = plan.borders.tolist()
+    return [LancePartition(pieces[first:stop]) for first, stop in pairwise(borders)]
+
+
+class LanceReader(DataSourceReader):
+    """Reads one version of a table.
+
+    Parameters
+    ----------
+    choices
+        What the options say.
+    manifest
+        The version.
+    schema
+        What Spark wants: columns of the table, or those that option ``columns`` names.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The schema has a column that the table has not.
+    UnsupportedError
+        A column cannot be brought into the type that Spark wants.
+    """
+
+    def __init__(self, choices: ReadChoices, manifest: ManifestMeta, schema: StructType) -> None:
+        self.scan = scan_of(choices, manifest.facts, schema)
+        self._schema = batch_schema(schema)
+        BatchFitting(self._schema).check(self.scan.schema)
+        self._fragments: Sequence[FragmentMeta] = manifest.fragments
+
+    def partitions(self) -> list[LancePartition]:  # type: ignore[override]
+        """Plan, on the driver; at least one partition, as Spark wants it."""
+        return partitions_of(self.scan, self._fragments) or [LancePartition([])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one partition, in a task."""
+        assert isinstance(partition, LancePartition)
+        return self.scan.batches(partition.pieces, self._schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Tasks get their fragments with their partition.
+        return {**self.__dict__, "_fragments": ()}
+
+
+class PushedLanceReader(LanceReader):
+    """A `LanceReader` that lets Spark push filters; docs/spark.md says why that is not the default one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Spark pickles this reader between pushing filters and planning.
+        return self.__dict__.copy()
+
+    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
+        """Use what filters say for leaving out rows, and hand all of them back: Spark's own meaning decides."""
+        self.scan.also(expression_of(filters, self.scan.table_schema))
+        return filters
+
+
+def scan_of(choices: ReadChoices, facts: TableFacts, schema: StructType) -> TableScan:
+    """Make the scan that yields the columns of a schema of Spark."""
+    scan = TableScan(choices, facts, choices.columns)
+    if scan.schema.names == schema.names:
+        return scan
+    known = scan.schema.names if choices.columns is not None else scan.table_schema.names
+    unknown = [name for name in schema.names if name not in known]
+    if unknown:
+        raise InvalidArgumentError(
+            f"the schema given to Spark has the column {unknown[0]!r}, which the table has not; there are {known}",
+            column=unknown[0],
+        )
+    return scan if choices.columns is not None else TableScan(choices, facts, schema.names)
+
+
+def schema_of(choices: ReadChoices, manifest: ManifestMeta) -> StructType:
+    """Return the schema that Spark sees of a version; errors are those of `spark_schema`."""
+    return spark_schema(TableScan(choices, manifest.facts, choices.columns).schema)

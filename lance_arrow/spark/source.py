@@ -1,0 +1,92 @@
+"""`LanceDataSource`: what ``spark.read.format("lance")`` and ``df.write.format("lance")`` find."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+)
+from pyspark.sql.types import StructType
+
+from lance_arrow.spark.environment import check_pyspark
+from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES, ReadChoices, SourceOptions, WriteChoices
+from lance_arrow.spark.reader import LanceReader, PushedLanceReader, open_manifest, schema_of
+from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
+from lance_arrow.spark.stream_writer import LanceStreamWriter
+from lance_arrow.spark.writer import LanceWriter
+
+
+class LanceDataSource(DataSource):
+    """Lance tables for Spark.
+
+    A data frame keeps the version that was the newest when it was made, whatever is written afterwards.
+
+    Parameters
+    ----------
+    options
+        As Spark hands them over: names in lower case.
+    """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        check_pyspark()
+        self._pinned: tuple[int, str | None] | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "lance"
+
+    def schema(self) -> StructType:
+        """Return the schema of the table, and fix the version that is read."""
+        choices = self._read_choices()
+        manifest = open_manifest(choices)
+        self._pinned = manifest.version, manifest.branch
+        return schema_of(choices, manifest)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the batch reader."""
+        choices = self._read_choices()
+        if self._pinned is not None:
+            version, branch = self._pinned
+            choices = replace(choices, version=version, branch=branch, tag=None, as_of=None)
+        kind = PushedLanceReader if choices.pushes_filters else LanceReader
+        return kind(choices, open_manifest(choices), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """Return the batch writer."""
+        return LanceWriter(self._write_choices(), schema, overwrite=overwrite)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Return the reader of versions as they come."""
+        options = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
+        return LanceStreamReader(ReadChoices.of(options), StreamChoices.of(options), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        """Return the writer of micro-batches."""
+        return LanceStreamWriter(self._write_choices(), schema, overwrite=overwrite)
+
+    def _read_choices(self) -> ReadChoices:
+        # A stream's options are known here too: nobody says yet what the source is made for.
+        return ReadChoices.of(SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)))
+
+    def _write_choices(self) -> WriteChoices:
+        return WriteChoices.of(SourceOptions(self.options, WRITE_NAMES))
+
+
+def register(spark: SparkSession) -> None:
+    """Register the format ``lance`` in a session; only needed where Spark does not find it by itself.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    """
+    spark.dataSource.register(LanceDataSource)

@@ -1,0 +1,162 @@
+"""`LanceStreamReader`: versions of a table as they come, a micro-batch at a time."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
+from lance_arrow.spark.fitting import BatchFitting
+from lance_arrow.spark.options import ReadChoices, SourceOptions
+from lance_arrow.spark.reader import LancePartition, Piece, TableScan, open_manifest, partitions_of, scan_of
+from lance_arrow.spark.stream_offsets import Admission, StreamOffset, TableChanges
+from lance_arrow.spark.type_mapping import batch_schema
+
+try:
+    # Since 4.2.
+    _limits: Any = importlib.import_module("pyspark.sql.streaming.datasource")
+    _AvailableNow: Any = _limits.SupportsTriggerAvailableNow
+except ImportError:
+    _limits, _AvailableNow = None, object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamChoices:
+    """Options of streams: where to start, what to do about changes, and how much a batch may take."""
+
+    starting_version: int | None = None
+    starts_latest: bool = False
+    changes: str = "fail"
+    admission: Admission = field(default_factory=Admission)
+
+    @classmethod
+    def of(cls, options: SourceOptions) -> StreamChoices:
+        """Take the choices from options."""
+        is_latest = options.text("startingVersion") == "latest"
+        return cls(
+            starting_version=None if is_latest else options.number("startingVersion"),
+            starts_latest=is_latest,
+            changes=options.choice("changes", ("fail", "skip", "added")),
+            admission=Admission(
+                max_rows=options.number("maxRowsPerTrigger"),
+                max_bytes=options.number("maxBytesPerTrigger"),
+                max_fragments=options.number("maxFragmentsPerTrigger"),
+            ),
+        )
+
+
+class StreamPartition(LancePartition):
+    """What one task reads, of the version that added it."""
+
+    def __init__(self, pieces: Sequence[Piece], scan: TableScan) -> None:
+        super().__init__(pieces)
+        self.scan = scan
+
+
+class LanceStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
+    """Reads what versions add.
+
+    Parameters
+    ----------
+    choices, stream
+        What the options say.
+    schema
+        What Spark wants.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An option makes no sense for a stream.
+    """
+
+    def __init__(self, choices: ReadChoices, stream: StreamChoices, schema: StructType) -> None:
+        if choices.version is not None or choices.tag is not None or choices.as_of is not None:
+            raise InvalidArgumentError("a stream has no one version: say startingVersion instead of version, tag, asOf")
+        self._choices = choices
+        self._stream = stream
+        self._spark_schema = schema
+        self._schema = batch_schema(schema)
+        self._changes = TableChanges(choices.address.location(), choices.branch, stream.changes)
+        self._target: int | None = None
+        BatchFitting(self._schema).check(scan_of(choices, open_manifest(choices).facts, schema).schema)
+
+    def initialOffset(self) -> dict[str, int]:
+        """Return where a new query starts."""
+        newest = self._newest()
+        stream = self._stream
+        if stream.starting_version is not None:
+            if stream.starting_version > newest:
+                raise InvalidArgumentError(f"startingVersion is {stream.starting_version}, the newest one is {newest}")
+            return StreamOffset(stream.starting_version, 0).as_dict()
+        start = StreamOffset(newest, 0, newest)
+        if not stream.starts_latest:
+            return start.as_dict()
+        (addition,) = self._changes.between(start, newest)
+        return StreamOffset(newest, len(addition.fragments), newest).as_dict()
+
+    def getDefaultReadLimit(self) -> Any:
+        """Return the limits that the options say, as Spark asks for one; all of them are kept in `latestOffset`."""
+        admission = self._stream.admission
+        if admission.max_rows is not None:
+            return _limits.ReadMaxRows(admission.max_rows)
+        if admission.max_bytes is not None:
+            return _limits.ReadMaxBytes(admission.max_bytes)
+        if admission.max_fragments is not None:
+            return _limits.ReadMaxFiles(admission.max_fragments)
+        return _limits.ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:
+        """Return where the next batch ends.
+
+        Parameters
+        ----------
+        start
+            Where it begins; None in releases that do not tell, which take all there is.
+        limit
+            How much it may take; `ReadAllAvailable` lifts what the options say.
+        """
+        begin = StreamOffset.parse(self.initialOffset() if start is None else start)
+        additions = self._changes.between(begin, max(begin.version, self._newest()))
+        is_all = start is None or (_limits is not None and isinstance(limit, _limits.ReadAllAvailable))
+        admission = Admission() if is_all else self._stream.admission
+        return admission.admit(begin, additions).as_dict()
+
+    def reportLatestOffset(self) -> dict[str, int] | None:
+        """Return where the table is now, for Spark's progress."""
+        newest = self._changes.newest()
+        return StreamOffset(newest, 0).as_dict() if newest else None
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Take the newest version for the last one."""
+        self._target = self._changes.newest()
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:  # type: ignore[override]
+        """Plan a batch, on the driver."""
+        begin, stop = StreamOffset.parse(start), StreamOffset.parse(end)
+        planned: list[InputPartition] = []
+        for addition in self._changes.between(begin, stop.version):
+            version = addition.manifest.version
+            first = begin.index if version == begin.version else 0
+            last = stop.index if version == stop.version else len(addition.fragments)
+            fragments = list(addition.fragments[first:last])
+            if fragments:
+                scan = scan_of(replace(self._choices, version=version), addition.manifest.facts, self._spark_schema)
+                planned += [StreamPartition(one.pieces, scan) for one in partitions_of(scan, fragments)]
+        return planned
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one partition, in a task."""
+        assert isinstance(partition, StreamPartition)
+        return partition.scan.batches(partition.pieces, self._schema)
+
+    def _newest(self) -> int:
+        newest = self._changes.newest() if self._target is None else self._target
+        if not newest:
+            raise TableNotFoundError("there is no table here: no manifest in _versions", path=self._choices.address.uri)
+        return newest

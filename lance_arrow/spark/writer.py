@@ -1,0 +1,91 @@
+"""`LanceWriter`: batch writes: tasks write files, the driver makes one commit, or removes what the job wrote."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from lance_arrow.errors import TableExistsError
+from lance_arrow.spark.committing import CommitPlan, checked, commit_files, discard_job, plan_write
+from lance_arrow.spark.options import WriteChoices
+from lance_arrow.spark.task_files import FilePlan, TaskMessage, write_task
+
+
+class LanceWriter(DataSourceArrowWriter):
+    """Appends rows to a table, makes a table of them, or replaces what is in one.
+
+    Parameters
+    ----------
+    choices
+        What the options say.
+    schema
+        Of the rows.
+    overwrite
+        Whether the rows replace all that there is.
+
+    Raises
+    ------
+    TableExistsError
+        There is a table, and option ``ifExists`` says ``error``.
+    InvalidArgumentError, UnsupportedError
+        As `plan_write`.
+    """
+
+    def __init__(self, choices: WriteChoices, schema: StructType, *, overwrite: bool) -> None:
+        super().__init__()
+        self._ignores = choices.if_exists == "ignore"
+        self._job = str(uuid.uuid4())
+        self._plans: tuple[FilePlan, CommitPlan] | None = None
+        try:
+            self._plans = plan_write(choices, schema, overwrite=overwrite, job=self._job)
+        except TableExistsError:
+            if not self._ignores:
+                raise
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskMessage:
+        """Write the rows of one task; rows of a table that is to be left alone are not even asked for."""
+        if self._plans is None:
+            return TaskMessage(self._job)
+        return write_task(self._plans[0], iterator, task=task_name())
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
+        """Make one version of what the tasks wrote."""
+        if self._plans is None:
+            return
+        files, plan = self._plans
+        checked(messages)
+        try:
+            commit_files(
+                plan,
+                fragments_of(messages),
+                files.fields,
+                files.schema,
+                transaction_id=plan.job,
+                base_version=plan.base_version,
+                properties={},
+            )
+        except TableExistsError:
+            # Somebody made the table meanwhile, and the files are gone again.
+            if not self._ignores:
+                raise
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
+        """Remove what this job wrote, and nothing else."""
+        if self._plans is not None:
+            discard_job(self._plans[1])
+
+
+def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[bytes]:
+    """Return what tasks wrote, in their order."""
+    return [one for message in messages if isinstance(message, TaskMessage) for one in message.fragments]
+
+
+def task_name() -> str:
+    """Return a name for this attempt of a task."""
+    context = TaskContext.get()
+    return "0" if context is None else f"{context.partitionId():05}-{context.taskAttemptId()}"

@@ -1,0 +1,170 @@
+"""`TableBranches`: the branches of a table as a mapping, and what makes and removes them."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+
+from lance_arrow.errors import InvalidArgumentError, TableExistsError, VersionNotFoundError
+from lance_arrow.io import Location, file_exists, list_sizes, list_tree, make_folder, remove_file, write_file
+from lance_arrow.manifests.base_paths import DATA, DELETIONS
+from lance_arrow.manifests.references import (
+    BRANCHES,
+    MAIN,
+    BranchMeta,
+    branch_content,
+    branch_file,
+    branch_root,
+    read_branches,
+    read_tags,
+)
+from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
+from lance_arrow.settings import Limits
+from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.table.cloning import CloneSource, clone_version
+from lance_arrow.table.transactions import TRANSACTIONS
+
+_OWN_FOLDERS = (VERSIONS, DATA, DELETIONS, TRANSACTIONS, "_indices")
+
+
+class TableBranches(Mapping[str, BranchMeta]):
+    """Branches of a table beside the main one, as they are at each call.
+
+    Parameters
+    ----------
+    root
+        Folder of the table.
+    branch
+        Which line numbers of versions are of.
+    strategy_of
+        Tells how files are made only if there are none; called when something is to be written.
+    limits
+        For manifests that are read.
+    """
+
+    def __init__(
+        self, root: Location, branch: str | None, strategy_of: Callable[[], CommitStrategy], limits: Limits
+    ) -> None:
+        self._root = root
+        self._branch = None if branch == MAIN else branch
+        self._strategy_of = strategy_of
+        self._limits = limits
+
+    def __getitem__(self, name: str) -> BranchMeta:
+        return read_branches(self._root)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(read_branches(self._root))
+
+    def __len__(self) -> int:
+        return len(read_branches(self._root))
+
+    def __repr__(self) -> str:
+        return repr({name: (one.parent_branch, one.parent_version) for name, one in self.items()})
+
+    def create(self, name: str, version: int | str | None = None, *, message: str | None = None) -> None:
+        """Begin a branch; `LanceTable.open(..., branch=name)` opens it.
+
+        Parameters
+        ----------
+        name
+            Words of letters, digits, ``.``, ``-`` and ``_``, with ``/`` between them.
+        version
+            What it begins with: a version of this line, a tag, or the newest version when None.
+        message
+            What the history is to say of it.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is such a branch already, or none can have that name.
+        VersionNotFoundError
+            There is no such version or tag.
+        """
+        if name == MAIN or (isinstance(name, str) and name.endswith(".lock")):
+            raise InvalidArgumentError(f"no branch can be called {name!r}", detail=name)
+        target = branch_root(self._root, name)
+        strategy = self._strategy_of()
+        if name in self:
+            raise InvalidArgumentError(f"there is a branch {name!r} already", path=self._root.name, detail=name)
+        if isinstance(version, str):
+            choice = VersionChoice(tag=version)
+        else:
+            choice = VersionChoice(version=version, branch=self._branch)
+        manifest = open_version(self._root, choice, self._limits)
+        line = branch_root(self._root, manifest.branch)
+        source = CloneSource(line=line, manifest=manifest, limits=self._limits)
+        try:
+            made = clone_version(source, target, strategy, branch=name, message=message)
+        except TableExistsError as error:
+            raise InvalidArgumentError(
+                f"there is a branch {name!r} already, or what is left of one: branches.delete removes it",
+                path=self._root.name,
+                detail=name,
+            ) from error
+        sizes = list_sizes(target.filesystem, posixpath.join(target.path, VERSIONS))
+        content = {
+            "parentBranch": manifest.branch,
+            "identifier": {"version_mapping": [*self._mapping(manifest.branch), [manifest.version, uuid.uuid4().hex]]},
+            "parentVersion": manifest.version,
+            "createAt": int(time.time()),
+            "manifestSize": sizes.get(posixpath.basename(made.facts.manifest_path)),
+            "metadata": {},
+        }
+        self._announce(name, manifest.version, json.dumps(content, indent=2).encode(), strategy)
+
+    def delete(self, name: str) -> None:
+        """Remove a branch, its versions and the files that it alone has.
+
+        Raises
+        ------
+        VersionNotFoundError
+            There is no such branch.
+        InvalidArgumentError
+            Another branch began with it, or a tag stands for a version of it.
+        """
+        self._strategy_of()
+        line = branch_root(self._root, name)
+        if name == MAIN:
+            raise InvalidArgumentError("the main line cannot be removed", path=self._root.name)
+        known = read_branches(self._root)
+        left = list_tree(line.filesystem, line.path)
+        own = [path for path in left if path.split("/", 1)[0] in _OWN_FOLDERS]
+        if name not in known and not own:
+            raise VersionNotFoundError(f"the table has no branch {name!r}", path=self._root.name, detail=name)
+        for other in known.values():
+            if other.parent_branch == name:
+                raise InvalidArgumentError(f"branch {other.name!r} began with branch {name!r}", path=self._root.name)
+        for tag in read_tags(self._root).values():
+            if tag.branch == name:
+                raise InvalidArgumentError(f"tag {tag.name!r} stands for a version of branch {name!r}")
+        remove_file(Location(self._root.filesystem, branch_file(self._root, name)))
+        # Versions first: what names files goes before these.
+        for path in sorted(own, key=lambda path: not path.startswith(VERSIONS)):
+            remove_file(Location(line.filesystem, posixpath.join(line.path, path)))
+
+    def _mapping(self, parent: str | None) -> list[object]:
+        """Return where the lines above began, as branches of them are identified."""
+        if parent is None:
+            return []
+        content = branch_content(self._root, parent)
+        identifier = content.get("identifier")
+        mapping = identifier.get("version_mapping") if isinstance(identifier, dict) else None
+        return list(mapping) if isinstance(mapping, list) else []
+
+    def _announce(self, name: str, version: int, data: bytes, strategy: CommitStrategy) -> None:
+        make_folder(self._root.filesystem, posixpath.join(self._root.path, BRANCHES))
+        place = Location(self._root.filesystem, branch_file(self._root, name))
+        attempt = CommitAttempt(
+            table=self._root.name,
+            version=version,
+            path=place.path,
+            data=data,
+            exists=lambda: file_exists(place),
+            write=lambda: write_file(place, data),
+        )
+        if not strategy.publish(attempt):
+            raise InvalidArgumentError(f"there is a branch {name!r} already", path=self._root.name, detail=name)

@@ -1,0 +1,316 @@
+"""`clean_up`: old versions of a line, and files that nothing needs any more; by default it only tells what would go.
+
+A version stays when it is the newest, tagged, the beginning of a branch, detached, among the newest that are to be
+kept, or was current within the time that is kept. A file goes when it is called as tables call theirs, lies where the
+line has its own, and no manifest that stays, of any line, names it; a file that no manifest at all names goes only when
+it is so old that no commit can be waiting for it.
+
+Manifests go first, then the versions are looked at again: what a commit names meanwhile stays.
+"""
+
+from __future__ import annotations
+
+import datetime
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.io import ListedFile, Location, list_tree, remove_file
+from lance_arrow.manifests.base_paths import DATA, DELETIONS
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.names import NamingScheme, parse_name
+from lance_arrow.manifests.references import branch_root, read_branches, read_tags
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
+from lance_arrow.proto.reading import iter_unknown, parse
+from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.settings import Limits
+from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.transactions import TRANSACTIONS
+
+DEFAULT_AGE = datetime.timedelta(days=14)
+UNNAMED_AGE = datetime.timedelta(days=7)
+INDICES = "_indices"
+_TREE = "tree"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
+_OWN = (DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS)
+_DELETION = re.compile(r"\d+-\d+-\d+\.(arrow|bin)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupFile:
+    """A file that goes.
+
+    Parameters
+    ----------
+    path
+        Below the folder of the line.
+    size_bytes
+        None where the filesystem does not tell.
+    reason
+        ``"old version"``: an old version's manifest; ``"only old versions"``: nothing else names it; ``"no version"``:
+        no version ever did.
+    """
+
+    path: str
+    size_bytes: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupReport:
+    """What a cleanup removes, or has removed.
+
+    Parameters
+    ----------
+    is_dry_run
+        Whether all of it is still there.
+    versions
+        Old versions, ascending.
+    files
+        Files, manifests among them.
+    kept
+        Versions that stay, and why.
+    """
+
+    is_dry_run: bool
+    versions: tuple[int, ...]
+    files: tuple[CleanupFile, ...]
+    kept: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the files, as far as their sizes are known."""
+        return sum(file.size_bytes or 0 for file in self.files)
+
+    def __str__(self) -> str:
+        verb = "would go" if self.is_dry_run else "are gone"
+        return f"{len(self.versions)} versions and {len(self.files)} files of {self.num_bytes:,} bytes {verb}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupRules:
+    """What goes.
+
+    Parameters
+    ----------
+    older_than
+        Versions stay that were current within this time.
+    retain_versions
+        How many of the newest stay in any case.
+    delete_unverified
+        Whether files that no manifest names go whatever their age: only when nobody is writing.
+    """
+
+    older_than: datetime.timedelta = DEFAULT_AGE
+    retain_versions: int | None = None
+    delete_unverified: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.older_than, datetime.timedelta) or self.older_than < datetime.timedelta():
+            raise InvalidArgumentError(f"older_than is {self.older_than!r}, expected a timedelta, at least 0")
+        count = self.retain_versions
+        if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+            raise InvalidArgumentError(f"retain_versions is {count!r}, expected an integer, at least 1")
+
+
+def clean_up(
+    root: Location, branch: str | None, rules: CleanupRules, limits: Limits, *, dry_run: bool
+) -> CleanupReport:
+    """Remove old versions of a line of versions, and files that nothing needs any more.
+
+    Parameters
+    ----------
+    root
+        Folder of the table.
+    branch
+        Which line; its own files are touched, no others.
+    rules
+        What goes.
+    limits
+        For manifests that are read.
+    dry_run
+        Whether to only tell.
+
+    Raises
+    ------
+    UnsupportedError, UnsupportedFeatureFlagError
+        A manifest says something that is not known here, so that nobody can tell what it names.
+    CorruptManifestError
+        A manifest is damaged; nothing is removed.
+    OSError
+        Whatever the filesystem raises, unchanged.
+    """
+    line = branch_root(root, branch)
+    manifests = list_manifests(line)
+    listed = list_tree(line.filesystem, line.path)
+    now = datetime.datetime.now(datetime.UTC)
+    read = [_checked(line, one, limits) for one in manifests]
+    kept = _kept(root, branch, read, rules, now)
+    old = [one for one in read if one.version not in kept]
+    needed = _needed_elsewhere(root, line, listed, limits)
+    for one in read:
+        if one.version in kept:
+            needed |= names_in(line, one, limits)
+    known = set().union(*(names_in(line, one, limits) for one in old)) if old else set()
+    going = _manifest_files(old, listed)
+    if not dry_run:
+        for file in going:
+            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+        for fresh in list_manifests(line):
+            if fresh.version > manifests[-1].version:
+                needed |= names_in(line, _checked(line, fresh, limits), limits)
+        needed |= _needed_elsewhere(root, line, listed, limits)
+    others = _unneeded(listed, needed, known, rules, now)
+    if not dry_run:
+        for file in others:
+            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+    return CleanupReport(
+        is_dry_run=dry_run,
+        versions=tuple(one.version for one in old),
+        files=(*going, *others),
+        kept=kept,
+    )
+
+
+def _checked(line: Location, manifest: ManifestFile, limits: Limits) -> ManifestMeta:
+    """Read a manifest of which everything is known that might name a file."""
+    meta = read_listed(line, manifest, limits)
+    message = parse(Manifest, meta.message_bytes, what="the manifest")
+    for holder, number in iter_unknown(message):
+        raise UnsupportedError(
+            f"{holder or 'the manifest'} has the unknown field {number}, which may name files: nothing is removed",
+            path=meta.facts.manifest_path,
+            detail=number,
+        )
+    for holder, number in iter_unknown(read_indices(line, meta, limits)):
+        raise UnsupportedError(
+            f"{holder or 'the index section'} has the unknown field {number}, which may name files: nothing is removed",
+            path=meta.facts.manifest_path,
+            detail=number,
+        )
+    return meta
+
+
+def _kept(
+    root: Location, branch: str | None, manifests: Sequence[ManifestMeta], rules: CleanupRules, now: datetime.datetime
+) -> dict[int, str]:
+    """Return the versions that stay, and why."""
+    branches = read_branches(root).values()
+    own = None if branch == "main" else branch
+    reasons = {one.parent_version: f"branch {one.name!r} begins here" for one in branches if one.parent_branch == own}
+    for tag in read_tags(root).values():
+        if tag.branch == own:
+            reasons[tag.version] = f"tag {tag.name!r}"
+    kept: dict[int, str] = {}
+    count = len(manifests) if rules.retain_versions is None else rules.retain_versions
+    for number, one in enumerate(manifests):
+        # A version was current until the next one was made.
+        following = manifests[number + 1].timestamp if number + 1 < len(manifests) else None
+        if number == len(manifests) - 1:
+            kept[one.version] = "the newest"
+        elif one.version in reasons:
+            kept[one.version] = reasons[one.version]
+        elif following is None or now - following < rules.older_than:
+            kept[one.version] = f"was current within {rules.older_than}"
+        elif rules.retain_versions is not None and len(manifests) - number <= count:
+            kept[one.version] = f"one of the newest {count}"
+    return kept
+
+
+def _needed_elsewhere(root: Location, line: Location, listed: dict[str, ListedFile], limits: Limits) -> set[str]:
+    """Return what other lines of the table name, and detached versions of this one.
+
+    Files have names of their own: one that another line names anywhere is taken for ours.
+    """
+    needed: set[str] = set()
+    for place, manifest in _other_manifests(root, line):
+        needed |= names_in(place, _checked(place, manifest, limits), limits)
+    for path, file in listed.items():
+        folder, name = posixpath.split(path)
+        parsed = parse_name(name) if folder == VERSIONS else None
+        if parsed is not None and parsed.scheme is NamingScheme.DETACHED:
+            needed |= names_in(line, _checked(line, ManifestFile(parsed, file.size_bytes), limits), limits)
+            needed.add(path)
+    return needed
+
+
+def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location, ManifestFile]]:
+    folders = {root.path}
+    for path in list_tree(root.filesystem, posixpath.join(root.path, _TREE)):
+        folder, name = posixpath.split(path)
+        if posixpath.basename(folder) == VERSIONS and parse_name(name) is not None:
+            folders.add(posixpath.join(root.path, _TREE, posixpath.dirname(folder)))
+    for folder in sorted(folders - {line.path}):
+        place = Location(root.filesystem, folder)
+        yield from ((place, manifest) for manifest in list_manifests(place))
+
+
+def names_in(line: Location, manifest: ManifestMeta, limits: Limits) -> set[str]:
+    """Return the files that a version names, below the folder of whatever table they lie in.
+
+    An index is named by its folder.
+    """
+    found = {posixpath.join(VERSIONS, posixpath.basename(manifest.facts.manifest_path))}
+    for fragment in manifest.fragments:
+        found.update(posixpath.join(DATA, file.path) for file in fragment.files)
+        if fragment.deletion is not None:
+            found.add(posixpath.join(DELETIONS, fragment.deletion.name))
+    if manifest.transaction_file:
+        found.add(posixpath.join(TRANSACTIONS, manifest.transaction_file))
+    for index in read_indices(line, manifest, limits).indices:
+        text = index.uuid.uuid.hex()
+        name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+        found.add(posixpath.join(INDICES, name))
+    return found
+
+
+def _manifest_files(old: Sequence[ManifestMeta], listed: dict[str, ListedFile]) -> list[CleanupFile]:
+    paths = [posixpath.join(VERSIONS, posixpath.basename(one.facts.manifest_path)) for one in old]
+    return [
+        CleanupFile(path=path, size_bytes=listed[path].size_bytes, reason="old version")
+        for path in paths
+        if path in listed
+    ]
+
+
+def _unneeded(
+    listed: dict[str, ListedFile], needed: set[str], known: set[str], rules: CleanupRules, now: datetime.datetime
+) -> list[CleanupFile]:
+    found = []
+    for path, file in listed.items():
+        owner = _owner(path)
+        if owner is None or owner in needed:
+            continue
+        if owner in known:
+            reason = "only old versions"
+        else:
+            reason = "no version"
+            is_old = file.modified is not None and now - file.modified >= UNNAMED_AGE
+            if not (rules.delete_unverified or is_old):
+                continue
+        found.append(CleanupFile(path=path, size_bytes=file.size_bytes, reason=reason))
+    return found
+
+
+def _owner(path: str) -> str | None:
+    """Return what a manifest would have to name for a file to be needed; None for files that are none of ours."""
+    folder, _, rest = path.partition("/")
+    if folder in _OWN and _UNFINISHED.fullmatch(posixpath.basename(rest)):
+        # What a writer left that died: no version names it.
+        return path
+    if folder == DATA and rest.endswith(".lance") and "/" not in rest:
+        return path
+    if folder == DATA and rest.count("/") == 1:
+        # What belongs to a data file lies in a folder of its name: the bytes of large blobs.
+        return f"{DATA}/{rest.split('/', 1)[0]}.lance"
+    if folder == DELETIONS and _DELETION.fullmatch(rest):
+        return path
+    if folder == TRANSACTIONS and rest.endswith(".txn") and "/" not in rest:
+        return path
+    name = rest.split("/", 1)[0]
+    if folder == INDICES and "/" in rest and _UUID.fullmatch(name):
+        return posixpath.join(INDICES, name)
+    return None

@@ -1,0 +1,167 @@
+"""Lines of versions that begin with a version of another: shallow clones and branches. No data file is copied.
+
+The first manifest of such a line is that of its source, under the source's number, with the source's folder as a base
+path that every inherited file and index lies in; what is written later lies in the line's own folder.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import uuid
+from dataclasses import dataclass
+
+from fsspec import AbstractFileSystem
+from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
+from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
+from lance_arrow.manifests.names import ManifestName, NamingScheme
+from lance_arrow.manifests.table_facts import protocols_of
+from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
+from lance_arrow.manifests.writing import check_fragment_known, editable, finish, manifest_bytes
+from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.proto.transaction_pb2 import Transaction
+from lance_arrow.settings import Limits
+from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
+from lance_arrow.table.written_files import WrittenFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneSource:
+    """A version that a line begins with.
+
+    Parameters
+    ----------
+    line
+        Folder of the line that the version is of.
+    manifest
+        The version.
+    limits
+        For what is read.
+    """
+
+    line: Location
+    manifest: ManifestMeta
+    limits: Limits
+
+
+def clone_version(
+    source: CloneSource, target: Location, strategy: CommitStrategy, *, branch: str | None, message: str | None
+) -> ManifestMeta:
+    """Make the first version of a line.
+
+    Parameters
+    ----------
+    source
+        What it begins with.
+    target
+        Folder of the new line.
+    strategy
+        How versions are made there.
+    branch
+        Its name, if it is a branch.
+    message
+        What the history is to say of it.
+
+    Raises
+    ------
+    TableExistsError
+        There is a table, or a branch, already; also when another writer was first.
+    UnsupportedError
+        It lies on another filesystem; something of the version is not known here.
+    """
+    _check_places(source.line, target)
+    if is_table(target):
+        raise TableExistsError("there is a table here already", path=target.name)
+    path = spelled(source.line)
+    body = editable(source.manifest)
+    if branch is None:
+        body.ClearField("branch")
+    else:
+        body.branch = branch
+    base_id = max((base.id for base in body.base_paths), default=-1) + 1
+    body.base_paths.add(id=base_id, is_dataset_root=True, path=path)
+    _point_at(body, base_id, source.manifest.facts.manifest_path)
+    indices = read_indices(source.line, source.manifest, source.limits)
+    for index in indices.indices:
+        if not index.HasField("base_id"):
+            index.base_id = base_id
+    version = source.manifest.version
+    transaction = Transaction(read_version=version, uuid=str(uuid.uuid4()))
+    transaction.clone.is_shallow = True
+    transaction.clone.ref_version = version
+    transaction.clone.ref_path = path
+    if branch is not None:
+        transaction.clone.branch_name = branch
+    if message is not None:
+        transaction.transaction_properties[MESSAGE_KEY] = message
+    record = transaction.SerializeToString(deterministic=True)
+    with WrittenFiles() as files:
+        name = "" if body.writer_feature_flags & NO_TRANSACTION_FILES else f"{version}-{transaction.uuid}.txn"
+        if name:
+            folder = posixpath.join(target.path, TRANSACTIONS)
+            make_folder(target.filesystem, folder)
+            place = Location(target.filesystem, posixpath.join(folder, name))
+            files.add(place)
+            write_file(place, record)
+        finish(body, version, name, has_indices=bool(indices.indices))
+        data = manifest_bytes(body, record, indices.SerializeToString() if indices.indices else None)
+        return _publish(target, version, data, strategy, files, source.limits)
+
+
+def _publish(
+    target: Location, version: int, data: bytes, strategy: CommitStrategy, files: WrittenFiles, limits: Limits
+) -> ManifestMeta:
+    place = manifest_place(target, ManifestName(version, NamingScheme.V2))
+    meta = manifest_from_bytes(data, place, target, version, limits)
+    make_folder(target.filesystem, posixpath.join(target.path, VERSIONS))
+    attempt = CommitAttempt(
+        table=target.name,
+        version=version,
+        path=place.path,
+        data=data,
+        exists=lambda: file_exists(place),
+        write=lambda: write_file(place, data),
+    )
+    files.is_in_doubt = True
+    is_made = strategy.publish(attempt)
+    files.is_in_doubt = False
+    if not is_made:
+        raise TableExistsError("there is a table here already", path=target.name)
+    return meta
+
+
+def _point_at(body: Manifest, base_id: int, path: str) -> None:
+    for fragment in body.fragments:
+        check_fragment_known(fragment, path)
+        for file in fragment.files:
+            if not file.HasField("base_id"):
+                file.base_id = base_id
+        if fragment.HasField("deletion_file") and not fragment.deletion_file.HasField("base_id"):
+            fragment.deletion_file.base_id = base_id
+
+
+def _check_places(source: Location, target: Location) -> None:
+    if not set(protocols_of(source.filesystem)) & set(protocols_of(target.filesystem)):
+        raise UnsupportedError(
+            f"a clone must lie on the filesystem of its source {source.name!r}, whose files it reads", path=target.name
+        )
+    if posixpath.normpath(source.path) == posixpath.normpath(target.path):
+        raise InvalidArgumentError("a table cannot be a clone of itself", path=target.name)
+
+
+def spelled(place: Location) -> str:
+    """Return a place as manifests name it: a local path as it is, a URL elsewhere."""
+    filesystem = place.filesystem
+    if isinstance(filesystem, LocalFileSystem) or "://" in place.path:
+        return place.path
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        return f"{filesystem.type_name}://{place.path}"
+    assert isinstance(filesystem, AbstractFileSystem)
+    found: str = filesystem.unstrip_protocol(place.path)
+    return found

@@ -1,0 +1,117 @@
+"""`MovedRows`: rows on their way from a version to new fragments, and what of them stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.schema import arrow_schema
+from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.row_id_writing import keep_rows
+from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
+from lance_arrow.table.table_line import refuse_blob_structs
+
+_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
+_ID = NAME_OF[VirtualColumn.ROW_ID]
+_CREATED = NAME_OF[VirtualColumn.CREATED_AT]
+
+
+class MovedRows:
+    """Rows that are read to be written again; remembers where they lay and what they are.
+
+    Parameters
+    ----------
+    base, reader
+        The version, and what reads it.
+    keys
+        Columns that must be there.
+
+    Raises
+    ------
+    UnsupportedError
+        Rows of the table cannot be written, or a column hides what rows are.
+    """
+
+    def __init__(self, base: ManifestMeta, reader: TableReader, keys: Sequence[str] = ()) -> None:
+        refuse_blob_structs(base.fields)
+        check_addresses_shown(reader)
+        self._reader = reader
+        self.fields: Sequence[SchemaField] = base.fields
+        self.table_schema: pa.Schema = arrow_schema(base.fields, base.facts.schema_metadata)
+        for name in keys:
+            if name not in self.table_schema.names:
+                raise InvalidArgumentError(
+                    f"the table has no column {name!r}; columns: {self.table_schema.names}", column=name
+                )
+        self._kept = [_ID, _CREATED] if base.facts.has_stable_row_ids else []
+        for name in self._kept:
+            if name in reader.columns.schema.names:
+                raise UnsupportedError(f"the table has a column {name!r}, which hides what rows are", column=name)
+        self._addresses: list[NDArray[np.uint64]] = []
+        self._ids: list[NDArray[np.uint64]] = []
+        self._created: list[NDArray[np.uint64]] = []
+
+    def batches(
+        self, filter: Predicate | None, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+        """Yield rows in order, those that satisfy a filter: the table's columns, then where they lie and what they are.
+
+        Parameters
+        ----------
+        filter
+            As for `TableReader.batches`.
+        columns
+            Columns of the table that are wanted; all when None.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The filter does not fit.
+        """
+        names = self.table_schema.names if columns is None else list(columns)
+        schema = pa.schema([self.table_schema.field(name) for name in names], self.table_schema.metadata)
+        wanted = [*names, ADDRESS, *self._kept]
+        found = self._reader.batches(self._reader.projection(wanted), wanted, filter, None)
+        while True:
+            try:
+                batch = next(found, None)
+            except _MISFITS as error:
+                raise InvalidArgumentError(f"the predicate {filter} does not fit the table: {error}") from error
+            if batch is None:
+                return
+            if batch.num_rows:
+                yield (
+                    pa.RecordBatch.from_arrays(batch.columns[: len(names)], schema=schema),
+                    batch.select(range(len(names), len(wanted))),
+                )
+
+    def remember(self, places: pa.RecordBatch) -> None:
+        """Remember rows that are written, in the order they are."""
+        self._addresses.append(_numbers(places, 0))
+        if self._kept:
+            self._ids.append(_numbers(places, 1))
+            self._created.append(_numbers(places, 2))
+
+    @property
+    def addresses(self) -> NDArray[np.uint64]:
+        """``(n,) uint64``: where the rows lay."""
+        return np.concatenate(self._addresses) if self._addresses else np.empty(0, np.uint64)
+
+    def keep(self, fragments: list[DataFragment]) -> None:
+        """Give the rows, which new fragments begin with, the ids they had; nothing without stable row ids."""
+        if self._ids:
+            keep_rows(fragments, np.concatenate(self._ids), np.concatenate(self._created))
+
+
+def _numbers(batch: pa.RecordBatch, column: int) -> NDArray[np.uint64]:
+    # Copied: batches are let go.
+    return np.array(batch.column(column).to_numpy(zero_copy_only=False), np.uint64)

@@ -1,0 +1,84 @@
+"""From addresses of rows to the fragments without them: a deletion file each, before any version names it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io import Location
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.writing import check_fragment_known, editable
+from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.table.deletion_files import write_deletions
+from lance_arrow.table.written_files import WrittenFiles
+
+ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
+
+
+def check_addresses_shown(reader: TableReader) -> None:
+    """Refuse a table of which nobody can ask where rows lie.
+
+    Raises
+    ------
+    UnsupportedError
+        A column of the table has the name of the addresses.
+    """
+    if ADDRESS in reader.columns.schema.names:
+        raise UnsupportedError(f"the table has a column {ADDRESS!r}, which hides the addresses of rows", column=ADDRESS)
+
+
+def write_deleted(
+    line: Location, base: ManifestMeta, reader: TableReader, addresses: NDArray[np.uint64], files: WrittenFiles
+) -> tuple[list[DataFragment], list[int]]:
+    """Write which rows are gone, fragment by fragment.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    base, reader
+        The version, and what reads it.
+    addresses
+        ``(n,) uint64`` of rows to be deleted, in any order.
+    files
+        Told of each file before it is made.
+
+    Returns
+    -------
+    updated
+        Fragments as they are to be, with their new deletion files.
+    removed
+        Ids of fragments of which no row is left.
+
+    Raises
+    ------
+    UnsupportedError
+        Something of a fragment is unknown, so that it cannot be changed.
+    """
+    if not len(addresses):
+        return [], []
+    owners = (addresses >> np.uint64(32)).astype(np.int64)
+    offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    order = np.argsort(owners, kind="stable")
+    owners, offsets = owners[order], offsets[order]
+    messages = {fragment.id: fragment for fragment in editable(base).fragments}
+    numbers = {fragment.id: number for number, fragment in enumerate(base.fragments)}
+    updated: list[DataFragment] = []
+    removed: list[int] = []
+    ids, starts = np.unique(owners, return_index=True)
+    for fragment_id, part in zip(ids.tolist(), np.split(offsets, starts[1:]), strict=True):
+        rows = reader.fragment(numbers[fragment_id])
+        gone = np.unique(part)
+        if rows.deletions is not None:
+            gone = np.union1d(gone, rows.deletions.offsets)
+        if len(gone) == rows.num_physical:
+            removed.append(fragment_id)
+            continue
+        fragment = messages[fragment_id]
+        check_fragment_known(fragment, base.facts.manifest_path)
+        fragment.deletion_file.CopyFrom(write_deletions(line, fragment_id, base.version, gone, files))
+        updated.append(fragment)
+    return updated, removed

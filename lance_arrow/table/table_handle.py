@@ -1,0 +1,79 @@
+"""`TableHandle`: what the halves of `LanceTable` share: which version it is, and how it moves to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.io import Location
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.references import branch_root
+from lance_arrow.runtime import default_runtime
+from lance_arrow.table.strategies import choose_strategy
+from lance_arrow.table.table_line import TableLine
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Options of data files, but for their version."""
+
+    preset: str
+    rows_per_zone: int | None
+    checksums: bool
+    column_options: Mapping[str, Mapping[str, Any]] | None
+    allow_private_encodings: bool
+    page_bytes: int
+
+    def of(self, file_version: str) -> WriteOptions:
+        """Return the options for a file version."""
+        return WriteOptions(
+            file_version=file_version,
+            preset=self.preset,
+            rows_per_zone=self.rows_per_zone,
+            checksums=self.checksums,
+            column_options=self.column_options or {},
+            allow_private_encodings=self.allow_private_encodings,
+            page_bytes=self.page_bytes,
+        )
+
+
+PLAIN = FileOptions("default", DEFAULT_ROWS_PER_ZONE, True, None, False, DEFAULT_PAGE_BYTES)
+
+
+def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> TableLine:
+    """Return a line of versions as something to write; errors are those of `choose_strategy`."""
+    runtime = default_runtime()
+    return TableLine(
+        root=root,
+        line=branch_root(root, branch),
+        branch=branch,
+        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
+        settings=runtime.settings,
+    )
+
+
+class TableHandle:
+    """A version of a table that changes move forward."""
+
+    _root: Location
+    _branch: str | None
+    _manifest: ManifestMeta
+    _unsafe_single_writer: bool
+
+    def _target(self) -> TableLine:
+        return line_of(self._root, self._branch, unsafe_single_writer=self._unsafe_single_writer)
+
+    def _reader_of(self, manifest: ManifestMeta) -> TableReader:
+        raise NotImplementedError
+
+    def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
+        raise NotImplementedError
+
+    def _move(self, manifest: ManifestMeta) -> None:
+        raise NotImplementedError
+
+    def _find(self, version: int | str) -> ManifestMeta:
+        raise NotImplementedError

@@ -1,0 +1,155 @@
+"""Fixed-size lists: the items of all lists, in an encoding of their own; nulls of lists are said around this one.
+
+Source: ArrayEncoding.FixedSizeList; spec 2.0, 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
+from lance_arrow.spi import (
+    ARRAY,
+    ArrayContent,
+    BindScope,
+    BlockSlice,
+    BoundArray,
+    BufferRole,
+    Bytes,
+    EncodedArray,
+    EncodeScope,
+    EncodingKey,
+    FetchedSlices,
+    FixedSizeList,
+    FixedWidth,
+    ItemValidity,
+    LeafType,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+    hookimpl,
+)
+
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeLists:
+    """Binds and writes ``fixed_size_list``."""
+
+    key = EncodingKey(ARRAY, "fixed_size_list")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundFixedSizeList:
+        """Check the dimension against the schema's, and bind the items."""
+        expected = scope.leaf.shape
+        if not isinstance(expected, FixedSizeList) or message.dimension != expected.dimension:
+            raise CorruptFileError(f"lists of {message.dimension} items where the schema has {expected}")
+        if message.has_validity:
+            raise UnsupportedError("fixed-size lists with a validity of their own, which no writer is known to use")
+        items = scope.for_shape(expected.items).array(message.items)
+        if not isinstance(items.shape, (FixedWidth, FixedSizeList)):
+            raise CorruptFileError(f"items of fixed-size lists are {items.shape}, expected values of one width")
+        return BoundFixedSizeList(FixedSizeList(items.shape, message.dimension, items.has_nulls), items)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take lists of one length whose nulls are told already."""
+        if content.values is None or not content.knows_nulls:
+            return None
+        return float(len(content.values.values)) if isinstance(content.values.shape, FixedSizeList) else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Let another encoding hold the items."""
+        block = content.values
+        if block is None or not isinstance(block.shape, FixedSizeList):
+            raise UnsupportedError("lists of one length are a block of them")
+        shape, num_items = block.shape, content.num_values * block.shape.dimension
+        nulls, inner = None, block.validity
+        if shape.has_validity:
+            own, *rest = block.validity
+            inner = tuple(rest)
+            bits = np.unpackbits(own.values, bitorder="little")[own.bit_offset :][:num_items]
+            nulls = bits == 0 if not bits.all() else None
+        items = BlockSlice(shape.items, num_items, block.values, block.bit_offset, validity=inner)
+        held = scope.encode_array(ArrayContent(LeafType(shape.items), num_items, items, nulls), first_buffer)
+        message = FixedSizeListMessage(dimension=shape.dimension, items=held.description)  # type: ignore[arg-type]
+        return EncodedArray(ArrayEncoding(fixed_size_list=message), held.buffers)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFixedSizeList:
+    """Lists as runs of their items."""
+
+    shape: FixedSizeList
+    items: BoundArray
+    has_nulls = False
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return self.items.buffers
+
+    @property
+    def index_buffers(self) -> tuple[int, ...]:
+        return self.items.index_buffers
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> PageIndex | None:
+        return self.items.load_index(self._items(page), buffers)
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        size = self.shape.dimension
+        return self.items.plan(self._items(page), index, RowRanges(rows.starts * size, rows.stops * size))
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedFixedSizeLists(self.shape, self.items.load(self._items(page), index, plan, fetched))
+
+    def _items(self, page: PageFacts) -> PageFacts:
+        num_items = page.num_rows * self.shape.dimension
+        if num_items > _INT64_MAX:
+            raise CorruptPageError(f"a page claims {num_items} items of lists, more than 63 bits hold")
+        return PageFacts(num_items, page.buffer_sizes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedFixedSizeLists:
+    """Selected lists."""
+
+    shape: FixedSizeList
+    items: LoadedPage
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.items.num_values // self.shape.dimension
+
+    @property
+    def levels(self) -> ItemValidity:
+        return ItemValidity(self.num_values)
+
+    def decode(self, out: BlockSlice) -> None:
+        inner = out.validity
+        if self.shape.has_validity:
+            own, *rest = out.validity
+            inner = tuple(rest)
+            levels = self.items.levels
+            assert isinstance(levels, ItemValidity)
+            if levels.bits is None:
+                kernels.fill_bits(own.values, own.bit_offset, own.num_bits, True)
+            elif own.num_bits:
+                run = np.zeros(1, np.int64), np.array([own.num_bits], np.int64)
+                kernels.take_bit_runs(levels.bits, 0, *run, own.values, own.bit_offset)
+        items = BlockSlice(self.shape.items, self.items.num_values, out.values, out.bit_offset, validity=inner)
+        self.items.decode(items)
+
+
+@hookimpl
+def lance_provide_arrays() -> list[FixedSizeLists]:
+    return [FixedSizeLists()]

@@ -1,0 +1,34 @@
+"""Pages of 2.0 and 0.1: a tree of array encodings, each node with buffers and nulls of its own.
+
+Source: lance.encodings.ArrayEncoding; for 0.1 the types of the schema, which the container puts into words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.legacy_pb2 import LegacyPage
+from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, hookimpl
+from lance_arrow.spi.pages import ArrayPages
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Reads `ArrayEncoding` or `LegacyPage`, whatever its case."""
+
+    key: EncodingKey
+    message_type: type[Message]
+
+    def bind(self, message: Any, scope: BindScope) -> ArrayPages:
+        """Bind the root of the tree."""
+        root = scope.array(message)
+        return ArrayPages(root, root.num_items if isinstance(root, HoldsItems) else None)
+
+
+@hookimpl
+def lance_provide_layouts() -> list[Array]:
+    return [Array(EncodingKey(ARRAY), ArrayEncoding), Array(EncodingKey(LEGACY), LegacyPage)]

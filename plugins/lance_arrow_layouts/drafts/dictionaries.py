@@ -1,0 +1,153 @@
+"""Dictionaries of drafts: what lies before their strings changed twice, and early pages do not tell how many there are.
+
+    0.20 to 0.31   u32 items, u32 place of the bytes                       | offsets | bytes
+    0.32           u8 bits of an offset, items, place (as wide as offsets) | offsets | bytes
+    2.1            bits of an offset, place (as wide as offsets)           | offsets | bytes
+
+The buffer is restated as 2.1 has it; then the page is one of 2.1 in all else. Source: lance.encodings.Variable,
+BinaryBlock; docs/format/draft_2_1.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.spi import (
+    BufferRole,
+    BufferSlices,
+    Bytes,
+    FetchedSlices,
+    FixedWidth,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    VariableWidth,
+)
+from lance_arrow.spi.pages import ChunkedPages, ChunkIndex
+
+_DICTIONARY = 1
+"""Place of the dictionary among the slices of the index: after the chunk table."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictionaryIndex:
+    """The pages' own form with the number of items that its dictionary has, and the index by that."""
+
+    pages: ChunkedPages
+    index: ChunkIndex
+
+    @property
+    def nbytes(self) -> int:
+        return self.index.nbytes
+
+    @property
+    def native(self) -> object:
+        """The page as the native engine takes it."""
+        return self.index.native
+
+
+@dataclass(frozen=True, slots=True)
+class DraftDictionaryPages:
+    """Pages of chunks of indices.
+
+    Parameters
+    ----------
+    pages
+        The chunks; their number of items is not used.
+    num_items
+        Items of the dictionary; None where only the buffer tells.
+    """
+
+    pages: ChunkedPages
+    num_items: int | None
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        return self.pages.roles(page)
+
+    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
+        return self.pages.index_slices(page)
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> DictionaryIndex:
+        num_items, buffer = self._restated(fetched[_DICTIONARY].one())
+        self.pages.limits.check("max_dictionary_bytes", num_items)
+        whole = FetchedSlices(buffer, np.zeros(1, np.int64), np.array([len(buffer)], np.int64))
+        pages = replace(self.pages, num_items=num_items)
+        return DictionaryIndex(
+            pages, pages.load_index(page, (*fetched[:_DICTIONARY], whole, *fetched[_DICTIONARY + 1 :]))
+        )
+
+    def plan(self, page: PageFacts, index: DictionaryIndex, rows: RowRanges) -> PageReadPlan:
+        return index.pages.plan(page, index.index, rows)
+
+    def load(
+        self, page: PageFacts, index: DictionaryIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> LoadedPage:
+        return index.pages.load(page, index.index, plan, fetched)
+
+    def _restated(self, buffer: Bytes) -> tuple[int, Bytes]:
+        """Count the items; return them with the buffer as 2.1 would have it."""
+        shape = None if self.pages.items is None else self.pages.items.shape
+        if isinstance(shape, VariableWidth):
+            return restated_strings(buffer, shape.offset_bits, self.num_items)
+        if not isinstance(shape, FixedWidth) or shape.bits % 8:
+            raise UnsupportedError(f"a dictionary of {shape} in a draft page: no release wrote one")
+        if buffer.size % shape.bytes_per_value:
+            raise CorruptPageError(f"a dictionary of {buffer.size} bytes has items of {shape.bytes_per_value}")
+        return buffer.size // shape.bytes_per_value, buffer
+
+
+def restated_strings(buffer: Bytes, offset_bits: int, num_items: int | None) -> tuple[int, Bytes]:
+    """Find out which release's head a block of strings has, and give it the one of 2.1.
+
+    Parameters
+    ----------
+    buffer
+        The block.
+    offset_bits
+        32 or 64.
+    num_items
+        Items, where the description tells; only releases that told wrote the second head.
+
+    Returns
+    -------
+    num_items
+        Items of the block.
+    block
+        As 2.1 has it.
+
+    Raises
+    ------
+    CorruptPageError
+        The block has neither head, or, which takes half a billion items, both.
+    """
+    width = offset_bits // 8
+    first = _words(buffer, 0, width)
+    fits_first = _is_head(first, num_items, 2 * width, width) and offset_bits == 32
+    second = _words(buffer, 1, width)
+    fits_second = (
+        num_items is not None
+        and buffer.size > 0
+        and int(buffer[0]) == offset_bits
+        and _is_head(second, num_items, 2 * width + 1, width)
+    )
+    if fits_first == fits_second:
+        raise CorruptPageError(f"a dictionary of {num_items} strings begins with {buffer[:17].tobytes().hex()}")
+    head = np.array([offset_bits, (first if fits_first else second)[1] - int(fits_second)], f"<u{width}")
+    skipped = 2 * width + int(fits_second)
+    return (first if fits_first else second)[0], np.concatenate((head.view(np.uint8), buffer[skipped:]))
+
+
+def _words(buffer: Bytes, start: int, width: int) -> tuple[int, int]:
+    data = buffer[start : start + 2 * width].tobytes()
+    return int.from_bytes(data[:width], "little"), int.from_bytes(data[width:], "little")
+
+
+def _is_head(words: tuple[int, int], num_items: int | None, head_bytes: int, width: int) -> bool:
+    """Whether the two words are a number of items (the one told, if any) and the place behind as many offsets."""
+    return words[0] == (words[0] if num_items is None else num_items) and words[1] == head_bytes + width * (
+        words[0] + 1
+    )

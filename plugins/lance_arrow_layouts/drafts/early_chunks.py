@@ -1,0 +1,80 @@
+"""Chunks as releases 0.19 to 0.25 wrote them: three sizes, then levels without a gap, then values at a word's start.
+
+    u16 bytes of repetition levels, u16 of definition levels, u16 of values | rep | def | to 8 | values | to 8
+
+How many levels there are follows from their bytes. Everything else is as in 2.1: chunk table, repetition index, rows.
+Source: lance.encodings.MiniBlockLayout; docs/format/draft_2_1.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.spi import ChunkBatch, FetchedSlices, FixedWidth, PageFacts
+from lance_arrow.spi.pages import ChunkedPages, ChunkIndex, ChunkSelection, OpenChunks
+
+_HEAD_BYTES = 6
+_LEVEL_BYTES = 2
+_ALIGNMENT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyChunkedPages(ChunkedPages):
+    """Pages of such chunks."""
+
+    @classmethod
+    def of(cls, pages: ChunkedPages) -> EarlyChunkedPages:
+        """Take what a description says from pages as 2.1 has them."""
+        return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ChunkIndex:
+        # Explicit base: slots make a new class, which `super()` without arguments does not know.
+        index = ChunkedPages.load_index(self, page, fetched)
+        if self.values.shape == FixedWidth(1) and len(index.chunk_starts) > 2:
+            raise UnsupportedError(
+                "booleans in several chunks, as releases before 0.26 wrote them, lie in the last one only; no release "
+                "ever read them"
+            )
+        # The native engine knows chunks of 2.1 only.
+        return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
+
+    def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
+        """Find the parts of the selected chunks.
+
+        Raises
+        ------
+        CorruptPageError
+            A part leaves its chunk, or levels are no whole words, or as many of one kind as of the other.
+        """
+        starts, stops = selection.places(index, fetched)
+        _require(stops - starts >= _HEAD_BYTES, "a chunk is shorter than its head", selection)
+        heads = fetched.data[starts[:, None] + np.arange(_HEAD_BYTES)].astype(np.int64)
+        rep_bytes, def_bytes, value_bytes = (heads[:, n] + (heads[:, n + 1] << 8) for n in (0, 2, 4))
+        for has, sizes in ((self.rep is not None, rep_bytes), (self.def_ is not None, def_bytes)):
+            _require(sizes % _LEVEL_BYTES == 0, "levels of a chunk are no whole words", selection)
+            if not has:
+                _require(sizes == 0, "a chunk has levels that its page does not have", selection)
+        if self.rep is not None and self.def_ is not None:
+            _require(rep_bytes == def_bytes, "a chunk has not one definition level per repetition level", selection)
+        rep_starts = starts + _HEAD_BYTES
+        def_starts = rep_starts + rep_bytes
+        level_bytes = _HEAD_BYTES + rep_bytes + def_bytes
+        value_starts = starts + level_bytes + -level_bytes % _ALIGNMENT_BYTES
+        _require(value_starts + value_bytes <= stops, "the parts of a chunk are longer than it is", selection)
+        counts = np.zeros(len(starts) + 1, np.int64)
+        np.cumsum(index.value_starts[selection.chunks + 1] - index.value_starts[selection.chunks], out=counts[1:])
+        return OpenChunks(
+            ChunkBatch(fetched.data, value_starts[None], value_bytes[None], counts),
+            (rep_bytes if self.rep is not None else def_bytes) // _LEVEL_BYTES,
+            (rep_starts[None], rep_bytes[None]),
+            (def_starts[None], def_bytes[None]),
+        )
+
+
+def _require(holds: Any, otherwise: str, selection: ChunkSelection) -> None:
+    if not holds.all():
+        raise CorruptPageError(otherwise, detail=int(selection.chunks[int(np.argmin(holds))]))
