@@ -162,6 +162,12 @@ class FsspecSource:
             self._size = int(info["size"])
         return self._size
 
+    @property
+    def kept_from(self) -> int | None:
+        """Where that part of the file begins which needs no further request; None when nothing is kept."""
+        kept = self._tail
+        return None if kept is None else kept[0]
+
     def identity(self) -> Hashable | None:
         """Return filesystem, path, size and every fact about the version; None where the filesystem tells none."""
         info = self._file_info()
