@@ -112,6 +112,24 @@ class FirstFullZipLayout(_message.Message):
     layers: _containers.RepeatedScalarFieldContainer[_encodings_v20_pb2.RepDefLayer]
     def __init__(self, bits_rep: _Optional[int] = ..., bits_def: _Optional[int] = ..., value_compression: _Optional[_Union[ArrayEncoding, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_encodings_v20_pb2.RepDefLayer, str]]] = ...) -> None: ...
 
+class ZippedFsst(_message.Message):
+    __slots__ = ("binary", "symbol_table")
+    BINARY_FIELD_NUMBER: _ClassVar[int]
+    SYMBOL_TABLE_FIELD_NUMBER: _ClassVar[int]
+    binary: ZippedEncoding
+    symbol_table: bytes
+    def __init__(self, binary: _Optional[_Union[ZippedEncoding, _Mapping]] = ..., symbol_table: _Optional[bytes] = ...) -> None: ...
+
+class ZippedEncoding(_message.Message):
+    __slots__ = ("flat", "fsst", "variable")
+    FLAT_FIELD_NUMBER: _ClassVar[int]
+    FSST_FIELD_NUMBER: _ClassVar[int]
+    VARIABLE_FIELD_NUMBER: _ClassVar[int]
+    flat: _encodings_v20_pb2.Flat
+    fsst: ZippedFsst
+    variable: Variable
+    def __init__(self, flat: _Optional[_Union[_encodings_v20_pb2.Flat, _Mapping]] = ..., fsst: _Optional[_Union[ZippedFsst, _Mapping]] = ..., variable: _Optional[_Union[Variable, _Mapping]] = ...) -> None: ...
+
 class FullZipLayout(_message.Message):
     __slots__ = ("bits_rep", "bits_def", "bits_per_value", "bits_per_offset", "num_items", "num_visible_items", "value_compression", "layers")
     BITS_REP_FIELD_NUMBER: _ClassVar[int]
@@ -128,6 +146,6 @@ class FullZipLayout(_message.Message):
     bits_per_offset: int
     num_items: int
     num_visible_items: int
-    value_compression: ArrayEncoding
+    value_compression: ZippedEncoding
     layers: _containers.RepeatedScalarFieldContainer[_encodings_v20_pb2.RepDefLayer]
-    def __init__(self, bits_rep: _Optional[int] = ..., bits_def: _Optional[int] = ..., bits_per_value: _Optional[int] = ..., bits_per_offset: _Optional[int] = ..., num_items: _Optional[int] = ..., num_visible_items: _Optional[int] = ..., value_compression: _Optional[_Union[ArrayEncoding, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_encodings_v20_pb2.RepDefLayer, str]]] = ...) -> None: ...
+    def __init__(self, bits_rep: _Optional[int] = ..., bits_def: _Optional[int] = ..., bits_per_value: _Optional[int] = ..., bits_per_offset: _Optional[int] = ..., num_items: _Optional[int] = ..., num_visible_items: _Optional[int] = ..., value_compression: _Optional[_Union[ZippedEncoding, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_encodings_v20_pb2.RepDefLayer, str]]] = ...) -> None: ...

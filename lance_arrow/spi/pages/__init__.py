@@ -34,7 +34,7 @@ from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
 from lance_arrow.spi.pages.value_policy import prefers_chunks
 from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippable
-from lance_arrow.spi.pages.zipped import ZippedForm, ZippedPages, bind_zipped
+from lance_arrow.spi.pages.zipped import RowIndex, ZippedForm, ZippedPage, ZippedPages, bind_zipped
 
 __all__ = [
     "NOTHING",
@@ -53,7 +53,9 @@ __all__ = [
     "LoadedNulls",
     "OpenChunks",
     "RepeatedPage",
+    "RowIndex",
     "ZippedForm",
+    "ZippedPage",
     "ZippedPages",
     "ZippedParts",
     "automatic_dictionary",

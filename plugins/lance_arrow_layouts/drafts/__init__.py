@@ -6,6 +6,7 @@
     early_chunks  chunks before 0.26
     dictionaries  heads of dictionaries
     flattened     fixed-size lists of 0.22 to 0.25, which lie item by item
+    uncounted     zipped lists of 0.22, whose entries nobody counted
 
 In: descriptions and buffers as those releases wrote them. Out: what a page of 2.1 gives; the layouts of 2.1 are found
 through the scope, like any encoding below another. Nothing is written. Source: lance.encodings.PageLayout;
@@ -36,6 +37,7 @@ from lance_arrow_layouts.drafts.dialects import (
 from lance_arrow_layouts.drafts.dictionaries import DraftDictionaryPages
 from lance_arrow_layouts.drafts.early_chunks import EarlyChunkedPages
 from lance_arrow_layouts.drafts.flattened import FlattenedLists
+from lance_arrow_layouts.drafts.uncounted import UncountedPages
 from lance_arrow_layouts.drafts.wire import PAGE_LAYOUT, UnopenedPageLayout, refuse_unknown
 
 
@@ -77,7 +79,8 @@ class DraftFullZip:
             return FlattenedLists(items, scope.leaf.shape, layers)  # type: ignore[arg-type]
         if said.num_entries is not None:
             return scope.layout(PageLayout(full_zip_layout=_zipped_of_2_1(said)))
-        return bind_zipped(_zipped_form(said, _layers(said.layers, bool(said.bits_def), scope)), scope)
+        pages = bind_zipped(_zipped_form(said, _layers(said.layers, bool(said.bits_def), scope)), scope)
+        return UncountedPages.of(pages) if pages.max_rep else pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class SaidOfChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidOfZipped:
-    """What a description says of zipped entries: fields as of `SaidOfChunks` and of `ZippedForm`."""
+    """What a description says of zipped entries: fields as of `SaidOfChunks` and of `ZippedForm`; counts are None where not told."""
 
     values: CompressiveEncoding
     bits_rep: int
@@ -155,8 +155,6 @@ def said_of_zipped(layout: Message, leaf: LeafType) -> SaidOfZipped:
 def _first_zipped(message: Any, leaf: LeafType) -> SaidOfZipped:
     """Read zipped entries of 0.19 to 0.22, which have one width and tell no counts."""
     refuse_unknown(message, "a draft of zipped entries")
-    if message.bits_rep:
-        raise UnsupportedError("zipped lists of 0.22 do not tell how many entries they have")
     encoding = message.value_compression
     if encoding.WhichOneof("array_encoding") == "fixed_size_list":
         values, bits = _whole_lists(encoding.fixed_size_list, leaf)
@@ -166,7 +164,7 @@ def _first_zipped(message: Any, leaf: LeafType) -> SaidOfZipped:
         raise UnsupportedError("zipped entries of 0.19 to 0.22 that are not of one width: no release wrote them")
     return SaidOfZipped(
         values=values,
-        bits_rep=0,
+        bits_rep=message.bits_rep,
         bits_def=message.bits_def,
         value_bits=bits,
         length_bits=None,

@@ -3,6 +3,7 @@
     u16 bytes of repetition levels, u16 of definition levels, u16 of values | rep | def | to 8 | values | to 8
 
 How many levels there are follows from their bytes. Everything else is as in 2.1: chunk table, repetition index, rows.
+Booleans are an accident: all bits of a page lie in its last chunk, and no release that wrote them could read them.
 Source: lance.encodings.MiniBlockLayout; docs/format/draft_2_1.md.
 """
 
@@ -12,11 +13,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.spi import ChunkBatch, FetchedSlices, FixedWidth, PageFacts
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.spi import BufferSlices, ChunkBatch, FetchedSlices, FixedWidth, PageFacts, PageReadPlan, RowRanges
 from lance_arrow.spi.pages import ChunkedPages, ChunkIndex, ChunkSelection, OpenChunks
 
+Positions = NDArray[np.int64]
+_BIT = FixedWidth(1)
+_DATA = 1
 _HEAD_BYTES = 6
 _LEVEL_BYTES = 2
 _ALIGNMENT_BYTES = 8
@@ -31,16 +36,21 @@ class EarlyChunkedPages(ChunkedPages):
         """Take what a description says from pages as 2.1 has them."""
         return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
 
+    @property
+    def _are_booleans(self) -> bool:
+        return self.values.shape == _BIT
+
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ChunkIndex:
         # Explicit base: slots make a new class, which `super()` without arguments does not know.
         index = ChunkedPages.load_index(self, page, fetched)
-        if self.values.shape == FixedWidth(1) and len(index.chunk_starts) > 2:
-            raise UnsupportedError(
-                "booleans in several chunks, as releases before 0.26 wrote them, lie in the last one only; no release "
-                "ever read them"
-            )
         # The native engine knows chunks of 2.1 only.
         return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
+
+    def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
+        if not self._are_booleans:
+            return ChunkedPages.plan(self, page, index, rows)
+        chunks = np.arange(len(index.chunk_starts) - 1, dtype=np.int64)
+        return PageReadPlan((BufferSlices.whole(page, _DATA),), ChunkSelection(rows, chunks))
 
     def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
         """Find the parts of the selected chunks.
@@ -65,6 +75,8 @@ class EarlyChunkedPages(ChunkedPages):
         level_bytes = _HEAD_BYTES + rep_bytes + def_bytes
         value_starts = starts + level_bytes + -level_bytes % _ALIGNMENT_BYTES
         _require(value_starts + value_bytes <= stops, "the parts of a chunk are longer than it is", selection)
+        if self._are_booleans:
+            value_starts, value_bytes = _spread(index, value_starts, value_bytes)
         counts = np.zeros(len(starts) + 1, np.int64)
         np.cumsum(index.value_starts[selection.chunks + 1] - index.value_starts[selection.chunks], out=counts[1:])
         return OpenChunks(
@@ -73,6 +85,18 @@ class EarlyChunkedPages(ChunkedPages):
             (rep_starts[None], rep_bytes[None]),
             (def_starts[None], def_bytes[None]),
         )
+
+
+def _spread(index: ChunkIndex, starts: Positions, sizes: Positions) -> tuple[Positions, Positions]:
+    """Find each chunk's bits in the last chunk, given the values' places in all chunks of a page."""
+    borders = index.value_starts
+    if sizes[:-1].any() or int(sizes[-1]) != (int(borders[-1]) + 7) // 8:
+        raise CorruptPageError(
+            f"{int(borders[-1])} booleans in {int(sizes.sum())} bytes, expected all in the last chunk"
+        )
+    if (borders[:-1] % 8).any():
+        raise CorruptPageError("chunks of booleans do not begin with a byte")
+    return starts[-1] + borders[:-1] // 8, (np.diff(borders) + 7) // 8
 
 
 def _require(holds: Any, otherwise: str, selection: ChunkSelection) -> None:
