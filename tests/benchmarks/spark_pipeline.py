@@ -230,6 +230,8 @@ def _measure(spark: SparkSession, folder: Path, rows: int, rounds: int, parquet_
         rounds,
     )
     peak.stop()
+    # Said at once: reading takes as long again.
+    print(json.dumps({"write_seconds": writes}), flush=True)
     table = LanceTable.open(ours)
     assert table.count_rows() == rows
     sizes = {
