@@ -109,7 +109,8 @@ def test_pyarrow_finds_the_live_rows(root: Path, version: int, rows: Path) -> No
         return
     expected = own_columns(expected_rows(rows))
     assert dataset.count_rows() == expected.num_rows
-    starts = np.cumsum([0, *(fragment.num_rows for fragment in table.manifest.fragments)])
+    # Manifests of early releases do not tell how many rows there are.
+    starts = table._reader.starts
     by_name = sorted(range(len(starts) - 1), key=lambda number: table.manifest.fragments[number].files[0].path)
     order = np.concatenate([np.zeros(0, int), *(np.arange(starts[n], starts[n + 1]) for n in by_name)])
     assert_rows(expected, dataset.to_table(), order)
