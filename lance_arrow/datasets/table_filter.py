@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import Path, project
-from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_reading import FragmentReading
+from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.late_reading import DENSE
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.row_filter import bound_filter, evaluated_mask, mentioned_paths, native_bridge

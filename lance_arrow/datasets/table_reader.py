@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.field_sources import expanded
-from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_reading import FragmentReading
+from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
