@@ -94,9 +94,16 @@ def _picked(file: lance_arrow.LanceFile, columns: list[str], offsets: np.ndarray
 
 
 def test_no_file_is_left_out() -> None:
-    """Each data file of the main line is expected by a version; those of branches and of cleaned versions are not."""
-    data = {path for path, version in FILES.items() if version in READABLE and path.parent.name == "data"}
-    unnamed = {path.relative_to(golden.SCENARIOS).parts[1] for path in data if not EXPECTED[path]}
+    """Each data file of the main line is expected by a version; those of branches and of cleaned versions are not.
+
+    Files of 0.1 do not tell which fields they hold: `test_tables_golden` compares their rows.
+    """
+    data = {path for path, version in FILES.items() if version in READABLE[1:] and path.parent.name == "data"}
+    unnamed = {
+        next(part for part in path.relative_to(golden.FOLDER).parts if part.endswith(".lance"))
+        for path in data
+        if not EXPECTED[path]
+    }
     assert len(data) > 50
     assert unnamed <= {"branch.lance"}
     kept = [path for path in data if EXPECTED[path]]

@@ -169,4 +169,4 @@ def test_the_demo_ingests_by_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ours.to_table().sort_by(order).equals(theirs.to_table().sort_by(order))
     assert ours.to_table()["origin"].to_pylist() == theirs.to_table()["origin"].to_pylist()
     assert [step.rows for step in made.steps[1:4]] == [step.rows for step in twin.steps[1:4]]
-    assert ours.history()[0].message == "flights of 2013"
+    assert ours.history()[-1].message == "flights of 2013"
