@@ -65,11 +65,6 @@ class PathNode:
             return np.zeros((self.array.offset + len(self.array) + 7) // 8, np.uint8)
         return buffer_view(self.array.buffers()[0]) if self.array.null_count else None
 
-    @property
-    def has_bitmap(self) -> bool:
-        """Whether the array could tell nulls, though this slice of it may have none."""
-        return self.array.type != pa.null() and self.array.buffers()[0] is not None
-
     def items(self, start: int, stop: int) -> tuple[int, int]:
         """Return which slots of the next node lie below slots ``start .. stop``, garbage included."""
         if self.is_list:

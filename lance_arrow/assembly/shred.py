@@ -172,9 +172,7 @@ class _Structure:
         return any(may) or self._tells_nulls(node)
 
     def _tells_nulls(self, node: int) -> bool:
-        if self._is_struct_around_list(node):
-            return any(path[node].has_bitmap for path in self._paths)
-        return any(path[node].validity is not None for path in self._paths)
+        return self._is_struct_around_list(node) or any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
         return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
@@ -194,13 +192,11 @@ class _Structure:
 
         It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
         asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
-        where pages tell differently whether any is null, so that there the bitmap decides, not its bits.
+        where pages of a batch tell differently whether any is null, so that there they always may be.
         """
         is_null = False
         for node in range(self._num_nodes - 1):
-            is_null |= bool(seen[node, 0])
-            if self._is_struct_around_list(node):
-                is_null |= any(path[node].has_bitmap for path in self._paths)
+            is_null |= bool(seen[node, 0]) or self._is_struct_around_list(node)
             seen[node, 0] |= is_null
             is_null &= not self._is_list(node)
 

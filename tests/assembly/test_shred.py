@@ -91,7 +91,12 @@ def test_unravel_is_the_inverse(seed, num_chunks, num_rows, data):
     if pages is None:
         return
     expected = pa.chunked_array(chunks, node.type)
-    actual = rebuilt(root, pages)
+    try:
+        actual = rebuilt(root, pages)
+    except UnsupportedError as error:
+        # Dictionaries of several pages, in indices of 8 bits.
+        assert "tell apart" in str(error)  # noqa: PT017
+        return
     actual.validate(full=True)
     assert difference(expected, pa.chunked_array([actual]), types=False) is None
     for leaf, contents in zip(root.leaves(), pages, strict=True):
@@ -134,7 +139,7 @@ def test_an_unused_level_below_a_used_one_is_numbered_away():
     items = pa.array([None, 2, 3])
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3]), items, mask=pa.array([True, False, False]))
     page = content(pa.StructArray.from_arrays([lists], ["v"]))
-    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.ALL_VALID_ITEM)
+    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULLABLE_ITEM)
     assert u16(page.levels.def_) == [1, 0, 0]
 
 
@@ -148,12 +153,13 @@ def test_lists_in_null_structs_are_nullable_themselves():
         assert u16(page.levels.def_) == [0, 3, 2]
 
 
-def test_structs_around_lists_are_nullable_by_their_bitmap():
-    """Pages cut from one array then agree; without lists inside, each page tells what occurs in it."""
+def test_structs_around_lists_are_always_nullable():
+    """All pages then agree; without lists inside, each page tells what occurs in it."""
     mask = pa.array([True, False, False])
-    page = content(pa.StructArray.from_arrays([pa.array([[1], [2], [3]])], ["v"], mask=mask).slice(1))
-    assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULLABLE_ITEM)
-    assert u16(page.levels.def_) == [0, 0]
+    for nulls in (None, mask):
+        page = content(pa.StructArray.from_arrays([pa.array([[1], [2], [3]])], ["v"], mask=nulls).slice(1))
+        assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_LIST, LayerKind.NULLABLE_ITEM)
+        assert u16(page.levels.def_) == [0, 0]
     page = content(pa.StructArray.from_arrays([pa.array([1, 2, 3])], ["v"], mask=mask).slice(1))
     assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.ALL_VALID_ITEM)
     assert page.levels.def_ is None
