@@ -38,8 +38,9 @@ TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
-# Prefer this run's own extras, without Spark: its jars are 400 MB and no test here starts a JVM.
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
+# 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
+SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
@@ -92,9 +93,9 @@ def _install(session: nox.Session, extras: str, *requirements: str) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that must pass, then the lint and wire-message sessions."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
-    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4))]
+    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
     session.chdir(ROOT / "tests")
     session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *workers, *session.posargs)
     if not session.posargs:
@@ -202,6 +203,20 @@ def servers(session: nox.Session) -> None:
 
 
 @nox.session
+def soak(session: nox.Session) -> None:
+    """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soak/run.py", *session.posargs)
+
+
+@nox.session
+def bench_pruning(session: nox.Session) -> None:
+    """Time a million zones, a thousand files and filtered scans beside the reference, Vortex and Parquet."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/pruning.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
@@ -216,10 +231,45 @@ def soundness(session: nox.Session) -> None:
 
 
 @nox.session
+def crashes(session: nox.Session) -> None:
+    """Kill every operation of a table at every call to its filesystem; `-- append --step 3` for some."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/crash_points.py", *session.posargs)
+
+
+@nox.session
+def crowd(session: nox.Session) -> None:
+    """Write one table from 16 processes at once; `-- --processes 4 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/crowd.py", *session.posargs)
+
+
+@nox.session
 def histories(session: nox.Session) -> None:
     """Write 200 tables of 30 steps by turns with the reference package; `-- --histories 5 --steps 10` for fewer."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/differential/histories.py", *session.posargs)
+
+
+@nox.session
+def bench_spark(session: nox.Session) -> None:
+    """Time ingest and reads on Spark beside Parquet and beside sources and sinks that do nothing; asserts nothing."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/spark_pipeline.py", *session.posargs)
+
+
+@nox.session
+def scale_spark(session: nox.Session) -> None:
+    """Plan and commit 1 M fragments by 10,000 tasks without a JVM: times and memory of the driver."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/spark_scale.py", *session.posargs)
+
+
+@nox.session
+def killed_streams(session: nox.Session) -> None:
+    """Kill a streaming query 20 times at random moments: each row exactly once in the end; `-- --kills 3` for fewer."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/killed_streams.py", *session.posargs)
 
 
 @nox.session

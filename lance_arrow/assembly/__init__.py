@@ -6,6 +6,8 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | Module | Open it for |
 |---|---|
 | `row_reader` | `RowReader`: rows of columns of one file, from plan to batch; start here |
+| `headed_reader`, `headed_writer` | the same for 2.0 (and 0.1), whose structs and lists have columns of their own |
+| `readers`, `writers` | which of both fits a file |
 | `column_tree` | the schema as a tree whose leaves know their physical column |
 | `pruning` | paths that callers name, through structs, lists and maps; the tree cut down to them |
 | `column_destination` | allocating for a batch of pages at once, handing slices to pages |

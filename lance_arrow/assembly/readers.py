@@ -6,11 +6,11 @@ from lance_arrow.assembly.headed_reader import HeadedRowReader
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import HEADED_VERSIONS
 from lance_arrow.runtime import Runtime
 
 
 def row_reader(file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> RowReader:
     """Return what reads rows of an open file; see `RowReader`."""
-    kind = HeadedRowReader if file.version is FileVersion.V2_0 else RowReader
+    kind = HeadedRowReader if file.version in HEADED_VERSIONS else RowReader
     return kind(file, runtime, options)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import Allocator
 from lance_arrow.errors import CorruptPageError, PluginContractError, UnsupportedError
-from lance_arrow.spi import ItemValidity, LayerKind, Levels, SlotStructure, Structure
+from lance_arrow.spi import ItemValidity, LayerKind, Levels, PageStructure, SlotStructure
 
 
 class NodeStructure(NamedTuple):
@@ -44,7 +44,7 @@ class NodeStructure(NamedTuple):
 
 
 def unravel(
-    pages: Sequence[Structure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
+    pages: Sequence[PageStructure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
     """Turn the structure of consecutive pages of one leaf into the structure of every node on its path.
 
@@ -77,13 +77,13 @@ def unravel(
     return tuple(_flat_node(flat, position, num_slots, allocator) for position in range(len(offset_bits)))
 
 
-def _part(levels: Structure, dimensions: NDArray[np.int64]) -> _LevelPart | _SlotPart:
+def _part(levels: PageStructure, dimensions: NDArray[np.int64]) -> _LevelPart | _SlotPart:
     if isinstance(levels, ItemValidity):
         raise PluginContractError("a page below structs or lists tells nothing of them")
     return _SlotPart(levels, dimensions) if isinstance(levels, SlotStructure) else _LevelPart(levels, dimensions)
 
 
-def _item_node(pages: Sequence[Structure], allocator: Allocator) -> NodeStructure:
+def _item_node(pages: Sequence[PageStructure], allocator: Allocator) -> NodeStructure:
     """Put the bitmaps of pages that know of nothing above them side by side."""
     items = [_item_validity(levels) for levels in pages]
     num_slots = sum(page.num_slots for page in items)
@@ -102,7 +102,7 @@ def _item_node(pages: Sequence[Structure], allocator: Allocator) -> NodeStructur
     return NodeStructure(num_slots, buffer if null_count else None, null_count)
 
 
-def _item_validity(levels: Structure) -> ItemValidity:
+def _item_validity(levels: PageStructure) -> ItemValidity:
     if not isinstance(levels, ItemValidity):
         raise PluginContractError("pages of one column tell of nulls in different ways")
     return levels

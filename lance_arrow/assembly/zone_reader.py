@@ -58,7 +58,12 @@ class ZoneReader:
         places: list[tuple[LeafNode, int, int, int]] = []
         for leaf, meta in zip(readable, self._rows.metas(readable), strict=True):
             bound = self._rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
-            if bound.zone_map is None:
+            elsewhere = self._rows.file.zone_maps.get(leaf.column)
+            if bound.zone_map is None and elsewhere is not None:
+                rows_per_zone, place = elsewhere
+                self._rows.runtime.settings.limits.check("max_metadata_bytes", place.stop - place.start)
+                places.append((leaf, rows_per_zone, place.start, place.stop))
+            elif bound.zone_map is None:
                 unmapped.append(leaf)
             elif not bound.holds_descriptors:
                 start = int(meta.buffer_offsets[bound.zone_map.column_buffer])

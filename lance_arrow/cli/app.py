@@ -16,16 +16,20 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
+from lance_arrow.cli import table_render  # noqa: F401 - teaches how reports of tables are printed
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
 from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
+from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.progress import progress
-from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text, to_printable
+from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, view_zones
+from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.zone_commands import BuiltReport, build_reports
 from lance_arrow.datasets.converting import ConvertReport
-from lance_arrow.datasets.converting import convert as convert_file
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.datasets.verifying import verify as verify_file
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.table.converting import convert_any
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -42,6 +46,7 @@ app = typer.Typer(
 )
 zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip.")
 app.add_typer(zones_app, name="zones", epilog=_EPILOG)
+app.add_typer(table_app, name="table", epilog=_EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")
@@ -120,24 +125,30 @@ def plugins(
 
 
 @app.command(epilog=_EPILOG)
-def demo() -> Any:
-    """Convert real flights from CSV to Lance and query them, with a receipt of what was read."""
+def demo(
+    engine: Annotated[
+        str, typer.Option(help="What reads the CSV: spark, pyarrow, or auto: Spark where there is Java.")
+    ] = "auto",
+) -> Any:
+    """Ingest real flights from CSV into a Lance table, query and change it, with a receipt of what was read."""
+    if engine not in ("auto", "spark", "pyarrow"):
+        raise InvalidArgumentError(f"engine is {engine!r}, expected auto, spark or pyarrow", detail=engine)
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
-    with progress("Converting flights.csv.gz", "bytes") as on_progress:
-        return flights.run(on_progress=on_progress)
+    with progress("Ingesting flights.csv.gz", "bytes") as on_progress:
+        return flights.run(on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
 @app.command(epilog=_EPILOG)
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Lance, Parquet, Arrow IPC or CSV file.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file.")],
-    file_version: Annotated[str, typer.Option(help="2.1, 2.2 or 2.3.")] = "2.2",
+    source: Annotated[str, typer.Argument(metavar="IN", help="Lance file or table, Parquet, Arrow IPC or CSV file.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file, or table.")],
+    file_version: Annotated[str, typer.Option(help="2.0, 2.1, 2.2 or 2.3.")] = "2.2",
     preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
 ) -> ConvertReport:
-    """Convert a file to Lance, and verify what was written."""
+    """Convert a file or table to Lance, of any file version, and verify what was written."""
     with progress(f"Converting {source}", "rows") as on_progress:
-        return convert_file(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
+        return convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
 def run(arguments: Sequence[str]) -> int:

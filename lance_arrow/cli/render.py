@@ -19,11 +19,10 @@ from io import StringIO
 from typing import Any, Literal, TextIO
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from lance_arrow.cli.file_view import ColumnReport, FieldReport, FileReport, HeadReport, PageReport, SchemaReport
 from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
+from lance_arrow.cli.printing import count, print_line, print_table, size, two_digits
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport
 from lance_arrow.cli.zone_commands import BuiltReport
 from lance_arrow.datasets.converting import ConvertReport
@@ -34,7 +33,6 @@ from lance_arrow.structure.description import EncodingReport
 
 _PLAIN_WIDTH = 1_000_000
 _MAX_CELL_CHARACTERS = 60
-_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +127,10 @@ def print_text(report: Any, out: TextIO) -> None:
     if out.isatty():
         # rich keeps bold without colours; whoever sets NO_COLOR gets no escape codes at all.
         colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-        _write(report, Console(file=out, color_system=colors, highlight=False, markup=False, emoji=False))
+        write_report(report, Console(file=out, color_system=colors, highlight=False, markup=False, emoji=False))
         return
     held = StringIO()
-    _write(
+    write_report(
         report, Console(file=held, width=_PLAIN_WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
     )
     # rich fills cells up to the column's width; spaces at the end of a line are noise in a file.
@@ -140,34 +138,29 @@ def print_text(report: Any, out: TextIO) -> None:
     out.write(text.encode(out.encoding or "utf-8", "backslashreplace").decode(out.encoding or "utf-8"))
 
 
-def to_printable(text: str) -> str:
-    """Escape what is not printable: names and values of a file must not steer a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 @functools.singledispatch
-def _write(report: Any, console: Console) -> None:
+def write_report(report: Any, console: Console) -> None:
     # The demo's report is known by its fields: this module does not depend on the demo, which needs the native bridge.
     if not hasattr(report, "steps"):
         raise TypeError(f"no text for {type(report).__name__}")
     _write_demo(report, console)
 
 
-@_write.register
+@write_report.register
 def _(report: FileReport, console: Console) -> None:
     footer = report.footer
-    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows, {_size(report.size_bytes)}")
-    _line(
+    print_line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows, {size(report.size_bytes)}")
+    print_line(
         console,
-        f"footer: {_count(footer.num_columns, 'column')} (table at {footer.column_table_position}), "
-        f"{_count(footer.num_global_buffers, 'global buffer')} (table at {footer.buffer_table_position}), "
+        f"footer: {count(footer.num_columns, 'column')} (table at {footer.column_table_position}), "
+        f"{count(footer.num_global_buffers, 'global buffer')} (table at {footer.buffer_table_position}), "
         f"column metadata from {footer.first_column_position}",
     )
     for number, buffer in enumerate(report.global_buffers):
         role = f" ({buffer.role})" if buffer.role else ""
-        _line(console, f"global buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
-    _line(console)
-    _print_table(
+        print_line(console, f"global buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
+    print_line(console)
+    print_table(
         console,
         ["#", "column", "type", "pages", "rows", "bytes", "bytes/value", "ratio", "encodings"],
         [
@@ -178,8 +171,8 @@ def _(report: FileReport, console: Console) -> None:
                 f"{len(column.pages):,}",
                 f"{column.num_rows:,}",
                 f"{column.size_bytes:,}",
-                _number(column.bytes_per_value),
-                _number(column.compression_ratio),
+                two_digits(column.bytes_per_value),
+                two_digits(column.compression_ratio),
                 ", ".join(dict.fromkeys(_short(page.encoding) for page in column.pages)),
             ]
             for column in report.columns
@@ -190,54 +183,54 @@ def _(report: FileReport, console: Console) -> None:
         _write_column(column, console)
 
 
-@_write.register
+@write_report.register
 def _(report: VerifyReport, console: Console) -> None:
     checked = report.checked
-    _line(console, f"{report.path}: {'in order' if report.ok else _count(len(report.errors), 'fault')}")
+    print_line(console, f"{report.path}: {'in order' if report.ok else count(len(report.errors), 'fault')}")
     if report.has_checksums:
-        _line(
+        print_line(
             console,
-            f"compared with checksums: {_count(checked.blocks, 'block')} of {_size(checked.checked_bytes)} in all",
+            f"compared with checksums: {count(checked.blocks, 'block')} of {size(checked.checked_bytes)} in all",
         )
     else:
-        _line(console, "compared with checksums: nothing, the file has none")
-    _line(
+        print_line(console, "compared with checksums: nothing, the file has none")
+    print_line(
         console,
-        f"decoded: {_count(checked.columns, 'column')}, {_count(checked.pages, 'page')}, {_count(checked.rows, 'row')}",
+        f"decoded: {count(checked.columns, 'column')}, {count(checked.pages, 'page')}, {count(checked.rows, 'row')}",
     )
     for finding in report.errors:
-        _line(console, f"fault: {finding}")
+        print_line(console, f"fault: {finding}")
     for finding in report.unchecked:
-        _line(console, f"not decoded: {finding}")
+        print_line(console, f"not decoded: {finding}")
 
 
 def _write_column(column: ColumnReport, console: Console) -> None:
-    _line(console)
+    print_line(console)
     nullable = ", nullable" if column.nullable else ""
     kind = f": {column.type}{nullable}" if column.type else ""
-    _line(console, f"column {column.column} {column.path or '(structure)'}{kind}")
+    print_line(console, f"column {column.column} {column.path or '(structure)'}{kind}")
     for line in _tree("described as", column.encoding, 1):
-        _line(console, line)
+        print_line(console, line)
     for number, buffer in enumerate(column.buffers):
         role = "" if buffer.role in (None, "column") else f" ({buffer.role})"
-        _line(console, f"  column buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
+        print_line(console, f"  column buffer {number}{role}: {buffer.size_bytes} B at {buffer.offset}")
     before: PageReport | None = None
     for page in column.pages:
         rows = f"rows {page.first_row}..{page.first_row + page.num_rows}"
         codecs = f", {' + '.join(page.codecs)}" if page.codecs else ""
-        _line(console, f"  page {page.number}: {rows}, {_count(page.size_bytes, 'byte')}{codecs}")
+        print_line(console, f"  page {page.number}: {rows}, {count(page.size_bytes, 'byte')}{codecs}")
         for at, buffer in enumerate(page.buffers):
-            _line(
+            print_line(
                 console, f"    buffer {at} ({buffer.role or 'role unknown'}): {buffer.size_bytes} B at {buffer.offset}"
             )
         if page.problem is not None:
-            _line(console, f"    cannot be read: {page.problem}")
+            print_line(console, f"    cannot be read: {page.problem}")
         if before is not None and before.encoding == page.encoding:
-            _line(console, f"    encoded as page {before.number}")
+            print_line(console, f"    encoded as page {before.number}")
             continue
         before = page
         for line in _tree("encoded as", page.encoding, 2):
-            _line(console, line)
+            print_line(console, line)
 
 
 def _tree(role: str, node: EncodingReport, depth: int) -> Iterator[str]:
@@ -259,15 +252,15 @@ def _parameter(value: Any) -> str:
     return "[" + ",".join(map(str, value)) + "]" if isinstance(value, list) else str(value)
 
 
-@_write.register
+@write_report.register
 def _(report: SchemaReport, console: Console) -> None:
-    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
-    _line(console)
+    print_line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
+    print_line(console)
     rows = [row for field in report.fields for row in _field_rows(field, 0)]
-    _print_table(console, ["field", "type", "nullable", "metadata"], rows)
+    print_table(console, ["field", "type", "nullable", "metadata"], rows)
     if report.metadata:
-        _line(console)
-        _print_table(console, ["metadata", "value"], [[key, value] for key, value in report.metadata.items()])
+        print_line(console)
+        print_table(console, ["metadata", "value"], [[key, value] for key, value in report.metadata.items()])
 
 
 def _field_rows(field: FieldReport, depth: int) -> Iterator[list[str]]:
@@ -277,17 +270,17 @@ def _field_rows(field: FieldReport, depth: int) -> Iterator[list[str]]:
         yield from _field_rows(child, depth + 1)
 
 
-@_write.register
+@write_report.register
 def _(report: HeadReport, console: Console) -> None:
     _print_rows(console, report.columns, report.rows)
-    _line(console, f"({len(report.rows):,} of {report.num_rows:,} rows)")
+    print_line(console, f"({len(report.rows):,} of {report.num_rows:,} rows)")
 
 
-@_write.register
+@write_report.register
 def _(report: StatsReport, console: Console) -> None:
-    _line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
-    _line(console)
-    _print_table(
+    print_line(console, f"{report.path}: Lance {report.version}, {report.num_rows:,} rows")
+    print_line(console)
+    print_table(
         console,
         ["column", "type", "values", "nulls", "NaN", "min", "max", "bytes", "codecs", "told by"],
         [
@@ -309,13 +302,13 @@ def _(report: StatsReport, console: Console) -> None:
     )
 
 
-@_write.register
+@write_report.register
 def _(report: ZonesReport, console: Console) -> None:
-    _line(console, f"{report.path}: {report.num_rows:,} rows")
+    print_line(console, f"{report.path}: {report.num_rows:,} rows")
     for one in report.maps:
-        _line(
+        print_line(
             console,
-            f"{one.path}: {one.type}, {_count(one.num_zones, 'zone')} of {one.rows_per_zone:,} rows ({one.source})",
+            f"{one.path}: {one.type}, {count(one.num_zones, 'zone')} of {one.rows_per_zone:,} rows ({one.source})",
         )
         if one.zones is not None:
             rows = [
@@ -330,23 +323,25 @@ def _(report: ZonesReport, console: Console) -> None:
                 ]
                 for zone in one.zones
             ]
-            _print_table(
+            print_table(
                 console, ["zone", "first row", "rows", "min", "max", "nulls", "NaN"], rows, right={0, 1, 2, 5, 6}
             )
     if report.without:
-        _line(console, f"without a zone map: {', '.join(report.without)}")
+        print_line(console, f"without a zone map: {', '.join(report.without)}")
 
 
-@_write.register
+@write_report.register
 def _(report: BuiltReport, console: Console) -> None:
     for one in report.files:
         if one.sidecar is None:
-            _line(console, f"{one.path}: nothing to build, {_count(len(one.present), 'column')} with a zone map")
+            print_line(console, f"{one.path}: nothing to build, {count(len(one.present), 'column')} with a zone map")
         else:
             columns = ", ".join(one.columns)
-            _line(console, f"{one.path} -> {one.sidecar}: {columns} ({one.num_rows:,} rows, {_size(one.size_bytes)})")
+            print_line(
+                console, f"{one.path} -> {one.sidecar}: {columns} ({one.num_rows:,} rows, {size(one.size_bytes)})"
+            )
         if one.unbounded:
-            _line(console, f"  without: {', '.join(one.unbounded)}")
+            print_line(console, f"  without: {', '.join(one.unbounded)}")
 
 
 def _known(number: int | None) -> str:
@@ -360,16 +355,16 @@ def _bound(value: Any, is_exact: bool | None) -> str:
     return _cell(value) if is_exact else f"{_cell(value)} (cut)"
 
 
-@_write.register
+@write_report.register
 def _(report: PluginsReport, console: Console) -> None:
     if report.conflict is not None:
-        _line(console, f"conflict: {report.conflict}")
-        _line(console)
+        print_line(console, f"conflict: {report.conflict}")
+        print_line(console)
     rows = [row for plugin in report.plugins for row in _plugin_rows(plugin)]
-    _print_table(console, ["plugin", "distribution", "version", "kind", "provides", "contexts", "in use"], rows)
+    print_table(console, ["plugin", "distribution", "version", "kind", "provides", "contexts", "in use"], rows)
     for plugin in report.plugins:
         if plugin.error is not None:
-            _line(
+            print_line(
                 console,
                 f"broken: {plugin.name} of {plugin.distribution} {plugin.version} ({plugin.target}): {plugin.error}",
             )
@@ -384,17 +379,17 @@ def _plugin_rows(plugin: PluginReport) -> Iterator[list[str]]:
         yield [*who, "", "broken" if plugin.error else ", ".join(plugin.hooks), "", "no" if plugin.error else "yes"]
 
 
-@_write.register
+@write_report.register
 def _(report: MatrixReport, console: Console) -> None:
     if report.conflict is not None:
-        _line(console, f"conflict: {report.conflict}")
-        _line(console)
+        print_line(console, f"conflict: {report.conflict}")
+        print_line(console)
     contexts = list(report.codecs[0].contexts) if report.codecs else []
     rows = [
         [_codec_name(row.key), *(_matrix_cell(row.contexts[name]) for name in contexts), row.plugin, row.distribution]
         for row in report.codecs
     ]
-    _print_table(console, ["codec", *contexts, "plugin", "distribution"], rows)
+    print_table(console, ["codec", *contexts, "plugin", "distribution"], rows)
 
 
 def _codec_name(key: str) -> str:
@@ -409,38 +404,38 @@ def _matrix_cell(cell: MatrixCell) -> str:
     return "read" if cell.since is None else f"read, {cell.since}"
 
 
-@_write.register
+@write_report.register
 def _(report: HelpReport, console: Console) -> None:
-    _line(console, report.help)
+    print_line(console, report.help)
 
 
-@_write.register
+@write_report.register
 def _(report: ConvertReport, console: Console) -> None:
-    before = "" if report.source_bytes is None else f", {_size(report.source_bytes)}"
-    _line(console, f"{report.source} ({report.kind}{before}) -> {report.target} (Lance {report.file_version})")
+    before = "" if report.source_bytes is None else f", {size(report.source_bytes)}"
+    print_line(console, f"{report.source} ({report.kind}{before}) -> {report.target} (Lance {report.file_version})")
     verified = "verified" if report.verified else "not verified"
-    _line(console, f"{report.num_rows:,} rows, {_size(report.num_bytes)}, {verified}, in {report.seconds:.2f} s")
+    print_line(console, f"{report.num_rows:,} rows, {size(report.num_bytes)}, {verified}, in {report.seconds:.2f} s")
 
 
 def _write_demo(report: Any, console: Console) -> None:
-    _line(
+    print_line(
         console,
-        f"flights.csv.gz, {_size(report.source_bytes)}: {report.num_rows:,} rows converted to "
-        f"{_count(len(report.files), 'Lance file')}, {_size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
+        f"flights.csv.gz, {size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
+        f"{count(len(report.files), 'Lance file')}, {size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
     )
-    _line(console, f"files: {', '.join(report.files)}")
+    print_line(console, f"files: {', '.join(report.files)}")
     for step in report.steps:
-        _line(console)
-        _line(console, step.title)
-        _line(console, f"  {step.asked}")
+        print_line(console)
+        print_line(console, step.title)
+        print_line(console, f"  {step.asked}")
         _print_rows(console, list(step.rows[0]) if step.rows else [], step.rows)
         receipt = ", ".join(
             f"{name} {_receipt_value(value)}" for name, value in step.receipt.items() if value not in ([], None)
         )
-        _line(console, f"  read receipt: {receipt}")
+        print_line(console, f"  read receipt: {receipt}")
     for note in report.notes:
-        _line(console)
-        _line(console, f"note: {note}")
+        print_line(console)
+        print_line(console, f"note: {note}")
 
 
 def _receipt_value(value: Any) -> str:
@@ -455,7 +450,7 @@ def _print_rows(console: Console, columns: Sequence[str], rows: Sequence[Mapping
         for at, name in enumerate(columns)
         if all(isinstance(row[name], (int, float)) and not isinstance(row[name], bool) for row in rows)
     }
-    _print_table(console, columns, [[_cell(row[name]) for name in columns] for row in rows], right=right)
+    print_table(console, columns, [[_cell(row[name]) for name in columns] for row in rows], right=right)
 
 
 def _cell(value: Any) -> str:
@@ -468,38 +463,3 @@ def _cell(value: Any) -> str:
 def _cell_text(value: Any) -> str:
     # NaN is a value to eyes, only JSON lacks it.
     return str(value if isinstance(value, float) else plain(value))
-
-
-def _print_table(
-    console: Console,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: frozenset[int] | set[int] = frozenset(),
-) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for at, name in enumerate(columns):
-        table.add_column(to_printable(name), justify="right" if at in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(to_printable(cell)) for cell in row))
-    console.print(table)
-
-
-def _line(console: Console, text: str = "") -> None:
-    console.print(Text("\n".join(to_printable(line) for line in text.split("\n"))))
-
-
-def _size(num_bytes: int) -> str:
-    amount = float(num_bytes)
-    unit = 0
-    while amount >= 1024 and unit < len(_BYTE_UNITS) - 1:
-        amount /= 1024
-        unit += 1
-    return f"{num_bytes:,} B" if unit == 0 else f"{num_bytes:,} B ({amount:.1f} {_BYTE_UNITS[unit]})"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"

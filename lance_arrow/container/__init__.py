@@ -19,7 +19,7 @@ written comes as encoded pages and leaves as bytes in order.
 | `file_writer` | `FileWriter`, which places pages and ends the file: start here for writing |
 | `schema_messages` | the file descriptor as it is written |
 | `written_bytes` | what an observer of the writer (checksums) is told, and may add |
-| `first_generation` | what is said of 0.1 files |
+| `first_generation` | files of 0.1 told as columns and pages of later ones |
 
 Forbidden here: opening an encoding's description (the binder does), plugins, and protobuf messages in a return value.
 pyarrow is known to `logical_types`, `extension_types` and `schema` only.

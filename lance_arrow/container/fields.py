@@ -64,7 +64,7 @@ class SchemaField:
         Source: field metadata ``lance-encoding:packed`` and, older, ``packed``; either may say yes. 2.0 writers looked
         at the older one and, without it, took the mere presence of the newer one for a yes, whatever it says.
         """
-        if self.logical_type != "struct" or not self.children:
+        if self.logical_type != "struct" or not self.children or version is FileVersion.V0_1:
             return False
         if version is FileVersion.V2_0 and _OLD_PACKED_KEY not in self.metadata:
             return _PACKED_KEY in self.metadata

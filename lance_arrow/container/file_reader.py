@@ -21,13 +21,13 @@ from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.file_checks import FileChecks, check_verify
-from lance_arrow.container.first_generation import refuse_first_generation
+from lance_arrow.container.first_generation import LegacyColumns, LegacyFile
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.schema import LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.io import RangeSource, VerifiedSource
+from lance_arrow.io import ByteRange, RangeSource, VerifiedSource
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
@@ -122,6 +122,8 @@ class LanceFileReader:
         The leaves of the schema and their physical columns, in order.
     global_buffers
         Buffers by index; 0 is the file descriptor.
+    zone_maps
+        By physical column, where zone maps are kept as global buffers: rows per zone, and half-open bytes.
 
     Raises
     ------
@@ -149,7 +151,10 @@ class LanceFileReader:
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
-            refuse_first_generation(self.footer)
+            self._table: ColumnTable | LegacyColumns
+            if self.footer.version is FileVersion.V0_1:
+                self._open_first_generation(metadata)
+                return
             # One wave for both tables where they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
             if self.checks is not None:
@@ -183,6 +188,7 @@ class LanceFileReader:
             if descriptor.length > _INT64_MAX:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
+            self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
             facts = _schemas.get(descriptor.schema, self.version)
             self.fields: tuple[SchemaField, ...] = facts.fields
             self.schema: pa.Schema = facts.schema
@@ -191,6 +197,26 @@ class LanceFileReader:
                 raise CorruptFileError(
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
                 )
+
+    def _zone_map(self, place: file_schema_pb2.GlobalZoneMap) -> ByteRange:
+        """Check where a zone map is said to be."""
+        if not 0 < place.global_buffer < len(self.global_buffers) or not place.rows_per_zone:
+            raise CorruptFileError(
+                f"a zone map of zones of {place.rows_per_zone} rows is said to be global buffer {place.global_buffer}, "
+                f"the file has {len(self.global_buffers)}"
+            )
+        return self.global_buffers.place(place.global_buffer)
+
+    def _open_first_generation(self, metadata: MetadataBytes) -> None:
+        """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
+        legacy = LegacyFile.open(metadata)
+        self.checks, self.promises_checksums, self.zone_maps = None, False, {}
+        facts = _schemas.get(legacy.schema, self.version)
+        self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
+        self.num_rows = int(legacy.batch_starts()[-1])
+        self.footer = legacy.footer(self.footer, facts.num_columns)
+        self.global_buffers = GlobalBuffers(metadata, self.footer)
+        self._table = LegacyColumns(legacy, self.fields, self.leaves)
 
     def _check_reads(self, checks: FileChecks) -> None:
         verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
@@ -289,7 +315,7 @@ class LanceFileReader:
             for depth, (column, path) in enumerate(nodes):
                 if column is not None:
                     above = leaf.ancestors[depth:]
-                    in_list = self.version is FileVersion.V2_0 and any("list" in node.kind.value for node in above)
+                    in_list = self.version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
                     expected[column] = path, None if in_list else self.num_rows * leaf.lengths_per_row
         return expected
 

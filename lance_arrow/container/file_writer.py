@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
-from lance_arrow.container.schema import column_mapping, count_columns
+from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, column_mapping, count_columns
 from lance_arrow.container.schema_messages import file_descriptor, serialized
 from lance_arrow.container.written_bytes import FileTail, TailBlock, WrittenBytes
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
@@ -24,7 +24,7 @@ from lance_arrow.io import Bytes, ByteSink
 from lance_arrow.proto import file_schema_pb2, file_v2_pb2
 
 _PADDING = b"\x48" * ALIGNMENT_BYTES
-_WRITTEN_VERSIONS = (FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
+_WRITTEN_VERSIONS = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 _ENTRY = struct.Struct("<QQ")
 
 
@@ -42,7 +42,7 @@ class FileWriter:
     sink
         Where to; nothing has been written to it. The caller closes it after `finish`: until then no file exists.
     version
-        2.1, 2.2 or 2.3.
+        2.0, 2.1, 2.2 or 2.3.
     fields
         Top-level fields of the schema, numbered.
     schema_metadata
@@ -66,7 +66,7 @@ class FileWriter:
         block_sums: WrittenBytes | None = None,
     ) -> None:
         if version not in _WRITTEN_VERSIONS:
-            raise UnsupportedError(f"files of version {version} are read, not written; expected 2.1, 2.2 or 2.3")
+            raise UnsupportedError(f"files of version {version} are read, not written; expected 2.0 to 2.3")
         if sink.position:
             raise InvalidArgumentError(f"{sink.position} bytes precede the file in its sink", path=sink.name)
         leaves = column_mapping(fields, version)
@@ -76,12 +76,32 @@ class FileWriter:
         self._fields = tuple(fields)
         self._schema_metadata = dict(schema_metadata or {})
         self._block_sums = block_sums
-        self._lengths_per_row = {leaf.column: leaf.lengths_per_row for leaf in leaves}
-        self._paths = {leaf.column: leaf.path for leaf in leaves}
+        self._lengths_per_row: dict[int, int | None] = {}
+        self._paths: dict[int, str] = {}
+        self._leaves = {leaf.column: leaf for leaf in leaves}
+        for leaf in leaves:
+            self._expect(leaf)
         self._columns = [file_v2_pb2.ColumnMetadata() for _ in range(self.num_columns)]
         self._lengths = [0] * self.num_columns
         self._global_buffers: list[_Place] = []
+        self._zone_maps: list[file_schema_pb2.GlobalZoneMap] = []
         self._is_finished = False
+
+    def _expect(self, leaf: LeafColumn) -> None:
+        """Note the columns of a leaf and of what lies above it; nothing tells how many items lists have in 2.0."""
+        self._paths[leaf.column] = leaf.path
+        is_headed = self.version in HEADED_VERSIONS
+        in_list = is_headed and any("list" in above.kind.value for above in leaf.ancestors)
+        self._lengths_per_row[leaf.column] = None if in_list else leaf.lengths_per_row
+        for depth, above in enumerate(leaf.ancestors):
+            if above.header_column is not None:
+                below_list = any("list" in outer.kind.value for outer in leaf.ancestors[depth + 1 :])
+                self._paths[above.header_column] = above.path
+                self._lengths_per_row[above.header_column] = None if below_list else 1
+
+    def leaf(self, column: int) -> LeafColumn:
+        """Return the leaf of a physical column."""
+        return self._leaves[column]
 
     def place(self, buffer: Bytes) -> int:
         """Write bytes that no page counts among its buffers (a blob), and return their absolute position."""
@@ -153,6 +173,12 @@ class FileWriter:
             self._block_sums.global_buffer(index, self._global_buffers[-1].position, data)
         return index
 
+    def add_zone_map(self, column: int, rows_per_zone: int, data: Bytes) -> None:
+        """Write the zone map of a column as a global buffer, and say so in the descriptor."""
+        index = self.add_global_buffer(data)
+        place = file_schema_pb2.GlobalZoneMap(column=column, rows_per_zone=rows_per_zone, global_buffer=index)
+        self._zone_maps.append(place)
+
     def finish(self, num_rows: int) -> None:
         """Write everything behind the data region; nothing else may be called after this.
 
@@ -170,6 +196,7 @@ class FileWriter:
         self._check_columns(num_rows)
         self._is_finished = True
         descriptor = file_descriptor(self._fields, self._schema_metadata, num_rows)
+        descriptor.zone_maps.extend(self._zone_maps)
         end = _FileEnd(self.version, descriptor, tuple(serialized(meta) for meta in self._columns))
         self._align()
         if self._block_sums is not None:
@@ -222,8 +249,9 @@ class FileWriter:
             path = self._paths[column]
             if not meta.HasField("encoding"):
                 raise InternalError("the column was never described", column=path, path=self._sink.name)
-            expected = num_rows * self._lengths_per_row[column]
-            if self._lengths[column] != expected:
+            per_row = self._lengths_per_row[column]
+            expected = None if per_row is None else num_rows * per_row
+            if expected is not None and self._lengths[column] != expected:
                 raise InternalError(
                     f"the pages have {self._lengths[column]} rows, expected {expected}",
                     column=path,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lance_arrow.container.buffer_places import BufferPlaces, check_places, required_alignment
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Positions
 from lance_arrow.proto import file_v2_pb2
 from lance_arrow.spi import PageFacts
@@ -158,6 +158,13 @@ def _places(
 def _check_family(described: Description, version: FileVersion, number: int) -> None:
     # A message of nobody we know may be the layout of a plugin; one of another version's is damage.
     expected = _PAGE_MESSAGES[version]
+    if described.message == _V20 and version is FileVersion.V2_1:
+        raise UnsupportedError(
+            f"the page is described by {_V20} in a file of version {version}: a draft of 2.1, as releases 0.16 to 0.18 "
+            "of the reference wrote it; it cannot be read yet",
+            page=number,
+            detail=_V20,
+        )
     if described.message not in expected and described.message in _FAMILIES:
         raise CorruptFileError(
             f"the page is described by {described.message}, a file of version {version} uses {expected[0]}", page=number

@@ -26,7 +26,9 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
-_WITHOUT_NEW_TYPES = (FileVersion.V2_0, FileVersion.V2_1)
+HEADED_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
+"""Versions whose structs and lists have columns of their own."""
+_WITHOUT_NEW_TYPES = (*HEADED_VERSIONS, FileVersion.V2_1)
 
 
 class AncestorKind(enum.Enum):
@@ -55,6 +57,8 @@ class Ancestor:
         Its own physical column, in 2.0 files; None since.
     list_size
         Items per list of a fixed-size list, 1 for every other kind.
+    field_id
+        Id of its field.
     """
 
     kind: AncestorKind
@@ -62,6 +66,7 @@ class Ancestor:
     nullable: bool
     header_column: int | None = None
     list_size: int = 1
+    field_id: int = NO_ID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +243,8 @@ class _Walk:
 
     def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
         is_packed = node.is_packed(self.version)
-        if not node.children or is_packed or node.is_blob:
+        is_blob = node.is_blob and self.version is not FileVersion.V0_1
+        if not node.children or is_packed or is_blob:
             children = [_arrow_field(child, f"{path}.{child.name}") for child in node.children]
             yield LeafColumn(
                 column=self._number(),
@@ -247,13 +253,13 @@ class _Walk:
                 nullable=node.nullable,
                 ancestors=above,
                 is_packed=is_packed,
-                is_blob=node.is_blob,
+                is_blob=is_blob,
                 field_id=node.id,
             )
             return
         ancestor = _ancestor(node, path)
         self._check_version(ancestor)
-        if self.version is FileVersion.V2_0:
+        if self.version in HEADED_VERSIONS:
             ancestor = replace(ancestor, header_column=self._number())
         for child in node.children:
             yield from self._below(child, _child_path(node.logical_type, path, child.name), (ancestor, *above))
@@ -285,4 +291,4 @@ def _ancestor(node: SchemaField, path: str) -> Ancestor:
     size = node.logical_type.rpartition(":")[2] if known is AncestorKind.FIXED_SIZE_LIST else "1"
     if not size.isdecimal() or not 0 < int(size) < 1 << 31:
         raise CorruptFileError(f"the type {node.logical_type!r} has no dimension", column=path)
-    return Ancestor(kind=known, path=path, nullable=node.nullable, list_size=int(size))
+    return Ancestor(kind=known, path=path, nullable=node.nullable, list_size=int(size), field_id=node.id)

@@ -13,7 +13,7 @@ In: paths, buffers, filesystems, and pyarrow's scan requests. Out: record batche
 | `bridge_loading`, `_bridge`, `*.hpp` | the native `FileFormat`: version check, gate at exit, thread pool, generators |
 | `pickling`, `rebuilding` | how formats, datasets and fragments travel |
 | `table_columns`, `field_sources` | columns of a table, and which file of a fragment each comes from |
-| `fragment_rows`, `fragment_scan` | live rows of one fragment: several files side by side, deleted rows left out |
+| `fragment_rows`, `fragment_reading`, `fragment_scan` | live rows of one fragment: files side by side, what is left |
 | `table_reader`, `table_dataset` | rows of a version, without the bridge and as a dataset |
 | `table_session`, `table_parts` | files found in a table's folder, and what rows they stand for |
 

@@ -29,7 +29,7 @@ from lance_arrow.errors import CorruptFileError, InvalidArgumentError, Unsupport
 
 Progress = Callable[[int, int | None], None]
 """Gets how many rows were written, and of how many; None where the source does not tell."""
-_BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 16
 _CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 
 
@@ -122,7 +122,9 @@ def _opened(path: Path) -> Iterator[_Source]:
         raise FileNotFoundError(2, os.strerror(2), str(path))
     if path.is_dir():
         if (path / "_versions").is_dir():
-            raise UnsupportedError("tables cannot be converted yet", path=str(path))
+            raise UnsupportedError(
+                "a table is no file: table.converting.convert_any makes a table of it", path=str(path)
+            )
         yield _of_dataset(pads.dataset(path, format="parquet"), "parquet")
     elif path.name.lower().endswith(_CSV_ENDINGS):
         with pyarrow.csv.open_csv(path) as reader:
@@ -133,12 +135,12 @@ def _opened(path: Path) -> Iterator[_Source]:
             yield _of_dataset(pads.dataset(path, format=kind), kind)
             return
         with LanceFile(path) as file:
-            batches = file.to_batches(batch_size=_BATCH_ROWS)
+            batches = file.to_batches(batch_size=BATCH_ROWS)
             yield _Source("lance", file.schema, file.num_rows, batches)
 
 
 def _of_dataset(dataset: Any, kind: str) -> _Source:
-    return _Source(kind, dataset.schema, dataset.count_rows(), dataset.to_batches(batch_size=_BATCH_ROWS))
+    return _Source(kind, dataset.schema, dataset.count_rows(), dataset.to_batches(batch_size=BATCH_ROWS))
 
 
 def _kind(path: Path) -> str:

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.fragment_rows import FragmentReading
 from lance_arrow.datasets.handler import ScanRequest
+from lance_arrow.datasets.table_filter import FilteredReading
 from lance_arrow.datasets.table_reader import TableWatch
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.errors import located
@@ -26,18 +26,20 @@ class FragmentScan:
 
     Parameters
     ----------
-    reading
-        The columns wanted of the fragment.
+    found
+        The columns wanted of the fragment, in rows that may satisfy the filter.
     request
         What pyarrow wants.
     """
 
-    def __init__(self, reading: FragmentReading, request: ScanRequest) -> None:
-        self._reading = reading
+    def __init__(self, found: FilteredReading, request: ScanRequest) -> None:
+        self._found = found
+        self._reading = found.reading
         self._request = request
         self._lock = Lock()
         self._watch = TableWatch()
-        self._watch.see(reading.opened)
+        self._watch.see(found.opened)
+        self._watch.judged(found.judged)
         self._done = 0
         self._windows = self._cut()
 
@@ -49,7 +51,9 @@ class FragmentScan:
         max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
         if reading.has_blobs:
             max_bytes /= 2
-        rows = reading.rows.live
+        rows = self._found.live
+        if not rows.num_rows:
+            return []
         batch_rows = min(request.batch_size, max(1, rows.num_rows))
         windows: Sequence[RowRanges] = Windows(
             rows,
@@ -71,12 +75,12 @@ class FragmentScan:
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
-        read, num_pages = self._reading.read(rows, self._request.memory_pool)
+        read, num_pages = self._found.read(rows, self._request.memory_pool)
         size = self._request.batch_size
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
         with self._lock:
             self._done += 1
-            self._watch.count(num_pages, rows.num_rows)
+            self._watch.count(num_pages, sum(batch.num_rows for batch in batches))
             finished = self._done == len(self._windows)
         if finished:
             runtime = default_runtime()

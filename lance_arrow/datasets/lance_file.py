@@ -104,7 +104,7 @@ class LanceFile:
 
     @property
     def version(self) -> str:
-        """File version: ``2.1``, ``2.2`` or ``2.3``."""
+        """File version: ``0.1``, ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
         return str(self._file.version)
 
     @property

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_tree import LeafNode, column_tree
-from lance_arrow.assembly.row_writer import RowWriter
+from lance_arrow.assembly.writers import row_writer
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
@@ -94,8 +94,10 @@ class LanceWriter:
             runtime.table, runtime.settings.limits, runtime.scratch, options.file_version, allow_private_encodings
         )
         self._is_broken = False
-        self._is_closed = False
+        # Until there is a sink, there is nothing to give up.
+        self._is_closed = True
         self._sink = open_sink(sink, filesystem=filesystem, storage_options=storage_options)
+        self._is_closed = False
         try:
             self._file = FileWriter(
                 self._sink,
@@ -104,7 +106,7 @@ class LanceWriter:
                 self._stored.schema.metadata,
                 block_sums=ChecksumWriter() if checksums else None,
             )
-            self._rows = RowWriter(
+            self._rows = row_writer(options.version)(
                 self._file,
                 tree,
                 runtime,

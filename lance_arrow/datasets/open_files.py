@@ -18,6 +18,7 @@ from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
+from lance_arrow.settings import Limits
 
 _MAX_FILES = 64
 
@@ -52,6 +53,11 @@ class OpenFiles:
         self._options = options
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         self._lock = Lock()
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of what is read."""
+        return default_runtime().settings.limits
 
     def get(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
         """Return the file at `place`, opened now unless the same content is open already, for the same wishes.

@@ -51,6 +51,14 @@ def as_offsets(indices: Any) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
+def as_row_ids(ids: Any) -> NDArray[np.uint64]:
+    """Turn row ids of any usual kind into ``(n,) uint64``; errors are those of `as_offsets`, also for negative ones."""
+    offsets = as_offsets(ids)
+    if len(offsets) and offsets.min() < 0:
+        raise InvalidArgumentError(f"there is no row id {offsets.min()}", detail=int(offsets.min()))
+    return offsets.astype(np.uint64)
+
+
 def as_rows(rows: Rows | None, num_rows: int) -> RowRanges:
     """Turn row ranges into what reads select by; None means all rows.
 

@@ -73,7 +73,7 @@ class RowFilter:
     ) -> None:
         self._reader, self._zones, self._blobs = reader, zones, blobs
         self._schema = schema
-        self._native = _native()
+        self._native = native_bridge()
         self._predicate: ZonePredicate | None = None
         self._expression = expression
         self.paths: tuple[Path, ...]
@@ -82,9 +82,9 @@ class RowFilter:
             # pyarrow alone shows nobody the parts of an expression.
             self.paths = tuple((root.field.name,) for root in reader.roots)
         else:
-            self._expression = _bound(self._native, expression, schema)
+            self._expression = bound_filter(self._native, expression, schema)
             self._predicate = zone_predicate(self._expression, schema)
-            self.paths = _mentioned(self._native, self._expression, schema)
+            self.paths = mentioned_paths(self._native, self._expression, schema)
         self.nodes = project(reader.roots, self.paths, missing_ok=True)
         self.has_blobs = any(node.shown is not node.field for node in self.nodes)
 
@@ -139,23 +139,50 @@ class RowFilter:
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
-        try:
-            if self._native is not None:
-                found: pa.Array = self._native.evaluate(self._expression, self._schema, batch, pool)
-            else:
-                found = evaluated(self._expression, batch)
-        except _MISFITS as error:
-            message = f"the filter {self._expression} cannot be evaluated: {error}"
-            raise InvalidArgumentError(message) from error
-        if not pa.types.is_boolean(found.type):
-            raise InvalidArgumentError(f"the filter {self._expression} gives {found.type}, expected bool")
-        return found
+        return evaluated_mask(self._native, self._expression, self._schema, batch, pool)
 
     def _filled(self, batches: list[pa.RecordBatch], pool: pa.MemoryPool | None) -> Iterator[pa.RecordBatch]:
         most = self._reader.runtime.settings.blob_piece_bytes
         for batch in batches:
             for piece in self._blobs.pending(self.nodes, batch, most).pieces():
                 yield piece.filled(pool)
+
+
+def evaluated_mask(
+    native: ModuleType | None,
+    expression: pc.Expression,
+    schema: pa.Schema,
+    batch: pa.RecordBatch,
+    pool: pa.MemoryPool | None,
+) -> pa.Array:
+    """Evaluate a filter for rows that are here.
+
+    Parameters
+    ----------
+    native
+        The bridge, which the expression is bound by; None without it.
+    expression, schema
+        The filter, and what its fields are fields of.
+    batch
+        The columns it mentions.
+    pool
+        Where the result is allocated.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It fails on some value, or gives no booleans.
+    """
+    try:
+        if native is not None:
+            found: pa.Array = native.evaluate(expression, schema, batch, pool)
+        else:
+            found = evaluated(expression, batch)
+    except _MISFITS as error:
+        raise InvalidArgumentError(f"the filter {expression} cannot be evaluated: {error}") from error
+    if not pa.types.is_boolean(found.type):
+        raise InvalidArgumentError(f"the filter {expression} gives {found.type}, expected bool")
+    return found
 
 
 def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
@@ -166,13 +193,14 @@ def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]
     InvalidArgumentError
         The expression does not fit the schema.
     """
-    native = _native()
+    native = native_bridge()
     if native is None:
         return tuple((name,) for name in schema.names)
-    return _mentioned(native, _bound(native, expression, schema), schema)
+    return mentioned_paths(native, bound_filter(native, expression, schema), schema)
 
 
-def _bound(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+def bound_filter(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+    """Bind a filter; raises `InvalidArgumentError` where it does not fit the schema."""
     try:
         found: pc.Expression = native.bind(expression, schema)
     except _MISFITS as error:
@@ -180,12 +208,13 @@ def _bound(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> 
     return found
 
 
-def _mentioned(native: ModuleType, bound: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+def mentioned_paths(native: ModuleType, bound: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+    """Return the columns, and fields of structs, that a bound filter mentions."""
     return tuple(parse_dot_path(path) for path in native.mentioned_columns(bound, schema))
 
 
-def _native() -> ModuleType | None:
-    """The bridge, whose absence costs pruning but no answer."""
+def native_bridge() -> ModuleType | None:
+    """Return the bridge, whose absence costs pruning but no answer."""
     try:
         module = importlib.import_module("lance_arrow.datasets.bridge_loading")
     except ImportError:

@@ -22,7 +22,7 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.handler import FilePlace, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader
@@ -32,6 +32,7 @@ from lance_arrow.datasets.row_filter import RowFilter
 from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
 from lance_arrow.datasets.table_session import TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
@@ -122,7 +123,7 @@ class FileScanHandler:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place)
         nodes = project(rows.columns.all_roots, paths, missing_ok=True)
-        return FragmentScan(FragmentReading(rows, nodes), request)
+        return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
@@ -214,6 +215,14 @@ class FileScanHandler:
         return f"FileScanHandler({', '.join(given)})"
 
 
+def _table_filter(rows: FragmentRows, request: ScanRequest) -> TableFilter | None:
+    """Return the filter of a scan, unless it gives other answers each time it is asked."""
+    if request.filter.equals(_TRUE):
+        return None
+    found = TableFilter(request.filter, request.dataset_schema, rows.columns)
+    return found if found.is_repeatable else None
+
+
 class _Nothing:
     """The scan of a file that yields no rows."""
 
@@ -266,6 +275,8 @@ class FileScan:
 
         Where that is one window, but many bytes, there is one for each thread.
         """
+        if not len(rows):
+            return ()
         request, reader, nodes = self._request, self._file.rows, self._nodes
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
@@ -303,7 +314,8 @@ class FileScan:
         condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
         judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
         self._receipt.judged(judged)
-        if condition.is_repeatable:
+        # Of files that zones leave out, no more is looked at.
+        if condition.is_repeatable and len(judged.rows):
             self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
         return judged.rows
 

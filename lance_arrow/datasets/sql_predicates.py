@@ -155,7 +155,7 @@ class _Translation:
         if isinstance(node, exp.Neg):
             return pc.negate_checked(self.value(node.this, of))
         if isinstance(node, exp.DPipe):
-            joined = [self.value(one, of) for one in (node.this, node.expression)]
+            joined = [self.text(one) for one in (node.this, node.expression)]
             return pc.binary_join_element_wise(*joined, "")
         call = _CALLS.get(type(node))
         if call is not None:
@@ -254,6 +254,12 @@ class _Translation:
 
     def first_known(self, node: exp.Expression, of: _Operands) -> pc.Expression:
         return pc.coalesce(*(self.value(one, of) for one in (node.this, *node.expressions)))
+
+    def text(self, node: exp.Expression) -> pc.Expression:
+        """What functions of text are given: they know no dictionaries."""
+        type_ = self._type_of(node)
+        found = self.value(node)
+        return found.cast(type_.value_type) if isinstance(type_, pa.DictionaryType) else found
 
     def remainder(self, node: exp.Expression, of: _Operands) -> pc.Expression:
         """``%``, which has the sign of what is divided."""
@@ -376,9 +382,9 @@ _CALLS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression, _O
     exp.Coalesce: _Translation.first_known,
     exp.Mod: _Translation.remainder,
     exp.Abs: lambda self, node, of: pc.abs_checked(self.value(node.this, of)),
-    exp.Upper: lambda self, node, of: pc.utf8_upper(self.value(node.this)),
-    exp.Lower: lambda self, node, of: pc.utf8_lower(self.value(node.this)),
-    exp.Length: lambda self, node, of: pc.utf8_length(self.value(node.this)),
+    exp.Upper: lambda self, node, of: pc.utf8_upper(self.text(node.this)),
+    exp.Lower: lambda self, node, of: pc.utf8_lower(self.text(node.this)),
+    exp.Length: lambda self, node, of: pc.utf8_length(self.text(node.this)),
 }
 
 

@@ -21,6 +21,7 @@ from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
+from lance_arrow.datasets.table_zones import TableZones
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
@@ -84,6 +85,11 @@ class TableColumns:
         shown = [root.shown for root in self.roots]
         is_plain = all(mine is field for mine, field in zip(shown, stored, strict=True))
         self.schema: pa.Schema = stored if is_plain else pa.schema(shown, stored.metadata)
+
+    @cached_property
+    def zones(self) -> TableZones:
+        """What indices say of the fragments."""
+        return TableZones(self.facts)
 
     @cached_property
     def virtual(self) -> tuple[LeafNode, ...]:

@@ -1,6 +1,6 @@
 """`TableReader`: rows of one version of a table without the native bridge: streamed, filtered, taken, counted.
 
-fragments ─► windows of live rows, opened and decoded ahead ─► filter ─► named columns cut out ─► batches
+fragments ─► zones ─► windows of rows that may be wanted, decoded ahead, filtered ─► named columns cut out ─► batches
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.field_sources import expanded
-from lance_arrow.datasets.fragment_rows import FragmentReading, FragmentRows
+from lance_arrow.datasets.fragment_reading import FragmentReading
+from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
-from lance_arrow.datasets.row_filter import columns_of
 from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_predicates import ZonePredicate
-from lance_arrow.datasets.zone_pruning import rows_left, zone_predicate
-from lance_arrow.errors import located
+from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
+from lance_arrow.errors import InvalidArgumentError, located
 from lance_arrow.io import AnyFileSystem, ReadStats
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
-from lance_arrow.structure.row_selection import by_page, intersection, take_order
+from lance_arrow.structure.row_selection import by_page, take_order
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -128,20 +129,24 @@ class TableReader:
             For each fragment the rows of its files to choose from; all when None.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, within):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
                 yield projection.cut(batch, filled=True)
             return
+        condition = self.filter(filter)
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+            if batch.num_rows:
+                yield projection.cut(batch, filled=True)
+
+    def filter(self, filter: Predicate) -> TableFilter:
+        """Bind a filter over the table's columns, virtual ones among them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It does not fit.
+        """
         expression = as_expression(filter, self.columns.full_schema)
-        paths = columns_of(expression, self.columns.full_schema)
-        wanted = () if columns is None else tuple(column_paths(columns, self.columns.all_roots))
-        if columns is None:
-            wanted = tuple((root.field.name,) for root in self.columns.roots)
-        read = Projection.covering(self.columns.all_roots, self.columns.full_schema, (*wanted, *paths))
-        predicate = zone_predicate(expression, self.columns.full_schema)
-        for batch in self._stream(read.nodes, batch_size, within, filter=str(expression), predicate=predicate):
-            kept = batch.filter(expression)
-            if kept.num_rows:
-                yield projection.cut(kept, filled=True)
+        return TableFilter(expression, self.columns.full_schema, self.columns)
 
     def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -188,6 +193,74 @@ class TableReader:
             return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
         return table.take(pa.array(order.positions))
 
+    def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
+        """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        """
+        projection = self.projection(columns)
+        distinct, back = np.unique(ids, return_inverse=True)
+        numbers, offsets = self._found(distinct)
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):
+            wrong = int(distinct[missing[0]])
+            raise InvalidArgumentError(f"no row has the id {wrong}", detail=wrong)
+        order = np.lexsort((offsets, numbers))
+        parts = [part for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(part)]
+
+        def read(part: NDArray[np.int64]) -> list[pa.RecordBatch]:
+            reading = self._reading(int(numbers[part[0]]), projection)
+            rows = take_order(offsets[part], reading.rows.num_physical).rows
+            return reading.read(rows, is_take=True)[0]
+
+        taken = [batch for batches in self._runtime.map(read, parts) for batch in batches]
+        table = table_of([projection.cut(batch, filled=True) for batch in taken], projection.schema)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        if not table.num_columns:
+            nothing = pa.array([{}] * len(ids), pa.struct([]))
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
+        return table.take(pa.array(place[back.ravel()]))
+
+    def _found(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return number of the fragment and offset of the live row of each id, ascending ones; -1 where none has it."""
+        numbers, offsets = np.full(len(ids), -1, np.int64), np.full(len(ids), -1, np.int64)
+        lows, highs = self._id_bounds
+        starts, stops = np.searchsorted(ids, lows, "left"), np.searchsorted(ids, highs, "right")
+        for number in np.flatnonzero(starts < stops).tolist():
+            rows = self.fragment(number)
+            picks = slice(int(starts[number]), int(stops[number]))
+            if rows.row_ids is None:
+                here = (ids[picks] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            else:
+                here = rows.row_ids.find(ids[picks])
+            if rows.deletions is not None and len(rows.deletions.offsets):
+                gone = rows.deletions.offsets
+                at = np.minimum(np.searchsorted(gone, here), len(gone) - 1)
+                here = np.where(gone[at] == here, -1, here)
+            is_here = here >= 0
+            numbers[picks] = np.where(is_here, number, numbers[picks])
+            offsets[picks] = np.where(is_here, here, offsets[picks])
+        return numbers, offsets
+
+    @cached_property
+    def _id_bounds(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The least and the greatest id of each fragment."""
+        lows, highs = np.ones(len(self.fragments), np.uint64), np.zeros(len(self.fragments), np.uint64)
+        for number in range(len(self.fragments)):
+            rows = self.fragment(number)
+            if rows.row_ids is None:
+                first = rows.meta.id << 32
+                bounds = (first, first + rows.num_physical - 1) if rows.num_physical else None
+            else:
+                bounds = rows.row_ids.bounds
+            if bounds is not None:
+                lows[number], highs[number] = bounds
+        return lows, highs
+
     def fragment(self, number: int) -> FragmentRows:
         """Return the rows of a fragment, with its deletions and row ids kept once they were read."""
         with self._lock:
@@ -200,6 +273,21 @@ class TableReader:
             else:
                 self._rows.move_to_end(number)
             return held
+
+    def numbers_left(self, filter: TableFilter | None) -> Sequence[int]:
+        """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""
+        everything = range(len(self.fragments))
+        predicate = None if filter is None else filter.predicate
+        if predicate is None or self.columns.facts.index_position is None:
+            return everything
+        found = ((path, leaf_at(self.columns.roots, path)) for path in predicate.fields())
+        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found if leaf is not None}
+        excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
+        if not len(excluded):
+            return everything
+        held = self.fragments
+        ids = held.ids if isinstance(held, FragmentList) else [fragment.id for fragment in held]
+        return np.flatnonzero(~np.isin(np.array(ids, np.int64), excluded)).tolist()
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""
@@ -230,8 +318,7 @@ class TableReader:
         batch_size: int | None,
         within: Sequence[RowRanges] | None,
         *,
-        filter: str | None = None,
-        predicate: ZonePredicate | None = None,
+        filter: TableFilter | None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         settings = self._runtime.settings
@@ -239,43 +326,41 @@ class TableReader:
         max_bytes = settings.window_bytes(settings.num_threads + 1)
         sliceable = may_be_sliced(nodes)
 
-        def opened(number: int) -> tuple[FragmentReading, RowRanges] | None:
-            fragment = self.fragment(number)
-            rows = fragment.live if within is None else intersection(fragment.live, within[number])
-            rows = rows_left(fragment, predicate, rows)
-            return (FragmentReading(fragment, nodes), rows) if len(rows) or predicate is None else None
+        def opened(number: int) -> FilteredReading:
+            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
 
-        def windows() -> Iterator[tuple[FragmentReading, Windows, Window]]:
-            for found in self._runtime.ahead(opened, range(len(self.fragments))):
-                if found is None:
+        def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
+            for found in self._runtime.ahead(opened, self.numbers_left(filter)):
+                watch.see(found.opened)
+                watch.judged(found.judged)
+                check_expansion_of(found.reading)
+                if not found.live.num_rows:
                     continue
-                reading, rows = found
-                watch.see(reading.opened)
-                check_expansion_of(reading)
                 cuts = Windows(
-                    rows,
+                    found.live,
                     batch_size,
-                    weights=reading.weights(),
+                    weights=found.reading.weights(),
                     max_bytes=max_bytes,
                     max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
                 )
-                yield from ((reading, cuts, window) for window in cuts)
+                yield from ((found, cuts, window) for window in cuts)
 
         def read(
-            task: tuple[FragmentReading, Windows, Window],
+            task: tuple[FilteredReading, Windows, Window],
         ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
-            reading, cuts, window = task
-            return cuts, window, *reading.read(window.rows)
+            found, cuts, window = task
+            return cuts, window, *found.read(window.rows)
 
         for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
-            cuts.learn(window, sum(batch.nbytes for batch in batches))
+            if filter is None:
+                cuts.learn(window, sum(batch.nbytes for batch in batches))
             watch.count(num_pages, sum(batch.num_rows for batch in batches))
             for batch in batches:
                 step = batch_size or max(1, batch.num_rows)
                 for start in range(0, batch.num_rows, step):
                     yield batch if step >= batch.num_rows else batch.slice(start, step)
         if self._runtime.is_watched:
-            self._runtime.finished(watch.report(nodes, filter))
+            self._runtime.finished(watch.report(nodes, None if filter is None else str(filter.expression)))
 
 
 @dataclass(slots=True)
@@ -291,6 +376,7 @@ class TableWatch:
         self._started = time.perf_counter()
         self._seen: dict[int, _Seen] = {}
         self._pages = self._rows = 0
+        self._zones = [0, 0]
 
     def see(self, opened: Sequence[OpenFile]) -> None:
         """Count what is asked of files from now on."""
@@ -302,6 +388,11 @@ class TableWatch:
         self._pages += num_pages
         self._rows += num_rows
 
+    def judged(self, judged: JudgedRows) -> None:
+        """Count what zones said of a filter."""
+        self._zones[0] += judged.zones_total
+        self._zones[1] += judged.zones_pruned
+
     def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
         stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
@@ -309,6 +400,9 @@ class TableWatch:
             files=len(stats),
             pages=self._pages,
             rows=self._rows,
+            zones_total=self._zones[0],
+            zones_pruned=self._zones[1],
+            zones_read=self._zones[0] - self._zones[1],
             requests=sum(one.requests for one in stats),
             requested_bytes=sum(one.bytes_wanted for one in stats),
             fetched_bytes=sum(one.bytes_fetched for one in stats),

@@ -15,7 +15,7 @@ from lance_arrow.spi import EncodeOptions
 DEFAULT_ROWS_PER_ZONE = 8192
 DEFAULT_PAGE_BYTES = 8 << 20
 _ALIASES = {"stable": "2.2", "next": "2.3"}
-_WRITABLE = (FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
+_WRITABLE = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class WriteOptions:
     Parameters
     ----------
     file_version
-        ``"2.1"``, ``"2.2"`` (also ``"stable"``) or ``"2.3"`` (also ``"next"``).
+        ``"2.0"``, ``"2.1"``, ``"2.2"`` (also ``"stable"``) or ``"2.3"`` (also ``"next"``).
     preset
         ``"default"``; ``"fast"``: scans and takes first; ``"compact"``: size first.
     rows_per_zone

@@ -210,7 +210,8 @@ def _is_wider_integer(of: pa.DataType, to: pa.DataType) -> bool:
     if not pa.types.is_integer(to) or to.bit_width < of.bit_width:
         return False
     same_sign = pa.types.is_signed_integer(of) == pa.types.is_signed_integer(to)
-    return same_sign or (pa.types.is_signed_integer(to) and to.bit_width > of.bit_width)
+    # Of unsigned numbers of the same width, only those that can be cast come this far: bounds beyond that raise.
+    return same_sign or bool(pa.types.is_signed_integer(to))
 
 
 def _is_finer(of: str, to: str) -> bool:

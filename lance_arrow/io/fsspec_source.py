@@ -49,16 +49,23 @@ _VERSION_FACTS = (
     "checksum", "LastModified", "last_modified", "mtime", "modified", "updated",
 )  # fmt: skip
 
-# Members of an archive share one file position, also between sources: one reader at a time.
-_archive_locks = [threading.Lock() for _ in range(64)]
+# What is kept of the end of a far file, which is read when the file is opened: metadata, zone maps, all of small files.
+_MAX_TAIL_BYTES = 1 << 20
+
+# These talk to a server over one connection, and lose answers, or wait forever, when two threads use it at a time.
+_PROTOCOLS_OF_ONE_THREAD = frozenset({"ftp", "sftp", "ssh"})
+
+# Members of an archive share one file position, also between sources: one reader at a time. Locks are entered again by
+# the thread that has them: who opens a file looks it up.
+_shared_locks = [threading.RLock() for _ in range(64)]
 # A copy being made is visible under its final name: whoever comes second must wait for the first.
 _copy_locks = [threading.Lock() for _ in range(64)]
 
 
 def _renew_locks() -> None:
     """Forget locks that a thread of the parent process held when it forked."""
-    for locks in (_archive_locks, _copy_locks):
-        locks[:] = [threading.Lock() for _ in locks]
+    _shared_locks[:] = [threading.RLock() for _ in _shared_locks]
+    _copy_locks[:] = [threading.Lock() for _ in _copy_locks]
 
 
 os.register_at_fork(after_in_child=_renew_locks)
@@ -134,6 +141,7 @@ class FsspecSource:
         in_memory = isinstance(filesystem, MemoryFileSystem | AbstractArchiveFileSystem)
         self.coalescing: Coalescing = LOCAL_COALESCING if in_memory else REMOTE_COALESCING
         self._has_ranges = _has_ranges(filesystem)
+        self._tail: tuple[int, Bytes] | None = None
 
     def size(self) -> int:
         """Return the size in bytes, asked for once.
@@ -154,6 +162,12 @@ class FsspecSource:
             self._size = int(info["size"])
         return self._size
 
+    @property
+    def kept_from(self) -> int | None:
+        """Where that part of the file begins which needs no further request; None when nothing is kept."""
+        kept = self._tail
+        return None if kept is None else kept[0]
+
     def identity(self) -> Hashable | None:
         """Return filesystem, path, size and every fact about the version; None where the filesystem tells none."""
         info = self._file_info()
@@ -171,15 +185,23 @@ class FsspecSource:
         if self._closed:
             raise InvalidArgumentError("the source is closed", path=self.name)
         sizes = check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
+        empty = np.empty(0, np.uint8)
+        empty.setflags(write=False)
+        out = [empty] * len(starts)
+        kept = self._tail
+        if kept is not None:
+            tail_start, tail = kept
+            for index in np.flatnonzero((starts >= tail_start) & (sizes > 0)).tolist():
+                out[index] = tail[int(starts[index]) - tail_start : int(stops[index]) - tail_start]
+            sizes = np.where(starts >= tail_start, 0, sizes)
         # Some stores refuse an empty range, others take it for the whole file.
         wanted = np.flatnonzero(sizes)
         places = list(zip(starts[wanted].tolist(), stops[wanted].tolist(), strict=True))
         answers = self._cat(places) if self._has_ranges else self._visit(places)
-        empty = np.empty(0, np.uint8)
-        empty.setflags(write=False)
-        out = [empty] * len(starts)
         for index, (start, stop), answer in zip(wanted.tolist(), places, answers, strict=True):
             out[index] = self._checked(answer, start, stop)
+            if stop == self._size and stop - start <= _MAX_TAIL_BYTES and self.coalescing is REMOTE_COALESCING:
+                self._tail = start, out[index]
         return out
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
@@ -189,10 +211,12 @@ class FsspecSource:
     def close(self) -> None:
         """Refuse further reads; nothing is held open between them."""
         self._closed = True
+        self._tail = None
 
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
-            self._info = self._filesystem.info(self._path)
+            with self._exclusively():
+                self._info = self._filesystem.info(self._path)
         return self._info
 
     def _cat(self, places: list[tuple[int, int]]) -> Iterable[object]:
@@ -210,8 +234,8 @@ class FsspecSource:
         return answers
 
     def _exclusively(self) -> AbstractContextManager[object]:
-        if isinstance(self._filesystem, AbstractArchiveFileSystem):
-            return _archive_locks[hash(self._filesystem) % len(_archive_locks)]
+        if isinstance(self._filesystem, AbstractArchiveFileSystem) or _is_of_one_thread(self._filesystem):
+            return _shared_locks[hash(self._filesystem) % len(_shared_locks)]
         return nullcontext()
 
     def _checked(self, answer: object, start: int, stop: int) -> Bytes:
@@ -235,11 +259,18 @@ class FsspecSource:
         return view
 
 
+def _is_of_one_thread(filesystem: AbstractFileSystem) -> bool:
+    protocols = (filesystem.protocol,) if isinstance(filesystem.protocol, str) else filesystem.protocol
+    return not _PROTOCOLS_OF_ONE_THREAD.isdisjoint(protocols)
+
+
 def _has_ranges(filesystem: AbstractFileSystem) -> bool:
     """Tell whether ranges are this filesystem's own, rather than inherited ones that open the file each time."""
     # A block cache opens its target without read-ahead by itself, and refuses to be told so twice.
     if isinstance(filesystem, AsyncFileSystem | CachingFileSystem):
         return True
+    if _is_of_one_thread(filesystem):
+        return False
     kind = type(filesystem)
     return kind.cat_ranges is not AbstractFileSystem.cat_ranges or kind.cat_file is not AbstractFileSystem.cat_file
 

@@ -91,6 +91,17 @@ class MeteredSource:
         """Close the inner source."""
         self._inner.close()
 
+    @property
+    def kept_from(self) -> int | None:
+        """Where in the file that begins which the inner source has in memory; None when it keeps nothing."""
+        found: int | None = getattr(self._inner, "kept_from", None)
+        return found
+
+    def _fetched(self, starts: Positions, stops: Positions) -> Positions:
+        """Bytes of ranges that the inner source is going to ask for; none of those that it has."""
+        kept_from = self.kept_from
+        return stops - starts if kept_from is None else np.where(starts >= kept_from, 0, stops - starts)
+
     def positional(self) -> Positional | None:
         """Return what the inner source offers to native code; who uses it calls `add`."""
         offer = getattr(self._inner, "positional", None)
@@ -126,8 +137,8 @@ class MeteredSource:
     ) -> tuple[Bytes, Positions]:
         """Read requests that stand for other ranges into one array, and count both."""
         begun = time.perf_counter()
+        sizes = self._fetched(starts, stops)
         answer = self._inner.read_arena(starts, stops)
-        sizes = stops - starts
         self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
         return answer
 
@@ -148,9 +159,9 @@ class MeteredSource:
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
         """Read requests that stand for other ranges, and count both."""
         begun = time.perf_counter()
+        sizes = self._fetched(starts, stops)
         answers = self._inner.read(starts, stops)
-        requests = sum(len(answer) > 0 for answer in answers)
-        self._count(begun, requests, ranges_wanted, bytes_wanted, sum(len(answer) for answer in answers))
+        self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
         return answers
 
     def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:

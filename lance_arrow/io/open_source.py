@@ -78,7 +78,8 @@ def locate(
         return source
     if isinstance(source, str):
         if filesystem is None and _is_plain(source):
-            return Location(_LOCAL, source, source)
+            path = os.path.abspath(source)
+            return Location(_LOCAL, path, path)
     elif _is_buffer(source) or isinstance(source, RangeSource):
         return None
     return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]

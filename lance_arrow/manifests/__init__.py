@@ -13,6 +13,7 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | `deletions` | either form of deletion file to sorted row offsets |
 | `row_ids` | stable row ids, searchable without being expanded |
 | `row_id_writing` | stable row ids and row versions of new fragments |
+| `zone_indices` | which ZONEMAP indices there are |
 | `references` | tags and branches |
 | `writing` | the next version's manifest from one version's, and its bytes |
 

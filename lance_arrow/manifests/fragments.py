@@ -171,6 +171,11 @@ class FragmentList(Sequence[FragmentMeta]):
         if len(messages) <= _CHECKED_AT_ONCE:
             list(self)
 
+    @property
+    def ids(self) -> list[int]:
+        """Ids of the fragments, as they are stored; none is checked for that."""
+        return [message.id for message in self._messages]
+
     def __len__(self) -> int:
         return len(self._made)
 

@@ -57,8 +57,8 @@ class ManifestMeta:
         None on the main branch.
     transaction_file
         Name in ``_transactions``; may be empty.
-    transaction_position, index_position
-        Where the sections lie in the manifest's file; None when there are none.
+    transaction_position
+        Where the transaction lies in the manifest's file; None when it does not.
     message_bytes
         The message as it was stored, for writers that must keep what they do not know.
     """
@@ -77,13 +77,17 @@ class ManifestMeta:
     branch: str | None = None
     transaction_file: str = ""
     transaction_position: int | None = None
-    index_position: int | None = None
     message_bytes: bytes = field(default=b"", repr=False)
 
     @property
     def version(self) -> int:
         """Number of the version."""
         return self.facts.version
+
+    @property
+    def index_position(self) -> int | None:
+        """Where the indices are listed in the manifest's file; None when there are none."""
+        return self.facts.index_position
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
@@ -223,6 +227,7 @@ def _checked(
         schema_metadata=dict(sorted(message.schema_metadata.items())),
         has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
+        index_position=_section(message, ("index_section",), position),
     )
     has_writer = message.HasField("writer_version")
     return ManifestMeta(
@@ -246,7 +251,6 @@ def _checked(
         branch=message.branch if message.HasField("branch") else None,
         transaction_file=message.transaction_file,
         transaction_position=_section(message, ("transaction_section", "transaction_section_deprecated"), position),
-        index_position=_section(message, ("index_section",), position),
         message_bytes=body,
     )
 

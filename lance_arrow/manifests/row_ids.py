@@ -158,6 +158,17 @@ class RowIds:
     def __len__(self) -> int:
         return int(self._starts[-1])
 
+    @cached_property
+    def bounds(self) -> tuple[int, int] | None:
+        """The least and the greatest number that an id may be; None when there is no row."""
+        found = [
+            (int(one.values.min()), int(one.values.max()))
+            if isinstance(one, ArraySegment)
+            else (one.start, one.stop - 1)  # type: ignore[attr-defined]
+            for one in self.segments
+        ]
+        return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+
     def at(self, offsets: Places) -> Ids:
         """Return the ids of rows, ``(n,) int64`` offsets below the length, in any order."""
         if len(self.segments) == 1:

@@ -13,6 +13,7 @@ from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
+from lance_arrow.manifests.zone_indices import INDICES, ZoneIndexMeta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class TableFacts:
         Whether ``_rowid`` differs from ``_rowaddr``.
     base_paths
         Other places of files, by id.
+    index_position
+        Where the manifest's file lists the indices; None when there are none.
     """
 
     root: str
@@ -47,6 +50,7 @@ class TableFacts:
     schema_metadata: Mapping[str, bytes] = field(default_factory=dict)
     has_stable_row_ids: bool = False
     base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
+    index_position: int | None = None
 
     def data_path(self, file: DataFileMeta) -> str:
         """Return the path of a data file; `place_of` tells what it raises."""
@@ -55,6 +59,10 @@ class TableFacts:
     def deletion_path(self, deletion: DeletionFileMeta) -> str:
         """Return the path of a deletion file."""
         return self._place(deletion.base_id, DELETIONS, deletion.name)
+
+    def index_path(self, index: ZoneIndexMeta) -> str:
+        """Return the path of an index's file."""
+        return self._place(index.base_id, INDICES, index.file)
 
     def _place(self, base_id: int | None, folder: str, name: str) -> str:
         base = None if base_id is None else self.base_paths[base_id]

@@ -9,6 +9,7 @@ module                        family (protobuf packages are the format's own, mo
 `encodings_drafts_pb2`        2.1 drafts older than those, whose numbers meant other things
 `encodings_v21_pb2`           ``lance.encodings21``: 2.1 and 2.2 page layouts, compressive encodings, private codecs
 `encodings_v23_pb2`           ``lance.encodings23``: 2.3 page layout (unstable)
+`legacy_pb2`                 ``lance_arrow.legacy``: pages of 0.1 files, in our words; never on the wire
 `table_pb2`                   ``lance.table``: manifest, fragments, files, indices
 `rowids_pb2`                  ``lance.table``: stable row ids and row versions
 `transaction_pb2`             ``lance.table``: what a commit did

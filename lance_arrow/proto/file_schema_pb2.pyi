@@ -21,14 +21,26 @@ DICTIONARY: Encoding
 RLE: Encoding
 
 class FileDescriptor(_message.Message):
-    __slots__ = ("schema", "length", "checksums")
+    __slots__ = ("schema", "length", "checksums", "zone_maps")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     LENGTH_FIELD_NUMBER: _ClassVar[int]
     CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
+    ZONE_MAPS_FIELD_NUMBER: _ClassVar[int]
     schema: Schema
     length: int
     checksums: ChecksumPlace
-    def __init__(self, schema: _Optional[_Union[Schema, _Mapping]] = ..., length: _Optional[int] = ..., checksums: _Optional[_Union[ChecksumPlace, _Mapping]] = ...) -> None: ...
+    zone_maps: _containers.RepeatedCompositeFieldContainer[GlobalZoneMap]
+    def __init__(self, schema: _Optional[_Union[Schema, _Mapping]] = ..., length: _Optional[int] = ..., checksums: _Optional[_Union[ChecksumPlace, _Mapping]] = ..., zone_maps: _Optional[_Iterable[_Union[GlobalZoneMap, _Mapping]]] = ...) -> None: ...
+
+class GlobalZoneMap(_message.Message):
+    __slots__ = ("column", "rows_per_zone", "global_buffer")
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    ROWS_PER_ZONE_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_BUFFER_FIELD_NUMBER: _ClassVar[int]
+    column: int
+    rows_per_zone: int
+    global_buffer: int
+    def __init__(self, column: _Optional[int] = ..., rows_per_zone: _Optional[int] = ..., global_buffer: _Optional[int] = ...) -> None: ...
 
 class ChecksumPlace(_message.Message):
     __slots__ = ("global_buffer",)

@@ -30,7 +30,7 @@ from lance_arrow.spark.options import TableAddress, WriteChoices
 from lance_arrow.spark.task_files import FilePlan
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.table.commit import commit
-from lance_arrow.table.operations import Append, Operation, Overwrite
+from lance_arrow.table.operations import Append, NextVersion, Operation, Overwrite
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.table_line import overwriting_version, refuse_blob_structs, writable_version
 from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
@@ -57,6 +57,10 @@ class CommitPlan:
         Of data files.
     stable_row_ids, message, unsafe_single_writer
         As for `LanceTable.create`.
+    if_version
+        The version that must be the newest one still; any when None.
+    job_name
+        What is kept with the transaction.
     """
 
     address: TableAddress
@@ -67,6 +71,37 @@ class CommitPlan:
     stable_row_ids: bool
     message: str | None
     unsafe_single_writer: bool
+    if_version: int | None = None
+    job_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedOverwrite(Overwrite):
+    """An `Overwrite` of exactly the version it was made from: what others added since would be lost.
+
+    Parameters
+    ----------
+    expected
+        That version.
+    """
+
+    expected: int
+
+    def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
+        """See `Operation.apply`.
+
+        Raises
+        ------
+        CommitConflictError
+            The newest version is another one.
+        """
+        if base is None or base.version != self.expected:
+            found = None if base is None else base.version
+            raise CommitConflictError(
+                f"version {self.expected} was to be replaced, but the newest one is {found}", retryable=True
+            )
+        # Zero-argument super() does not work in dataclasses with slots.
+        return Overwrite.apply(self, base, version)
 
 
 def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, job: str) -> tuple[FilePlan, CommitPlan]:
@@ -95,19 +130,27 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
         raise InvalidArgumentError("option ifExists is for mode('append'): mode('overwrite') says what to do already")
     line_of(root, None, unsafe_single_writer=choices.unsafe_single_writer)
     base: ManifestMeta | None = None
+    fields: Sequence[SchemaField]
     if is_table(root):
         if choices.if_exists != "append":
             raise TableExistsError("there is a table here already; option ifExists says to write none", path=root.name)
         base = open_version(root, VersionChoice(), default_runtime().settings.limits)
         editable(base)
-    if base is None or overwrite:
+    if choices.if_version is not None and (base is None or not overwrite):
+        raise InvalidArgumentError("option ifVersion is for mode('overwrite') of a table that is there")
+    if base is not None and overwrite and choices.keep_schema:
+        options = _write_options(choices, choices.file_version or overwriting_version(base))
+        stored, fields = columns_of(base, schema)
+        if len(fields) != len(base.fields):
+            raise InvalidArgumentError(f"keepSchema needs all columns: {[field.name for field in base.fields]}")
+    elif base is None or overwrite:
         file_version = choices.file_version or ("2.2" if base is None else overwriting_version(base))
         options = _write_options(choices, file_version)
         stored = StoredRows(stored_schema(schema), options.version).schema
-        fields: Sequence[SchemaField] = fields_from_arrow(stored)
+        fields = fields_from_arrow(stored)
     else:
         options = _write_options(choices, _appended_version(base, choices.file_version))
-        stored, fields = _columns_of(base, schema)
+        stored, fields = columns_of(base, schema)
     options.check_columns(stored)
     files = FilePlan(
         address=choices.address,
@@ -131,6 +174,8 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
         stable_row_ids=choices.stable_row_ids,
         message=choices.message,
         unsafe_single_writer=choices.unsafe_single_writer,
+        if_version=choices.if_version,
+        job_name=choices.job_name or job,
     )
     return files, planned
 
@@ -152,7 +197,7 @@ def _appended_version(base: ManifestMeta, wanted: str | None) -> str:
     return found
 
 
-def _columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list[SchemaField]]:
+def columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list[SchemaField]]:
     """Return those columns of a table that rows of Spark have, as the table stores them."""
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     for name in schema.names:
@@ -217,6 +262,14 @@ def commit_files(
             stable_row_ids=plan.stable_row_ids,
             is_new=base is None,
         )
+        if plan.if_version is not None:
+            operation = GuardedOverwrite(
+                fragments=fragments,
+                fields=fields,
+                schema_metadata=metadata,
+                file_version=plan.file_version,
+                expected=plan.if_version,
+            )
     else:
         operation = Append(fragments)
     said = {} if plan.message is None else {MESSAGE_KEY: plan.message}
@@ -230,7 +283,7 @@ def commit_files(
             written,
             strategy=target.strategy,
             settings=target.settings,
-            properties={**said, JOB_KEY: plan.job, **properties},
+            properties={**said, JOB_KEY: plan.job_name, **properties},
             transaction_id=transaction_id,
         )
 

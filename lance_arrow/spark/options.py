@@ -26,7 +26,7 @@ STREAM_NAMES = ("startingVersion", "changes", "maxRowsPerTrigger", "maxBytesPerT
 WRITE_NAMES = (
     "path", "ifExists", "fileVersion", "preset", "rowsPerZone", "checksums", "maxRowsPerFile", "columnOptions",
     "stableRowIds", "message", "clusterBy", "partitionBy", "timestamps", "unsafeSingleWriter", "queryId",
-    "storageOptions",
+    "ifVersion", "keepSchema", "jobName", "storageOptions",
 )  # fmt: skip
 
 
@@ -228,6 +228,9 @@ class WriteChoices:
     truncates_times: bool = False
     unsafe_single_writer: bool = False
     query_id: str | None = None
+    if_version: int | None = None
+    keep_schema: bool = False
+    job_name: str | None = None
 
     @classmethod
     def of(cls, options: SourceOptions) -> WriteChoices:
@@ -249,4 +252,7 @@ class WriteChoices:
             truncates_times=options.choice("timestamps", ("exact", "truncate")) == "truncate",
             unsafe_single_writer=options.flag("unsafeSingleWriter", default=False),
             query_id=options.text("queryId"),
+            if_version=options.number("ifVersion"),
+            keep_schema=options.flag("keepSchema", default=False),
+            job_name=options.text("jobName"),
         )

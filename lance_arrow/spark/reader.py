@@ -18,7 +18,7 @@ from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import as_expression
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.zone_pruning import rows_left, zone_predicate
+from lance_arrow.datasets.zone_pruning import zone_predicate
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -113,7 +113,7 @@ class TableScan:
 
         def left(number: int) -> RowRanges:
             fragment = reader.fragment(number)
-            return rows_left(fragment, predicate, RowRanges.one(0, fragment.num_physical))
+            return fragment.judged(predicate, RowRanges.one(0, fragment.num_physical)).rows
 
         return list(default_runtime().map(left, range(len(fragments))))
 

@@ -7,7 +7,15 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 """
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi.arrays import ArrayFactory, BoundArray, HoldsItems
+from lance_arrow.spi.arrays import (
+    ArrayContent,
+    ArrayEncoder,
+    ArrayFactory,
+    BoundArray,
+    EncodedArray,
+    FindsFewValues,
+    HoldsItems,
+)
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
@@ -55,7 +63,7 @@ from lance_arrow.spi.encoding import (
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
-from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
+from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, LEGACY, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import (
     BoundColumnEncoding,
     BoundLayout,
@@ -63,6 +71,7 @@ from lance_arrow.spi.layouts import (
     ColumnEncodingFactory,
     DictionaryItems,
     FetchedSlices,
+    FindsFewRows,
     LayoutFactory,
     LoadedPage,
     PageFacts,
@@ -76,13 +85,16 @@ from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
 from lance_arrow.spi.scratch import Scratch, block_bytes, block_over, field_bytes, new_block
-from lance_arrow.spi.slots import ItemValidity, SlotLayer, SlotStructure, Structure
+from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotLayer, SlotStructure, Structure
 
 __all__ = [
     "ARRAY",
     "COMPRESSIVE",
+    "LEGACY",
     "NO_BYTES",
     "PRIVATE_CODEC",
+    "ArrayContent",
+    "ArrayEncoder",
     "ArrayFactory",
     "BindScope",
     "Bitmap",
@@ -114,12 +126,15 @@ __all__ = [
     "EncodeOptions",
     "EncodeScope",
     "Encoded",
+    "EncodedArray",
     "EncodedBlock",
     "EncodedChunks",
     "EncodedPage",
     "EncodedValues",
     "EncodingKey",
     "FetchedSlices",
+    "FindsFewRows",
+    "FindsFewValues",
     "FixedSizeList",
     "FixedWidth",
     "Frames",
@@ -142,6 +157,7 @@ __all__ = [
     "PageFacts",
     "PageIndex",
     "PageReadPlan",
+    "PageStructure",
     "PendingPage",
     "ReadReport",
     "RowRanges",

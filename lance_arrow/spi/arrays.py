@@ -9,13 +9,21 @@ and kept (`load_index`), everything else is read where the rows are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from lance_arrow.spi.blocks import BlockShape, Bytes
+import numpy as np
+from google.protobuf.message import Message
+from numpy.typing import NDArray
+
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
-from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.spi.scopes import BindScope
+from lance_arrow.spi.scopes import BindScope, LeafType
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.scopes import EncodeScope
 
 
 class BoundArray(Protocol):
@@ -73,6 +81,17 @@ class HoldsItems(Protocol):
         """Items of all lists of the page. Items of the first page's lists come first, and so on."""
 
 
+@runtime_checkable
+class FindsFewValues(Protocol):
+    """Optional part of a bound array, as `FindsFewRows` of a layout."""
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Name what `load_few_index` needs; None where it must be the whole index."""
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        """Parse and check these bytes."""
+
+
 class ArrayFactory(Protocol):
     """What a plugin provides for one case of an array encoding."""
 
@@ -89,4 +108,64 @@ class ArrayFactory(Protocol):
             The description contradicts itself or the schema.
         UnsupportedError
             It is legal but not readable here.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayContent:
+    """Values of one column, or of a child of its page, ready to be encoded.
+
+    Parameters
+    ----------
+    leaf
+        What the binder would be told when it reads them.
+    num_values
+        Values, null ones included.
+    values
+        Zero or empty where null; None for what has no values.
+    nulls
+        ``(num_values,) bool``; None when none is null.
+    knows_nulls
+        Whether what lies around says already which are null.
+    items
+        Where the leaf keeps its dictionary: `values` are indices into these.
+    ends
+        Of the column of a list: ``(num_values,) int64``, where the items of each list end.
+    """
+
+    leaf: LeafType
+    num_values: int
+    values: BlockSlice | None
+    nulls: NDArray[np.bool_] | None = None
+    knows_nulls: bool = False
+    items: BlockSlice | None = None
+    ends: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedArray:
+    """A node as it is written: its message, and the buffers of its tree, numbered from the one it was told."""
+
+    description: Message
+    buffers: tuple[Bytes, ...] = ()
+
+
+@runtime_checkable
+class ArrayEncoder(Protocol):
+    """Optional writing half of an array factory. Children are chosen by ``scope.encode_array``."""
+
+    @property
+    def key(self) -> EncodingKey:
+        """Which case it writes."""
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Tell about how many bytes it would take; None withdraws."""
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Encode all values; the first buffer gets the number `first_buffer`.
+
+        Raises
+        ------
+        UnsupportedError
+            The values cannot be written this way.
         """

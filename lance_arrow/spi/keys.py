@@ -37,6 +37,8 @@ COMPRESSIVE = "lance.encodings21.CompressiveEncoding"
 """Owner of the codec oneof of 2.1, 2.2 and 2.3."""
 ARRAY = "lance.encodings.ArrayEncoding"
 """Owner of the oneof of array encodings, which pages of 2.0 are made of."""
+LEGACY = "lance_arrow.legacy.LegacyPage"
+"""Owner of the oneof of what pages of 0.1 are."""
 PRIVATE_CODEC = "lance_arrow.PrivateCodec"
 """Owner name of codecs outside the format's own oneof."""
 

@@ -9,7 +9,7 @@ destination for many pages, and `LoadedPage.decode` fills this page's part of it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from google.protobuf.message import Message
@@ -19,7 +19,7 @@ from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.keys import BufferRole, EncodingKey
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
-from lance_arrow.spi.slots import Structure
+from lance_arrow.spi.slots import PageStructure
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class LoadedPage(Protocol):
     """Selected rows of one page, opened: levels decoded, values measured, nothing written yet."""
 
     @property
-    def levels(self) -> Structure:
+    def levels(self) -> PageStructure:
         """Lists and nulls of exactly the selected rows: as levels, or as positions."""
 
     @property
@@ -143,6 +143,20 @@ class BoundLayout(Protocol):
         self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
         """Open round two's bytes."""
+
+
+@runtime_checkable
+class FindsFewRows(Protocol):
+    """Optional part of a bound layout whose index grows with the page: an index of a few rows alone.
+
+    It serves one `plan` and `load` of exactly these rows, and is not kept.
+    """
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Name what `load_few_index` needs; None where it must be the whole index."""
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        """Parse and check these bytes."""
 
 
 class LayoutFactory(Protocol):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lance_arrow.spi.arrays import BoundArray
+    from lance_arrow.spi.arrays import ArrayContent, BoundArray, EncodedArray
     from lance_arrow.spi.block_summary import BlockSummary
     from lance_arrow.spi.blocks import BlockSlice
     from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundPerValueCodec
@@ -146,7 +146,7 @@ class EncodeScope(Protocol):
 
     @property
     def file_version(self) -> str:
-        """Which grammar the file obeys: ``2.1``, ``2.2`` or ``2.3``."""
+        """Which grammar the file obeys: ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
 
     @property
     def chunk_rules(self) -> ChunkRules:
@@ -204,6 +204,15 @@ class EncodeScope(Protocol):
 
     def scheme(self, name: str) -> SchemeEncoder:
         """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""
+
+    def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
+        """Choose an array encoding, by the smallest score, and encode; its buffers are numbered from `first_buffer`.
+
+        Raises
+        ------
+        UnsupportedError
+            No installed plugin can hold the values.
+        """
 
     def layout(self, page: PageContent) -> EncodedPage | PendingPage:
         """Lay out an inner page (a wrapper's), of whose values the leaf is the only node."""

@@ -153,7 +153,8 @@ class ItemValidity:
         """Tell for each slot whether it is null, ``(num_slots,)``; None when none is."""
         if self.bits is None:
             return None
-        return np.unpackbits(self.bits, count=self.num_slots, bitorder="little") == 0
+        nulls: NDArray[np.bool_] = np.unpackbits(self.bits, count=self.num_slots, bitorder="little") == 0
+        return nulls
 
     def selected(self, rows: RowRanges) -> ItemValidity:
         """Return the validity of some of the slots."""
@@ -172,5 +173,8 @@ class ItemValidity:
         return ItemValidity(self.num_slots, self.bits & outer.bits)
 
 
-Structure: TypeAlias = Levels | SlotStructure | ItemValidity
-"""How a page tells of lists and nulls."""
+Structure: TypeAlias = Levels | SlotStructure
+"""How a page tells of lists and nulls above its values."""
+
+PageStructure: TypeAlias = Structure | ItemValidity
+"""How a page tells of nulls, and of lists where it knows of them."""

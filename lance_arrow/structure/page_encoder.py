@@ -19,6 +19,8 @@ from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContra
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
+    ArrayContent,
+    ArrayEncoder,
     BlocksEncoder,
     BlockSlice,
     BlockSummary,
@@ -26,6 +28,7 @@ from lance_arrow.spi import (
     CodecEncoder,
     DecodeContext,
     Encoded,
+    EncodedArray,
     EncodedBlock,
     EncodedChunks,
     EncodedPage,
@@ -62,7 +65,7 @@ class PageEncoder:
     limits, scratch
         As for reading.
     file_version
-        ``2.1``, ``2.2`` or ``2.3``.
+        ``2.0``, ``2.1``, ``2.2`` or ``2.3``.
     allow_private_encodings
         Whether codecs outside the format may be written.
     """
@@ -103,6 +106,11 @@ class PageEncoder:
         """Layouts that can be written."""
         layouts = self.table.layouts.values()
         return self._remembered("layouts", lambda: tuple(one for one in layouts if _has(one.factory, LayoutEncoder)))
+
+    def arrays(self) -> tuple[Provided, ...]:
+        """Array encodings that can be written."""
+        arrays = self.table.arrays.values()
+        return self._remembered("arrays", lambda: tuple(one for one in arrays if _has(one.factory, ArrayEncoder)))
 
     def _remembered(self, key: Hashable, find: Callable[[], tuple[Provided, ...]]) -> tuple[Provided, ...]:
         found = self._writers.get(key)
@@ -247,6 +255,21 @@ class PageScope:
         if not scored:
             raise UnsupportedError(f"no installed codec can write blocks of {block.shape} in {self.file_version} files")
         return self._encode_all(min(scored, key=lambda one: one[:2])[2], block, value_starts)
+
+    def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
+        scored = [
+            (score, str(provided.factory.key), provided)
+            for provided in self.encoder.arrays()
+            if (score := provided.factory.score(content, self)) is not None
+        ]
+        if not scored:
+            shape = None if content.values is None else content.values.shape
+            raise UnsupportedError(f"no installed plugin can write {shape} in a {self.file_version} file")
+        chosen = min(scored, key=lambda one: one[:2])[2]
+        answer = chosen.factory.encode(content, first_buffer, self)
+        if not isinstance(answer, EncodedArray):
+            raise PluginContractError(f"array encoder {chosen.plugin.name!r} returned {type(answer).__name__}")
+        return answer
 
     def scheme(self, name: str) -> SchemeEncoder:
         found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))

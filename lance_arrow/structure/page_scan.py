@@ -24,6 +24,7 @@ from lance_arrow.spi import (
     BufferRole,
     BufferSlices,
     FetchedSlices,
+    FindsFewRows,
     LoadedPage,
     PageFacts,
     PageIndex,
@@ -33,6 +34,8 @@ from lance_arrow.spi import (
 from lance_arrow.structure.index_cache import IndexCache
 
 R = TypeVar("R")
+FEW_ROWS = 64
+"""One row in so many is few: their part of an index is read each time, rather than all of it once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,11 +101,17 @@ def load_indices(
     whole: list[bool] = []
     wanted: list[tuple[int, BufferSlices]] = []
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
+    few: set[int] = set()
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
             task.index = cache.get(task.cache_key)
         if task.index is None:
-            index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+            slices_of_few = _few_slices(task) if with_whole_pages and not cache.proves_rows else None
+            if slices_of_few is not None:
+                few.add(n)
+                index_slices[n] = slices_of_few
+            else:
+                index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
         proves = cache.proves_rows and n in index_slices and BufferRole.ROW_INDEX in task.layout.roles(task.facts)
         whole.append((with_whole_pages and task.is_whole) or proves)
         if whole[n]:
@@ -113,6 +122,9 @@ def load_indices(
     for n, slices in index_slices.items():
         task = tasks[n]
         got = fetched.get(n, ())
+        if n in few:
+            task.index = _at(task, "opening rows of", lambda t=task, b=got: t.layout.load_few_index(t.facts, t.rows, b))
+            continue
         mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
         task.index = _at(task, "opening the index of", lambda t=task, b=mine: t.layout.load_index(t.facts, b))
         if cache.proves_rows and BufferRole.ROW_INDEX in task.layout.roles(task.facts):
@@ -120,6 +132,18 @@ def load_indices(
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
+
+
+def _few_slices(task: PageTask) -> tuple[BufferSlices, ...] | None:
+    """What an index of the wanted rows alone needs, where it is so much less than the whole that it is not kept."""
+    layout = task.layout
+    is_few = task.rows.num_rows * FEW_ROWS <= task.meta.num_rows and not task.is_whole
+    if not is_few or not isinstance(layout, FindsFewRows):
+        return None
+    found: tuple[BufferSlices, ...] | None = _at(
+        task, "reading", lambda: layout.few_index_slices(task.facts, task.rows)
+    )
+    return found
 
 
 def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:

@@ -17,6 +17,7 @@ schema, history; a dataset; new versions.
 | `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
 | `tags` | tags, and what changes them |
 | `history` | what made each version |
+| `converting` | a file or table of any version as a new one |
 | `transactions` | the record of one commit |
 
 What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.

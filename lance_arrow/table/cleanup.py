@@ -34,6 +34,8 @@ UNNAMED_AGE = datetime.timedelta(days=7)
 INDICES = "_indices"
 _TREE = "tree"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
+_OWN = (DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS)
 _DELETION = re.compile(r"\d+-\d+-\d+\.(arrow|bin)")
 
 
@@ -296,6 +298,9 @@ def _unneeded(
 def _owner(path: str) -> str | None:
     """Return what a manifest would have to name for a file to be needed; None for files that are none of ours."""
     folder, _, rest = path.partition("/")
+    if folder in _OWN and _UNFINISHED.fullmatch(posixpath.basename(rest)):
+        # What a writer left that died: no version names it.
+        return path
     if folder == DATA and rest.endswith(".lance") and "/" not in rest:
         return path
     if folder == DATA and rest.count("/") == 1:

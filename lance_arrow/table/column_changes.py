@@ -20,7 +20,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_operations import ColumnChange, highest_field_id
 from lance_arrow.table.column_sources import column_source
-from lance_arrow.table.field_paths import cast_field, field_at, narrowed, narrowed_array, numbered
+from lance_arrow.table.field_paths import cast_field, field_at, field_paths, narrowed, narrowed_array, numbered
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -124,7 +124,7 @@ class ColumnEdit:
                 casts[field.id] = one["data_type"]
         _check_siblings(base.fields, names)
         reader = self.reader_of(base)
-        for path, field in _paths(base.fields):
+        for path, field in field_paths(base.fields):
             if nullable.get(field.id) is False:
                 _check_no_nulls(reader, path)
         if not casts:
@@ -144,7 +144,7 @@ class ColumnEdit:
         ids = count(highest_field_id(base) + 1)
         replaced = {
             field.id: _renamed(cast_field(field, casts[field.id], ids), change, field.id)
-            for _, field in _paths(base.fields)
+            for _, field in field_paths(base.fields)
             if field.id in casts
         }
         tops = [(field.name, one) for field in base.fields if (one := narrowed(field, replaced)) is not None]
@@ -192,15 +192,6 @@ def _renamed(field: SchemaField, change: ColumnChange, old_id: int) -> SchemaFie
     return replace(
         field, name=change.names.get(old_id, field.name), nullable=change.nullable.get(old_id, field.nullable)
     )
-
-
-def _paths(fields: Sequence[SchemaField], above: str = "") -> list[tuple[str, SchemaField]]:
-    found = []
-    for field in fields:
-        path = f"{above}.{field.name}" if above else field.name
-        found.append((path, field))
-        found.extend(_paths(field.children, path))
-    return found
 
 
 def _checked_name(name: object) -> str:

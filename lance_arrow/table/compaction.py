@@ -111,12 +111,12 @@ def compact_table(
         if not groups:
             return None
         refuse_blob_structs(base.fields)
-        _refuse_reuse(target, base)
+        refuse_reuse(target, base)
         chosen = options(writable_version(base))
         made = [_rewritten(target, base, reader, group, plan.target_rows, chosen, files) for group in groups]
         count = sum(len(group.new) for group in made)
         with WrittenFiles() as reserved:
-            number = _first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
+            number = first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
         for group in made:
             for fragment in group.new:
                 fragment.id = number
@@ -126,12 +126,14 @@ def compact_table(
     return target.retried(base, attempt, message)
 
 
-def _first_reserved(made: ManifestMeta, count: int) -> int:
+def first_reserved(made: ManifestMeta, count: int) -> int:
+    """Return the first of the ids that a commit of `ReserveFragments` took."""
     assert made.max_fragment_id is not None
     return made.max_fragment_id + 1 - count
 
 
-def _refuse_reuse(target: TableLine, base: ManifestMeta) -> None:
+def refuse_reuse(target: TableLine, base: ManifestMeta) -> None:
+    """Refuse a table of which an earlier compaction left indices to be mended later."""
     for index in read_indices(target.line, base, target.settings.limits).indices:
         if index.index_details.type_url.rpartition(".")[2].lower() == _REUSE:
             raise UnsupportedError(
@@ -165,11 +167,11 @@ def _rewritten(
         max_rows_per_file=max_rows,
     )
     if base.facts.has_stable_row_ids:
-        _carry(reader, group, new)
+        carry_rows(reader, group, new)
     return RewriteGroup(old, new)
 
 
-def _carry(reader: TableReader, group: range, new: Sequence[DataFragment]) -> None:
+def carry_rows(reader: TableReader, group: range, new: Sequence[DataFragment]) -> None:
     """Give rows in their new fragments what they were before."""
     carried = []
     for kind in (VirtualColumn.ROW_ID, VirtualColumn.CREATED_AT, VirtualColumn.UPDATED_AT):

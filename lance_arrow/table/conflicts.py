@@ -183,7 +183,7 @@ append               .   .   .   X   .   .   R   n   X   .   .   .   .   .
 delete               .   f   f   X   .   f   R   .   X   .   f   .   .   .
 update               a   f   r   X   .   f   R   n   X   .   f   .   .   .
 overwrite            .   .   .   R   .   .   .   .   .   k   .   .   .   .
-create_index         .   .   .   X   i   f   .   .   X   .   v   .   .   .
+create_index         .   .   v   X   i   f   .   .   X   .   v   .   .   .
 rewrite              .   f   f   X   f   f   R   .   X   .   f   .   .   .
 merge                R   R   R   X   .   R   R   X   X   .   R   .   .   .
 project              n   .   n   X   .   .   R   R   X   .   n   .   .   .

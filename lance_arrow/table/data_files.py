@@ -93,12 +93,17 @@ def write_fragments(
 
 def data_file(name: str, fields: Sequence[SchemaField], version: FileVersion, size_bytes: int) -> DataFile:
     """Describe a data file: which fields it holds, in which columns. Source: lance.table.DataFile."""
-    leaves = column_mapping(fields, version)
+    ids = {}
+    for leaf in column_mapping(fields, version):
+        ids[leaf.column] = leaf.field_id
+        # In 2.0, structs and lists have columns too.
+        ids.update({above.header_column: above.field_id for above in leaf.ancestors if above.header_column is not None})
+    columns = sorted(ids)
     major, minor = (int(part) for part in str(version).split("."))
     return DataFile(
         path=name,
-        fields=[leaf.field_id for leaf in leaves],
-        column_indices=[leaf.column for leaf in leaves],
+        fields=[ids[column] for column in columns],
+        column_indices=columns,
         file_major_version=major,
         file_minor_version=minor,
         file_size_bytes=size_bytes,

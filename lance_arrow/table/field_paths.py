@@ -38,6 +38,16 @@ def field_at(fields: Sequence[SchemaField], path: object) -> SchemaField:
     return found
 
 
+def field_paths(fields: Sequence[SchemaField], above: str = "") -> list[tuple[str, SchemaField]]:
+    """Return all fields with their dotted paths, in pre-order."""
+    found = []
+    for field in fields:
+        path = f"{above}.{field.name}" if above else field.name
+        found.append((path, field))
+        found.extend(field_paths(field.children, path))
+    return found
+
+
 def cast_field(field: SchemaField, type_: pa.DataType, ids: Iterator[int]) -> SchemaField:
     """Return a field of another type, with new ids; it keeps its name, place, nullability and metadata."""
     if not isinstance(type_, pa.DataType):

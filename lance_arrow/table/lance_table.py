@@ -13,6 +13,7 @@ import pyarrow as pa
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.row_arguments import as_row_ids
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
@@ -333,6 +334,23 @@ class LanceTable(TableEdits, TableUpkeep):
             A number is negative or not below `count_rows()`; it is named.
         """
         return self._reader.take(indices, columns)
+
+    def take_row_ids(self, ids: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read rows by ``_rowid``; caller's order, duplicates kept.
+
+        Parameters
+        ----------
+        ids
+            Ids, stable ones where the table has them, else addresses: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            As for `to_table`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        """
+        return self._reader.take_ids(as_row_ids(ids), columns)
 
     def shallow_clone(
         self,

@@ -21,7 +21,7 @@ from lance_arrow.table.operations import Operation
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
-_WRITABLE = ("2.1", "2.2", "2.3")
+_WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

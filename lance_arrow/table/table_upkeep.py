@@ -7,16 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
 from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, compact_table
 from lance_arrow.table.config_operations import MapChange, UpdateConfig
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.field_paths import field_at
+from lance_arrow.table.field_paths import field_at, field_paths
+from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
 from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.zone_index import DEFAULT_ROWS_PER_ZONE as INDEX_ROWS_PER_ZONE
+from lance_arrow.table.zone_index import create_zone_index, drop_index
 
 
 def _checked_size(batch_size: object) -> int | None:
@@ -226,6 +230,68 @@ class TableUpkeep(TableHandle):
             message=checked_message(message),
         )
         self._move(made)
+
+    def create_zone_map(
+        self,
+        column: str,
+        *,
+        rows_per_zone: int = INDEX_ROWS_PER_ZONE,
+        name: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Make a ZONEMAP index of a column, in one version: bounds of its values, by which filters leave out rows.
+
+        It is read by the reference package too. Files that are written here have zone maps of their own, which need no
+        index; files that others wrote have not. Rows added later are not covered: make it again.
+
+        Parameters
+        ----------
+        column
+            Dotted path, through structs, of numbers, booleans, dates, times, decimals, strings or binary.
+        rows_per_zone
+            Live rows of a zone.
+        name
+            Of the index; ``"<column>_idx"`` when None. One of the same name is replaced.
+        message
+            As for `create`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column, or its values have no bounds.
+        CommitConflictError
+            Somebody replaced the table. Where others compacted it, the index is made again.
+        """
+        made = create_zone_index(
+            self._target(),
+            self._manifest,
+            self._stored_reader_of,
+            column,
+            rows_per_zone=rows_per_zone,
+            name=name,
+            message=checked_message(message),
+        )
+        self._move(made)
+
+    def drop_index(self, name: str, *, message: str | None = None) -> None:
+        """Drop an index, whoever made it, in one version.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such index.
+        """
+        self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
+
+    @property
+    def indices(self) -> dict[str, tuple[str, ...]]:
+        """Indices of this version by name: the columns of each, as dotted paths."""
+        line = branch_root(self._root, self._manifest.branch)
+        section = read_indices(line, self._manifest, default_runtime().settings.limits)
+        paths = {field.id: path for path, field in field_paths(self._manifest.fields)}
+        return {
+            index.name: tuple(paths[number] for number in index.fields if number in paths) for index in section.indices
+        }
 
     @property
     def config(self) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ Source: BufferCompression.scheme ZSTD; spec 5.11.
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,13 @@ _FEW = 8
 _LARGE_BYTES = 16 << 10
 """So are frames of this mean size: what a call costs is less than what moving them into one stream costs."""
 _USUAL_HEAD = np.dtype([("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("one", "u1"), ("two", "u1")])
+_STORED_HEAD = struct.Struct("<QIBHBH")
+"""Beginning of a frame of one block that is stored as it is, as images and other compressed values become: the size, a
+header like the usual one, three bytes of the last block (RFC 8878, 3.1.1.2)."""
+_STORED_HEADS = np.dtype(
+    [("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("content", "<u2"), ("low", "u1"), ("high", "<u2")]
+)
+_LEAST_CONTENT = 256
 _SENTINEL_TEXT = b"lance"
 _SENTINEL = zstandard.ZstdCompressor().compress(_SENTINEL_TEXT)
 """A frame put behind all others: what follows them in a stream must be it, or they were longer or shorter."""
@@ -96,13 +104,17 @@ class BoundZstd:
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
         """Return declared sizes, none larger than a frame of that many bytes can hold."""
         usual = _usual_sizes(data, starts, sizes)
+        if usual is None:
+            usual = _stored_sizes(data, starts, sizes)
         if usual is not None:
             return usual
         plain_sizes = np.zeros(len(sizes), np.int64)
         for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             if start < 0 or size < 0 or start + size > len(data):
                 raise CorruptPageError("a frame lies outside its page", detail=frame)
-            if size:
+            if _is_stored(data, start, size, size - _STORED_HEAD.size):
+                plain_sizes[frame] = size - _STORED_HEAD.size
+            elif size:
                 plain_sizes[frame] = self._declared(data[start : start + size], frame)
         return plain_sizes
 
@@ -113,10 +125,19 @@ class BoundZstd:
             region = out[int(out_starts[0]) : int(out_starts[-1])]
             if _decompress_stream(data, starts + _HEADER_BYTES, sizes - _HEADER_BYTES, region):
                 return
+        stored = _stored_sizes(data, starts, sizes)
+        if stored is not None and (stored == np.diff(out_starts)).all():
+            region = out[int(out_starts[0]) : int(out_starts[-1])]
+            offsets = np.empty(len(sizes) + 1, np.int64)
+            kernels.decode_variable_values(data, starts + _STORED_HEAD.size, stored, offsets.view(np.uint8), 64, region)
+            return
         # What goes wrong in one stream goes wrong here too, and has a number.
         places = zip(starts.tolist(), sizes.tolist(), out_starts.tolist(), out_starts[1:].tolist(), strict=False)
         for frame, (start, size, out_start, out_stop) in enumerate(places):
             if size == 0 and out_start == out_stop:
+                continue
+            if _is_stored(data, start, size, out_stop - out_start):
+                out[out_start:out_stop] = data[start + _STORED_HEAD.size : start + size]
                 continue
             standard = _standard_frame(data[start : start + size])
             plain = _decompress(standard, out_stop - out_start, frame)
@@ -171,6 +192,30 @@ def _usual_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions 
     is_usual &= heads["size"] & 0xFFFFFFFF != _MAGIC_NUMBER
     possible = ((sizes - _HEADER_BYTES) // _SMALLEST_BLOCK + 1) * _BLOCK_BYTES
     return contents if (is_usual & (contents <= possible)).all() else None
+
+
+def _is_stored(data: Bytes, start: int, size: int, content: int) -> bool:
+    """Whether a frame is one stored block of `content` bytes."""
+    if content < _LEAST_CONTENT or size != _STORED_HEAD.size + content or not 0 <= start <= len(data) - size:
+        return False
+    head = (content, _MAGIC_NUMBER, _LONG_DESCRIPTOR, content - _LEAST_CONTENT, (content << 3 | 1) & 0xFF, content >> 5)
+    return _STORED_HEAD.unpack_from(data, start) == head
+
+
+def _stored_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions | None:
+    """Return the sizes of frames of one stored block each; None where any frame is another, or there are few."""
+    head = _STORED_HEAD.size
+    if len(sizes) <= _FEW or not _is_stored(data, int(starts[0]), int(sizes[0]), int(sizes[0]) - head):
+        return None
+    contents = sizes - head
+    if (contents < _LEAST_CONTENT).any() or starts.min() < 0 or (starts > len(data) - sizes).any():
+        return None
+    heads = np.empty(len(sizes), _STORED_HEADS)
+    kernels.copy_values(data, starts, head, heads.view(np.uint8))
+    is_stored = (heads["magic"] == _MAGIC_NUMBER) & (heads["size"] == contents.astype(np.uint64))
+    is_stored &= (heads["descriptor"] == _LONG_DESCRIPTOR) & (heads["content"] + np.int64(_LEAST_CONTENT) == contents)
+    is_stored &= heads["low"] + (heads["high"].astype(np.int64) << 8) == contents << 3 | 1
+    return contents if is_stored.all() else None
 
 
 def _decompress_stream(data: Bytes, starts: Positions, sizes: Positions, out: Bytes) -> bool:

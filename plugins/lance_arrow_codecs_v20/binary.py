@@ -14,18 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Compression, Flat
+from lance_arrow.proto.encodings_v20_pb2 import Binary as BinaryMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundArray,
     BufferRole,
+    BufferSlices,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
     ItemValidity,
+    LeafType,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -33,15 +40,25 @@ from lance_arrow.spi import (
     VariableWidth,
     hookimpl,
 )
-from lance_arrow.spi.pages import decode_integers, fetched_parts, joined_plan, load_whole, require_width
+from lance_arrow.spi.pages import (
+    decode_integers,
+    fetched_parts,
+    few_borders,
+    few_slices,
+    joined_plan,
+    load_whole,
+    require_width,
+)
 
 _BYTE = FixedWidth(8)
+_END_BYTES = 8
+_SCHEMES = {"zstd": "ZSTD", "lz4": "LZ4"}
 _INT64_MAX = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Binds ``binary``."""
+    """Binds and writes ``binary``."""
 
     key = EncodingKey(ARRAY, "binary")
 
@@ -56,14 +73,48 @@ class Binary:
         values = require_width(scope.for_shape(_BYTE).array(message.bytes), 8, "bytes of byte strings")
         return BoundBinary(shape, ends, values, width // 8, message.null_adjustment)
 
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take byte strings."""
+        if content.values is None or not isinstance(content.values.shape, VariableWidth):
+            return None
+        return float(len(content.values.values) + _END_BYTES * content.num_values)
 
-@dataclass(frozen=True, slots=True, eq=False)
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write ends and bytes; the bytes as one compressed frame where the caller wants that."""
+        if content.values is None or not isinstance(content.values.shape, VariableWidth):
+            raise UnsupportedError("byte strings have no fixed width")
+        stored = content.values.offsets.view(f"<i{content.values.shape.offset_bits // 8}")
+        ends = stored[1:].astype(np.int64) - int(stored[0])
+        data = content.values.values
+        adjustment = len(data) + 1
+        if content.nulls is not None:
+            ends = ends + content.nulls * adjustment
+        block = BlockSlice(FixedWidth(64), content.num_values, ends.view(np.uint8))
+        indices = scope.encode_array(ArrayContent(LeafType(FixedWidth(64)), content.num_values, block), first_buffer)
+        buffer = Buffer(buffer_index=first_buffer + len(indices.buffers))
+        values = Flat(bits_per_value=8, buffer=buffer)
+        name = scope.options.compression
+        if name in _SCHEMES:
+            level = scope.options.compression_level
+            whole = np.zeros(1, np.int64), np.array([len(data)], np.int64)
+            data, _ = scope.scheme(_SCHEMES[name]).compress(data, *whole, level)
+            values.compression.CopyFrom(Compression(scheme=name, level=level))
+        message = BinaryMessage(
+            indices=indices.description,  # type: ignore[arg-type]
+            bytes=ArrayEncoding(flat=values),
+            null_adjustment=adjustment,
+        )
+        return EncodedArray(ArrayEncoding(binary=message), (*indices.buffers, data))
+
+
+@dataclass(slots=True, eq=False)
 class _Ends:
-    """Borders of all values of a page, bits of their validity, and what the bytes keep."""
+    """Borders of values, bits of their validity, and what the bytes keep; `rows` where they are not all of the page."""
 
     borders: NDArray[np.int64]
     validity: Bytes | None
-    values: Any
+    values: Any = None
+    rows: RowRanges | None = None
 
     @property
     def nbytes(self) -> int:
@@ -92,25 +143,48 @@ class BoundBinary:
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
         """Take the adjustment off, and check that no end lies before the one before it."""
-        ends = decode_integers(load_whole(self.ends, page, buffers), self.end_bytes).astype(np.uint64, copy=False)
+        borders = np.empty(page.num_rows + 1, np.int64)
+        borders[0] = 0
+        loaded = load_whole(self.ends, page, buffers)
+        if self.end_bytes == _END_BYTES:
+            # In place: pages hold millions, and fresh memory costs more than what is done with it.
+            loaded.decode(BlockSlice(FixedWidth(64), page.num_rows, borders[1:].view(np.uint8)))
+        else:
+            borders[1:] = decode_integers(loaded, self.end_bytes)
+        ends = self._ends(borders)
+        ends.values = self.values.load_index(_bytes_of(page, ends.borders), buffers)
+        return ends
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Ask for the ends of these rows, where the bytes need no index."""
+        is_plain = self.end_bytes == _END_BYTES and not self.values.index_buffers
+        return few_slices(self.ends, page, rows) if is_plain else None
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Ends:
+        borders, own = few_borders(self.ends, page, rows, fetched)
+        ends = self._ends(borders.view(np.int64))
+        ends.rows = own
+        return ends
+
+    def _ends(self, borders: NDArray[np.int64]) -> _Ends:
+        """Take the adjustment off borders, in place, and check that they ascend."""
+        stored = borders.view(np.uint64)
+        last = int(stored.max(initial=0))
         validity = None
-        if self.null_adjustment:
-            nulls = ends >= np.uint64(self.null_adjustment)
-            if nulls.any():
-                ends = ends - nulls * np.uint64(self.null_adjustment)
-                validity = np.packbits(~nulls, bitorder="little")
-        if len(ends) and int(ends.max()) > _INT64_MAX:
-            raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(ends)))
-        borders = np.zeros(len(ends) + 1, np.int64)
-        borders[1:] = ends
-        descends = borders[1:] < borders[:-1]
-        if descends.any():
-            wrong = int(np.argmax(descends))
+        if self.null_adjustment and last >= self.null_adjustment:
+            nulls = stored >= np.uint64(self.null_adjustment)
+            np.subtract(stored, np.uint64(self.null_adjustment), out=stored, where=nulls)
+            validity = np.packbits(~nulls[1:], bitorder="little")
+            last = int(stored.max(initial=0))
+        if last > _INT64_MAX:
+            raise CorruptPageError("a byte string ends beyond 63 bits", detail=int(np.argmax(stored)))
+        if (borders[1:] < borders[:-1]).any():
+            wrong = int(np.argmax(borders[1:] < borders[:-1]))
             raise CorruptPageError(f"byte string {wrong} ends before it begins", detail=wrong)
-        of_values = self.values.load_index(_bytes_of(page, borders), buffers)
-        return _Ends(borders, validity, of_values)
+        return _Ends(borders, validity)
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        rows = rows if index.rows is None else index.rows
         starts, stops = index.borders[rows.starts], index.borders[rows.stops]
         kept = stops > starts
         of_bytes = self.values.plan(_bytes_of(page, index.borders), index.values, RowRanges(starts[kept], stops[kept]))
@@ -121,7 +195,8 @@ class BoundBinary:
         inner, rows = plan.notes
         (part,) = fetched_parts(PageReadPlan(plan.slices, inner), fetched)
         values = self.values.load(_bytes_of(page, index.borders), index.values, *part)
-        return LoadedBinary(self.shape, values, index.borders, ItemValidity(page.num_rows, index.validity), rows)
+        validity = ItemValidity(len(index.borders) - 1, index.validity)
+        return LoadedBinary(self.shape, values, index.borders, validity, rows)
 
 
 def _bytes_of(page: PageFacts, borders: NDArray[np.int64]) -> PageFacts:

@@ -15,38 +15,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import Dictionary as DictionaryMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
     ItemValidity,
+    LeafType,
     Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
     VariableWidth,
-    block_bytes,
     copy_runs,
     hookimpl,
+    measure_runs,
     new_block,
 )
-from lance_arrow.spi.pages import load_whole
+from lance_arrow.spi.pages import ItemsIndex, decode_integers
 
 _INDEX_BITS = (8, 16, 32, 64)
+_LEAST_VALUES = 100
+_MOST_ITEMS = 99
+"""Text of at least, and at most, so many values and distinct ones is written by index. Source: spec 2.0, 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Binds ``dictionary``."""
+    """Binds and writes ``dictionary``."""
 
     key = EncodingKey(ARRAY, "dictionary")
 
@@ -68,33 +77,93 @@ class Dictionary:
             indices.shape, indices, items, message.num_dictionary_items, leaf.items is not None, scope.limits
         )
 
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take what keeps its dictionary, and text that repeats; both were never asked for."""
+        if content.items is not None:
+            return 0.0
+        return None if _repetitive(content, scope) is None else 0.0
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Items:
-    """All items of a page, those that are null, and what the indices keep."""
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write indices and items; of a column that keeps them, nulls are one item more."""
+        if content.items is None or content.values is None:
+            return self._encode_strings(content, first_buffer, scope)
+        shape = content.values.shape
+        assert isinstance(shape, FixedWidth)
+        items, count = content.items, content.items.num_values
+        values, nulls = content.values, None
+        if content.nulls is not None:
+            if count >= 1 << (shape.bits - 1):
+                raise UnsupportedError(f"indices of {shape.bits} bits have no room for nulls beside {count} items")
+            width = shape.bytes_per_value
+            numbers = np.where(content.nulls, count, content.values.values.view(f"<u{width}")).astype(f"<u{width}")
+            values = BlockSlice(shape, content.num_values, numbers.view(np.uint8))
+            items, nulls = _with_empty(items), np.arange(count + 1) == count
+        held = scope.encode_array(ArrayContent(LeafType(shape), content.num_values, values), first_buffer)
+        return _with_items(held, items, nulls, first_buffer, scope)
 
-    block: BlockSlice
-    nulls: NDArray[np.bool_] | None
-    num_bytes: int
-    indices: Any
+    def _encode_strings(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        found = _repetitive(content, scope)
+        if found is None or content.values is None:
+            raise UnsupportedError("dictionaries of text are for less than a hundred values that repeat")
+        numbers, items = found
+        if content.nulls is not None:
+            numbers = np.where(content.nulls, 0, numbers).astype(np.uint8)
+        indices = BlockSlice(FixedWidth(8), content.num_values, numbers)
+        held = scope.encode_array(ArrayContent(LeafType(FixedWidth(8)), content.num_values, indices), first_buffer)
+        nulls = None
+        if not items.num_values:
+            # A page of nothing but nulls has an item all the same.
+            items, nulls = _with_empty(items), np.ones(1, np.bool_)
+        return _with_items(held, items, nulls, first_buffer, scope)
 
-    @property
-    def nbytes(self) -> int:
-        return (
-            self.block.values.nbytes + self.block.offsets.nbytes + (0 if self.indices is None else self.indices.nbytes)
-        )
 
-    @property
-    def shape(self) -> BlockShape:
-        return self.block.shape
+def _repetitive(content: ArrayContent, scope: EncodeScope) -> tuple[NDArray[np.uint8], BlockSlice] | None:
+    """Number the distinct texts of a long enough page from 1, if they are few; with the texts."""
+    block = content.values
+    is_text = content.leaf.is_text and block is not None and block.shape == VariableWidth(32)
+    if block is None or not is_text or content.num_values < _LEAST_VALUES:
+        return None
+    return scope.summary(block).remember("v20 dictionary", lambda: _numbered(block, content.nulls))
 
-    @property
-    def num_items(self) -> int:
-        return self.block.num_values
 
-    def decode(self, out: BlockSlice) -> None:
-        """Copy all items."""
-        copy_runs(self.block, np.zeros(1, np.int64), np.array([self.num_items]), out)
+def _numbered(block: BlockSlice, nulls: NDArray[np.bool_] | None) -> tuple[NDArray[np.uint8], BlockSlice] | None:
+    assert isinstance(block.shape, VariableWidth)
+    numbers, firsts = np.empty(block.num_values, np.uint32), np.empty(_MOST_ITEMS, np.int64)
+    flags = None if nulls is None else nulls.astype(np.uint16)
+    count = kernels.index_variable(block.offsets, block.shape.offset_bits, block.values, flags, numbers, firsts)
+    if count is None:
+        return None
+    rows = firsts[:count]
+    items = new_block(block.shape, count, measure_runs(block, rows, rows + 1))
+    copy_runs(block, rows, rows + 1, items)
+    return (numbers + 1).astype(np.uint8), items
+
+
+def _with_empty(items: BlockSlice) -> BlockSlice:
+    """Append an item that is zero or empty: it stands for null."""
+    made = new_block(items.shape, items.num_values + 1, len(items.values))
+    if isinstance(items.shape, VariableWidth):
+        width = items.shape.offset_bits // 8
+        made.offsets[:-width] = items.offsets
+        made.offsets[-width:] = items.offsets[-width:]
+        made.values[:] = items.values
+    else:
+        made.values[:] = 0
+        made.values[: len(items.values)] = items.values
+    return made
+
+
+def _with_items(
+    held: EncodedArray, items: BlockSlice, nulls: NDArray[np.bool_] | None, first_buffer: int, scope: EncodeScope
+) -> EncodedArray:
+    content = ArrayContent(LeafType(items.shape), items.num_values, items, nulls)
+    of_items = scope.for_parts().encode_array(content, first_buffer + len(held.buffers))
+    message = DictionaryMessage(
+        indices=held.description,  # type: ignore[arg-type]
+        items=of_items.description,  # type: ignore[arg-type]
+        num_dictionary_items=items.num_values,
+    )
+    return EncodedArray(ArrayEncoding(dictionary=message), held.buffers + of_items.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +191,12 @@ class BoundDictionary:
     def index_buffers(self) -> tuple[int, ...]:
         return self.indices.index_buffers + tuple(buffer for buffer, _ in self.items.buffers)
 
-    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Items:
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> ItemsIndex:
         """Decode the items."""
         of_indices = self.indices.load_index(page, buffers)
-        assert self.items.shape is not None
-        self.limits.check("max_dictionary_bytes", block_bytes(self.items.shape, self.num_items))
-        loaded = load_whole(self.items, PageFacts(self.num_items, page.buffer_sizes), buffers)
-        size = loaded.num_bytes
-        self.limits.check("max_dictionary_bytes", block_bytes(self.items.shape, self.num_items, size))
-        block = new_block(self.items.shape, self.num_items, size)
-        loaded.decode(block)
-        assert isinstance(loaded.levels, ItemValidity)
-        assert isinstance(size, int)
-        return _Items(block, loaded.levels.null_flags(), size, of_indices)
+        return ItemsIndex.load(
+            self.items, PageFacts(self.num_items, page.buffer_sizes), buffers, of_indices, self.limits
+        )
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return self.indices.plan(page, index.indices, rows)
@@ -142,47 +204,13 @@ class BoundDictionary:
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         """Read the indices, and find what is null: index 0 of strings, null items, null indices."""
         loaded = self.indices.load(page, index.indices, plan, fetched)
-        block = new_block(self.index_shape, loaded.num_values)
-        loaded.decode(block)
-        numbers = block.values.view(f"<u{self.index_shape.bytes_per_value}")
-        assert isinstance(loaded.levels, ItemValidity)
-        nulls = loaded.levels.null_flags()
-        if nulls is None:
-            nulls = np.zeros(len(numbers), np.bool_)
-        items: NDArray[Any] = numbers
-        if not self.keeps_items:
-            nulls = nulls | (numbers == 0)
-            items = numbers.astype(np.int64) - 1
-        outside = (items >= self.num_items) & ~nulls
-        if outside.any():
-            wrong = int(np.argmax(outside))
-            raise CorruptPageError(f"index {int(numbers[wrong])} into a dictionary of {self.num_items} items")
-        if index.nulls is not None:
-            nulls[~nulls] = index.nulls[items[~nulls].astype(np.int64)]
-        bits = np.packbits(~nulls, bitorder="little") if nulls.any() else None
-        levels = ItemValidity(len(numbers), bits)
         if self.keeps_items:
-            return LoadedIndices(self.index_shape, levels, np.where(nulls, 0, numbers).astype(numbers.dtype), index)
+            return index.select(loaded, self.index_shape)
+        numbers = decode_integers(loaded, self.index_shape.bytes_per_value).astype(np.int64)
+        nulls, items = index.nulls_at(loaded, numbers - 1, numbers == 0)
+        levels = ItemValidity(len(numbers), np.packbits(~nulls, bitorder="little") if nulls.any() else None)
         # One item more, which is empty: that of nulls.
         return LoadedStrings(levels, np.where(nulls, self.num_items, items).astype("<u4"), index)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedIndices:
-    """Selected indices, with all items."""
-
-    shape: FixedWidth
-    levels: ItemValidity
-    indices: NDArray[np.unsignedinteger]
-    dictionary: _Items
-    num_bytes = 0
-
-    @property
-    def num_values(self) -> int:
-        return len(self.indices)
-
-    def decode(self, out: BlockSlice) -> None:
-        out.values[:] = self.indices.view(np.uint8)
 
 
 class LoadedStrings:
@@ -190,7 +218,7 @@ class LoadedStrings:
 
     dictionary = None
 
-    def __init__(self, levels: ItemValidity, indices: NDArray[np.unsignedinteger], items: _Items) -> None:
+    def __init__(self, levels: ItemValidity, indices: NDArray[np.unsignedinteger], items: ItemsIndex) -> None:
         assert isinstance(items.shape, VariableWidth)
         self.levels = levels
         self.shape = items.shape

@@ -13,18 +13,24 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedSizeList,
     FixedWidth,
     ItemValidity,
+    LeafType,
     LoadedPage,
     PageFacts,
     PageIndex,
@@ -38,7 +44,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeLists:
-    """Binds ``fixed_size_list``."""
+    """Binds and writes ``fixed_size_list``."""
 
     key = EncodingKey(ARRAY, "fixed_size_list")
 
@@ -53,6 +59,29 @@ class FixedSizeLists:
         if not isinstance(items.shape, (FixedWidth, FixedSizeList)):
             raise CorruptFileError(f"items of fixed-size lists are {items.shape}, expected values of one width")
         return BoundFixedSizeList(FixedSizeList(items.shape, message.dimension, items.has_nulls), items)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take lists of one length whose nulls are told already."""
+        if content.values is None or not content.knows_nulls:
+            return None
+        return float(len(content.values.values)) if isinstance(content.values.shape, FixedSizeList) else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Let another encoding hold the items."""
+        block = content.values
+        if block is None or not isinstance(block.shape, FixedSizeList):
+            raise UnsupportedError("lists of one length are a block of them")
+        shape, num_items = block.shape, content.num_values * block.shape.dimension
+        nulls, inner = None, block.validity
+        if shape.has_validity:
+            own, *rest = block.validity
+            inner = tuple(rest)
+            bits = np.unpackbits(own.values, bitorder="little")[own.bit_offset :][:num_items]
+            nulls = bits == 0 if not bits.all() else None
+        items = BlockSlice(shape.items, num_items, block.values, block.bit_offset, validity=inner)
+        held = scope.encode_array(ArrayContent(LeafType(shape.items), num_items, items, nulls), first_buffer)
+        message = FixedSizeListMessage(dimension=shape.dimension, items=held.description)  # type: ignore[arg-type]
+        return EncodedArray(ArrayEncoding(fixed_size_list=message), held.buffers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,20 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer
+from lance_arrow.proto.encodings_v20_pb2 import Flat as FlatMessage
 from lance_arrow.proto.encodings_v21_pb2 import LZ4, ZSTD, BufferCompression
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundBufferScheme,
     BufferRole,
     BufferSlices,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
@@ -43,7 +48,7 @@ _SCHEMES = {"zstd": ZSTD, "lz4": LZ4}
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Binds ``flat``."""
+    """Binds and writes ``flat``; only `binary` writes compressed buffers."""
 
     key = EncodingKey(ARRAY, "flat")
 
@@ -61,6 +66,26 @@ class Flat:
         if scheme is None:
             raise UnsupportedError(f"a buffer is compressed by {name!r}, known are {', '.join(_SCHEMES)}", detail=name)
         return replace(plain, scheme=scope.buffer_scheme(BufferCompression(scheme=scheme)))
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take values of one width whose nulls are told already."""
+        if content.values is None or content.items is not None or not content.knows_nulls:
+            return None
+        shape = content.values.shape
+        return float(shape.num_bytes(content.num_values)) if isinstance(shape, FixedWidth) else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Hand over the values as they are; bits from the first of a byte on."""
+        if content.values is None or not isinstance(content.values.shape, FixedWidth):
+            raise UnsupportedError("flat values have one width")
+        shape, values = content.values.shape, content.values.values
+        if shape.bits == 1:
+            values = np.zeros(shape.num_bytes(content.num_values), np.uint8)
+            if content.num_values:
+                start = np.array([content.values.bit_offset])
+                kernels.take_bit_runs(content.values.values, 0, start, start + content.num_values, values, 0)
+        message = FlatMessage(bits_per_value=shape.bits, buffer=Buffer(buffer_index=first_buffer))
+        return EncodedArray(ArrayEncoding(flat=message), (values,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,41 +6,48 @@ Source: ArrayEncoding.Fsst; spec 2.0, 3.6.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import Fsst as FsstMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockSlice,
     BoundArray,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     ItemValidity,
+    LeafType,
     LoadedPage,
     PageFacts,
     PageIndex,
     PageReadPlan,
+    PageStructure,
     RowRanges,
     Scratch,
-    Structure,
     VariableWidth,
     hookimpl,
 )
 
 _CODES = VariableWidth(64)
+_TABLE_BYTES = 2312
 _NO_PLACES = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Fsst:
-    """Binds ``fsst`` around byte strings."""
+    """Binds and writes ``fsst`` around byte strings."""
 
     key = EncodingKey(ARRAY, "fsst")
 
@@ -55,6 +62,27 @@ class Fsst:
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
         return BoundFsst(shape, codes, table, scope.scratch)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take byte strings of 32-bit offsets where the caller wants symbols."""
+        block = content.values
+        is_wanted = scope.options.compression == "fsst" and block is not None and block.shape == VariableWidth(32)
+        return 0.0 if is_wanted and len(block.values) else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Replace frequent bytes by codes, and leave the codes to another encoding."""
+        block = content.values
+        if block is None or not isinstance(block.shape, VariableWidth) or not len(block.values):
+            raise UnsupportedError("symbols replace bytes of byte strings")
+        bits = block.shape.offset_bits
+        table = np.empty(_TABLE_BYTES, np.uint8)
+        kernels.train_symbols(block.offsets, bits, block.values, table)
+        offsets, codes = np.zeros(len(block.offsets), np.uint8), np.empty(2 * len(block.values), np.uint8)
+        total = kernels.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
+        coded = BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
+        held = scope.for_parts().encode_array(replace(content, leaf=LeafType(block.shape), values=coded), first_buffer)
+        message = FsstMessage(binary=held.description, symbol_table=table.tobytes())  # type: ignore[arg-type]
+        return EncodedArray(ArrayEncoding(fsst=message), held.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +125,7 @@ class LoadedFsst:
 
     dictionary = None
 
-    def __init__(self, shape: VariableWidth, levels: Structure, codes: BlockSlice, table: Bytes) -> None:
+    def __init__(self, shape: VariableWidth, levels: PageStructure, codes: BlockSlice, table: Bytes) -> None:
         offsets = codes.offsets.view(np.int64)
         self.shape, self.levels, self.num_values = shape, levels, codes.num_values
         self._table = table

@@ -6,15 +6,18 @@ Source: ArrayEncoding.Nullable; spec 2.0, 3.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import Nullable as NullableMessage
 from lance_arrow.spi import (
     ARRAY,
     NO_BYTES,
+    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
@@ -22,10 +25,14 @@ from lance_arrow.spi import (
     BufferRole,
     Bytes,
     DictionaryItems,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
+    FixedSizeList,
     FixedWidth,
     ItemValidity,
+    LeafType,
     Limits,
     LoadedPage,
     NumBytes,
@@ -39,7 +46,7 @@ from lance_arrow.spi.pages import ArrayIndices, LoadedNulls, fetched_parts, join
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
-    """Binds ``nullable``; without nulls it is the values themselves."""
+    """Binds and writes ``nullable``; without nulls it is the values themselves."""
 
     key = EncodingKey(ARRAY, "nullable")
 
@@ -55,6 +62,32 @@ class Nullable:
         validity = scope.for_shape(FixedWidth(1)).array(message.some_nulls.validity)
         require_width(validity, 1, "bits of validity")
         return BoundNullable(validity, scope.array(message.some_nulls.values))
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take whatever has no nulls of its own making: not strings, dictionaries, lists or packed structs."""
+        if content.knows_nulls or content.items is not None or content.ends is not None:
+            return None
+        if content.values is None:
+            return None if content.nulls is None else 0.0
+        is_plain = isinstance(content.values.shape, (FixedWidth, FixedSizeList))
+        return float(len(content.values.values)) if is_plain else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Tell the nulls, and let another encoding hold the values."""
+        if content.nulls is not None and content.nulls.all():
+            nullable = NullableMessage(all_nulls=NullableMessage.AllNull())
+            return EncodedArray(ArrayEncoding(nullable=nullable))
+        inner = replace(content, nulls=None, knows_nulls=True)
+        if content.nulls is None:
+            values = scope.encode_array(inner, first_buffer)
+            nullable = NullableMessage(no_nulls=NullableMessage.NoNull(values=values.description))  # type: ignore[arg-type]
+            return EncodedArray(ArrayEncoding(nullable=nullable), values.buffers)
+        bits = BlockSlice(FixedWidth(1), content.num_values, np.packbits(~content.nulls, bitorder="little"))
+        of_bits = ArrayContent(LeafType(FixedWidth(1)), content.num_values, bits, knows_nulls=True)
+        validity = scope.encode_array(of_bits, first_buffer)
+        values = scope.encode_array(inner, first_buffer + len(validity.buffers))
+        some = NullableMessage.SomeNull(validity=validity.description, values=values.description)  # type: ignore[arg-type]
+        return EncodedArray(ArrayEncoding(nullable=NullableMessage(some_nulls=some)), validity.buffers + values.buffers)
 
 
 @dataclass(frozen=True, slots=True)

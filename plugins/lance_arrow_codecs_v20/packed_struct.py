@@ -13,14 +13,19 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Flat, Nullable
+from lance_arrow.proto.encodings_v20_pb2 import PackedStruct as PackedStructMessage
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
     BufferRole,
     BufferSlices,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedSizeList,
@@ -38,7 +43,7 @@ from lance_arrow.spi.pages import page_buffer
 
 @dataclass(frozen=True, slots=True)
 class PackedStructs:
-    """Binds ``packed_struct``."""
+    """Binds and writes ``packed_struct``."""
 
     key = EncodingKey(ARRAY, "packed_struct")
 
@@ -50,6 +55,40 @@ class PackedStructs:
         widths = tuple(_field_bytes(field) for field in expected.fields)
         scope.limits.check("max_value_bytes", sum(widths))
         return BoundPackedStruct(expected, page_buffer(message.buffer), widths)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take packed structs without nulls."""
+        is_packed = content.values is not None and isinstance(content.values.shape, PackedStruct)
+        return 0.0 if is_packed and content.nulls is None else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Put the fields of each row side by side."""
+        block = content.values
+        if block is None or not isinstance(block.shape, PackedStruct):
+            raise UnsupportedError("packed structs are blocks of their fields")
+        widths = [_field_bytes(field) for field in block.shape.fields]
+        if any(isinstance(one, FixedSizeList) and one.validity_dimensions for one in block.shape.fields):
+            raise UnsupportedError("fields of packed structs have no nulls")
+        rows = np.empty(content.num_values * sum(widths), np.uint8)
+        memory = []
+        for field, width in zip(block.fields, widths, strict=True):
+            data = field.values[field.bit_offset // 8 :]
+            if field.bit_offset % 8:
+                data = np.empty(content.num_values * width, np.uint8)
+                kernels.spread_bits(field.values, field.bit_offset, 8 * len(data), 8, data)
+            memory.append(data)
+        kernels.join_rows(memory, np.array(widths, np.int64), content.num_values, rows)
+        buffer = Buffer(buffer_index=first_buffer)
+        inner = [
+            ArrayEncoding(
+                nullable=Nullable(
+                    no_nulls=Nullable.NoNull(values=ArrayEncoding(flat=Flat(bits_per_value=8 * width, buffer=Buffer())))
+                )
+            )
+            for width in widths
+        ]
+        message = PackedStructMessage(inner=inner, buffer=buffer)
+        return EncodedArray(ArrayEncoding(packed_struct=message), (rows,))
 
 
 def _field_bytes(field: BlockShape) -> int:

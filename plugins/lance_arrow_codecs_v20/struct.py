@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, SimpleStruct
 from lance_arrow.spi import (
     ARRAY,
+    ArrayContent,
     BindScope,
     BufferRole,
     Bytes,
+    EncodedArray,
+    EncodeScope,
     EncodingKey,
     FetchedSlices,
     LoadedPage,
@@ -28,7 +32,7 @@ from lance_arrow.spi.pages import LoadedNulls
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Binds ``struct``."""
+    """Binds and writes ``struct``."""
 
     key = EncodingKey(ARRAY, "struct")
 
@@ -37,6 +41,14 @@ class Struct:
         if scope.leaf.shape is not None:
             raise CorruptFileError(f"a page is the head of a struct, the schema has values of {scope.leaf.shape}")
         return BoundStruct()
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take what has neither values nor nulls."""
+        return 0.0 if content.values is None and content.nulls is None and content.ends is None else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Say that it is there."""
+        return EncodedArray(ArrayEncoding(struct=SimpleStruct()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lance_arrow.errors import CorruptFileError
+from google.protobuf.message import Message
+
+from lance_arrow.errors import CorruptFileError, InternalError
+from lance_arrow.proto.encodings_v20_pb2 import Blob as BlobMessage
 from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
-from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, hookimpl
+from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, ZoneMapPlace, hookimpl
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Reads `ColumnEncoding.blob`."""
+    """Reads and writes `ColumnEncoding.blob`; since 2.1 pages say by themselves that they hold places."""
 
     key = EncodingKey("lance.encodings.ColumnEncoding", "blob")
     message_type = ColumnEncoding
@@ -26,6 +29,12 @@ class Blob:
         if inner.holds_descriptors:
             raise CorruptFileError("a blob column lies within a blob column")
         return replace(inner, holds_descriptors=True)
+
+    def describe(self, inner: Message | None, zone_map: ZoneMapPlace | None) -> ColumnEncoding:
+        """Wrap `inner`: its pages are descriptors."""
+        if not isinstance(inner, ColumnEncoding):
+            raise InternalError("a blob column lies around a column")
+        return ColumnEncoding(blob=BlobMessage(inner=inner))
 
 
 @hookimpl

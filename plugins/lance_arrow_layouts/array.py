@@ -1,6 +1,6 @@
-"""Pages of 2.0: a tree of array encodings, each node with buffers and nulls of its own.
+"""Pages of 2.0 and 0.1: a tree of array encodings, each node with buffers and nulls of its own.
 
-Source: lance.encodings.ArrayEncoding.
+Source: lance.encodings.ArrayEncoding; for 0.1 the types of the schema, which the container puts into words.
 """
 
 from __future__ import annotations
@@ -8,17 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.message import Message
+
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
-from lance_arrow.spi import ARRAY, BindScope, EncodingKey, HoldsItems, hookimpl
+from lance_arrow.proto.legacy_pb2 import LegacyPage
+from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, hookimpl
 from lance_arrow.spi.pages import ArrayPages
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Reads `ArrayEncoding`, whatever its case."""
+    """Reads `ArrayEncoding` or `LegacyPage`, whatever its case."""
 
-    key = EncodingKey(ARRAY)
-    message_type = ArrayEncoding
+    key: EncodingKey
+    message_type: type[Message]
 
     def bind(self, message: Any, scope: BindScope) -> ArrayPages:
         """Bind the root of the tree."""
@@ -28,4 +31,4 @@ class Array:
 
 @hookimpl
 def lance_provide_layouts() -> list[Array]:
-    return [Array()]
+    return [Array(EncodingKey(ARRAY), ArrayEncoding), Array(EncodingKey(LEGACY), LegacyPage)]

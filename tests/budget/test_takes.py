@@ -164,7 +164,9 @@ def test_bytes_on_an_object_store(case: Any, receipts: list[ReadReport]) -> None
     assert receipts[-1].fetched_bytes == store.bytes_fetched
     assert store.bytes_fetched <= needed + (len(rows) - 1) * REMOTE_COALESCING.max_gap_bytes
     if needed and pages[0].buffers[pages[0].data][1] > 5 * REMOTE_COALESCING.max_gap_bytes:
-        assert [len(wave) for wave in store.waves] == [3]
+        # The last row may lie in the end of the file, which came with its footer.
+        (wave,) = store.waves
+        assert len(wave) in (2, 3)
         assert store.bytes_fetched <= needed
 
 

@@ -84,7 +84,7 @@ def test_wrong_usage_exits_2(command: Callable[..., Any], arguments: list[str], 
         ("text", "CorruptFileError"),
         ("truncated", "CorruptFileError"),
         ("future", "UnsupportedError"),
-        ("first generation", "UnsupportedError"),
+        ("first generation", "CorruptFileError"),
     ],
 )
 def test_failures_exit_1(

@@ -19,7 +19,8 @@ from lance_arrow.cli.file_view import (
     SchemaReport,
 )
 from lance_arrow.cli.plugin_view import EncodingEntry, PluginReport, PluginsReport
-from lance_arrow.cli.render import ErrorReport, error_report, plain, print_json, print_text, to_printable
+from lance_arrow.cli.printing import to_printable
+from lance_arrow.cli.render import ErrorReport, error_report, plain, print_json, print_text
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.structure.description import EncodingReport
 

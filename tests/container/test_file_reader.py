@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from lance_arrow import LanceFile
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import (
     CorruptFileError,
@@ -303,7 +304,7 @@ def test_items_of_2_0_lists_count_themselves(craft):
     ("version", "message"),
     [
         ((2, 0), LAYOUT),
-        ((2, 1), "lance.encodings.ArrayEncoding"),
+        ((2, 2), "lance.encodings.ArrayEncoding"),
         ((2, 2), "lance.encodings23.PlanarLayout"),
         ((2, 3), "lance.encodings.ArrayEncoding"),
     ],
@@ -312,6 +313,17 @@ def test_descriptions_of_another_version(craft, version, message):
     pages = [craft.page(encoding=craft.described(message))]
     with pytest.raises(CorruptFileError, match=f"described by {message}") as caught:
         craft(columns=[craft.column(*pages)], version=version).read_all()
+    assert caught.value.page == 0
+
+
+def test_pages_of_2_0_in_files_of_2_1_are_named(craft, tmp_path):
+    message = "lance.encodings.ArrayEncoding"
+    pages = [craft.page(encoding=craft.described(message))]
+    path = tmp_path / "draft.lance"
+    path.write_bytes(craft(columns=[craft.column(*pages)], version=(2, 1)).build())
+    with pytest.raises(UnsupportedError, match=r"draft of 2\.1") as caught, LanceFile(path) as file:
+        file.read()
+    assert message in str(caught.value)
     assert caught.value.page == 0
 
 

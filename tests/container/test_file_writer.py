@@ -274,9 +274,8 @@ def test_fixed_size_lists_of_structs_count_their_elements():
 
 
 def test_what_is_not_written():
-    for version in ("0.1", "2.0"):
-        with pytest.raises(UnsupportedError, match=version):
-            _writer(version)
+    with pytest.raises(UnsupportedError, match=r"0\.1"):
+        _writer("0.1")
     with pytest.raises(UnsupportedError) as caught:
         _writer("2.1", pa.map_(pa.string(), pa.int8()))
     assert caught.value.column == "x"

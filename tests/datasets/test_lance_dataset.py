@@ -236,7 +236,7 @@ def test_tables_come_whole_from_any_thread(dataset: LanceDataset) -> None:
 
 
 def test_an_interrupt_ends_a_scan_at_once(folder: Path) -> None:
-    """The filesystem of the child takes ten seconds for each read of values."""
+    """The filesystem of the child takes two seconds for each read of values; half a second is enough to give up."""
     script = textwrap.dedent(
         f"""
         import os, signal, threading, time
@@ -256,18 +256,23 @@ def test_an_interrupt_ends_a_scan_at_once(folder: Path) -> None:
         filesystem.pipe_file("/f.lance", open({str(folder / "2.lance")!r}, "rb").read())
         dataset = lance_arrow.dataset("/f.lance", filesystem=filesystem)
         Slow.is_slow = True
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        started = time.monotonic()
+        sent = []
+
+        def interrupt():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Timer(0.3, interrupt).start()
         try:
             dataset.to_table(batch_size=100)
         except KeyboardInterrupt:
-            print("interrupted", time.monotonic() - started)
+            print("interrupted", time.monotonic() - sent[0])
         """
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     word, seconds = done.stdout.split()
     assert word == "interrupted"
-    assert float(seconds) < 0.3 + 1.0
+    assert float(seconds) < 0.5
 
 
 def test_scan_options_are_values(dataset: LanceDataset) -> None:

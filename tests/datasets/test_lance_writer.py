@@ -191,7 +191,7 @@ def test_writers_say_when_they_are_closed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"file_version": "2.0"}, InvalidArgumentError),
+        ({"file_version": "0.1"}, InvalidArgumentError),
         ({"file_version": "9"}, InvalidArgumentError),
         ({"preset": "tiny"}, InvalidArgumentError),
         ({"rows_per_zone": -1}, InvalidArgumentError),

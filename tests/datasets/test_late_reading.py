@@ -195,7 +195,7 @@ def test_a_value_that_a_filter_fails_on(path):
 
 
 def test_without_the_bridge(path, table, monkeypatch):
-    monkeypatch.setattr(row_filter, "_native", lambda: None)
+    monkeypatch.setattr(row_filter, "native_bridge", lambda: None)
     expression = (F("random") < 20) | (F("st", "a") > NUM_ROWS - 3)
     with LanceFile(path) as file:
         assert_same(table.filter(expression), file.read(filter=expression))

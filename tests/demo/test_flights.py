@@ -1,14 +1,15 @@
-"""The demo's answers are those of the reference package and pyarrow over the same rows, with honest receipts."""
+"""The demo's answers are those of the reference package and pyarrow over the same rows, with honest receipts.
+
+Ingested by pyarrow here; tests/spark has the other way.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.dataset as pads
 import pytest
 from outside import run
 from same import assert_same
@@ -27,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(folder: Path) -> flights.DemoReport:
-    return flights.run(folder)
+    return flights.run(folder, engine="pyarrow")
 
 
 def test_data_is_small() -> None:
@@ -37,29 +38,36 @@ def test_data_is_small() -> None:
 
 
 @pytest.mark.interop
-def test_files_read_as_the_reference_reads_them(witness: Witness, folder: Path, report: flights.DemoReport) -> None:
-    paths = sorted(folder.rglob("*.lance"))
-    assert len(paths) == 3
-    for path in paths:
-        expected = witness.read(path)
-        assert lance_arrow.verify(path).ok
-        with lance_arrow.LanceFile(path) as file:
-            assert file.version == "2.2"
-            assert file.schema.equals(expected.schema, check_metadata=True)
-            assert_same(expected, file.read())
+def test_every_version_reads_as_the_reference_reads_it(
+    witness: Witness, folder: Path, report: flights.DemoReport
+) -> None:
+    table = lance_arrow.LanceTable.open(folder / "flights.lance")
+    assert table.version == 4
+    for version in (1, 2, 4):
+        expected = witness.read_version(folder / "flights.lance", version)
+        assert_same(expected, table.checkout(version).to_table())
+    for path in sorted(folder.rglob("*.lance")):
+        if path.is_file():
+            assert lance_arrow.verify(path).ok
 
 
 def test_every_flight_is_there(folder: Path, report: flights.DemoReport) -> None:
     source = pyarrow.csv.read_csv(flights.data_directory() / "flights.csv.gz")
-    found = pads.dataset(str(folder / "flights"), format=lance_arrow.LanceFormat()).to_table()
-    assert found["flight"].to_pylist() == source["flight"].to_pylist()
+    found = lance_arrow.LanceTable.open(folder / "flights.lance", version=1).to_table()
+    keys = ["time_hour", "carrier", "flight", "origin", "dest"]
+    source = source.set_column(
+        source.schema.names.index("time_hour"), "time_hour", source["time_hour"].cast(found["time_hour"].type)
+    )
+    order = [(key, "ascending") for key in keys]
+    assert found.sort_by(order)["flight"].to_pylist() == source.sort_by(order)["flight"].to_pylist()
     assert found["tailnum"].null_count == source["tailnum"].to_pylist().count("")
-    assert found["cancelled"].to_pylist() == [value is None for value in source["dep_time"].to_pylist()]
+    assert pc.sum(found["cancelled"]).as_py() == source["dep_time"].null_count
+    assert found["origin"].to_pylist() == sorted(found["origin"].to_pylist())
 
 
 def test_progress_reaches_the_end(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    flights.run(tmp_path, on_progress=lambda done, total: seen.append((done, total)))
+    flights.run(tmp_path, engine="pyarrow", on_progress=lambda done, total: seen.append((done, total)))
     assert len(seen) > 3
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1][0] == seen[-1][1] == (flights.data_directory() / "flights.csv.gz").stat().st_size
@@ -68,7 +76,9 @@ def test_progress_reaches_the_end(tmp_path: Path) -> None:
 def test_report_is_plain_data(report: flights.DemoReport) -> None:
     plain = json.loads(json.dumps(report.as_dict(), allow_nan=False))
     assert plain["num_rows"] == 51_955
-    assert plain["files"] == ["flights/2013-01.lance", "flights/2013-02.lance"]
+    assert plain["engine"] == "pyarrow"
+    assert len(plain["files"]) == 3
+    assert plain["notes"] == []
     assert [len(step["rows"]) > 0 for step in plain["steps"]] == [True] * len(plain["steps"])
 
 
@@ -76,16 +86,34 @@ def test_receipts_show_projection_and_filter(report: flights.DemoReport) -> None
     head, late, *_ = report.steps
     assert len(head.rows) == 5
     assert set(late.receipt["columns"]) == {"time_hour", "carrier", "flight", "dest", "dep_delay", "origin"}
-    assert late.receipt["files"] == 2
     assert 0 < late.receipt["bytes"] < report.num_bytes
-    assert late.receipt["pages"] == 2 * len(late.receipt["columns"])
+    # Sorted by origin: zone maps leave the part that begins in LaGuardia.
+    assert late.receipt["zones"] / 2 <= late.receipt["zones_pruned"] < late.receipt["zones"]
     assert any("240" in text for text in late.receipt["filters"])
+
+
+def test_deletion_compaction_and_a_look_back(report: flights.DemoReport) -> None:
+    deleted, compacted, before = (step.rows[0] for step in report.steps[-3:])
+    assert deleted == {"version": 2, "fragments": 3, "flights": 50_173, "cancelled": 0}
+    assert compacted == {"version": 4, "fragments": 1, "flights": 50_173, "cancelled": 0}
+    assert before == {"version": 1, "fragments": 3, "flights": 51_955, "cancelled": 51_955 - 50_173}
+
+
+def test_without_java_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
+    (tmp_path / "demo").mkdir()
+    report = flights.run(tmp_path / "demo")
+    assert report.engine == "pyarrow"
+    (note,) = report.notes
+    home = str(tmp_path / "nothing")
+    assert note == f"Spark needs Java 17 or newer: JAVA_HOME is {home!r}: ingested with pyarrow instead"
+    assert report.num_rows == 51_955
 
 
 @pytest.mark.interop
 def test_duckdb_agrees_with_pyarrow(folder: Path, report: flights.DemoReport, witness: Witness) -> None:
     (step,) = (step for step in report.steps if "DuckDB" in step.title)
-    table = pa.concat_tables([witness.read(path) for path in sorted((folder / "flights").glob("*.lance"))])
+    table = witness.read_version(folder / "flights.lance", 1)
     table = table.filter((pc.field("origin") == "JFK") & ~pc.field("cancelled"))
     table = table.join(witness.read(folder / "airlines.lance"), "carrier")
     means = table.group_by("name").aggregate([("arr_delay", "mean"), ([], "count_all")])
@@ -96,5 +124,5 @@ def test_duckdb_agrees_with_pyarrow(folder: Path, report: flights.DemoReport, wi
 
 
 def test_works_from_any_folder() -> None:
-    done = run("from lance_arrow.demo import flights; print(flights.run().num_rows)")
+    done = run("from lance_arrow.demo import flights; print(flights.run(engine='pyarrow').num_rows)")
     assert done.stdout.strip() == "51955", done.stderr

@@ -30,7 +30,13 @@ PAGES = sorted(
 )
 # These run in `nox -s engines`.
 ENGINE_PAGES = {"docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md"}
-RUNNING = [page for page in PAGES if page not in ENGINE_PAGES or os.environ.get("LANCE_ARROW_ENGINES")]
+# Runs in tests/spark/test_docs.py, beside the one Spark session.
+SPARK_PAGES = {"docs/spark.md"}
+RUNNING = [
+    page
+    for page in PAGES
+    if page not in SPARK_PAGES and (page not in ENGINE_PAGES or os.environ.get("LANCE_ARROW_ENGINES"))
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"# not run: \S+")
 FILE = re.compile(r"# file: (\S+)\n")
@@ -119,7 +125,9 @@ def test_commands_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str
     lines = [line for block in blocks(page, "sh") for line in block.text.splitlines()]
     for line in lines:
         if line.startswith("lance-arrow "):
-            assert run(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+            # Not the way over Spark, which tests/spark takes.
+            aside = ["--engine", "pyarrow"] if line == "lance-arrow demo" else []
+            assert run([*shlex.split(line)[1:], *aside]) == 0, capsys.readouterr().err
             assert capsys.readouterr().out
 
 

@@ -148,7 +148,7 @@ CASES: list[Bad] = [
     Bad("footer-empty", lambda: b"", CorruptFileError, ()),
     bad_container("footer-magic", footer(magic=b"LANX"), CorruptFileError, *WHOLE),
     bad_container("footer-version-unknown", version(2, 4), UnsupportedError, *WHOLE),
-    bad_container("footer-version-legacy", version(0, 2), UnsupportedError),
+    bad_container("footer-version-legacy", version(0, 2), CorruptFileError),
     # 2. tables
     bad_container("tables-columns-position", footer(columns=10**6), CorruptFileError, *WHOLE),
     bad_container("tables-columns-wrap", footer(columns=FAR), CorruptFileError, *WHOLE),

@@ -18,12 +18,12 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import open_source
 
 pytestmark = pytest.mark.interop
 
-READABLE = ("2.0", "2.1", "2.2", "2.3")
+# The reference reads files of 0.1 as parts of tables only.
+READABLE = ("0.1", "2.0", "2.1", "2.2", "2.3")
 FILES = golden.files()
 EXPECTED: dict[Path, list[golden.Expectation]] = defaultdict(list)
 for found in golden.expectations():
@@ -60,7 +60,7 @@ def some_rows(path: Path, num_rows: int) -> np.ndarray:
     return rng.permutation(np.append(rng.integers(0, num_rows, 30), num_rows - 1)) if num_rows else np.zeros(0, int)
 
 
-@pytest.mark.parametrize("path", paths_of(*READABLE))
+@pytest.mark.parametrize("path", paths_of(*READABLE[1:]))
 def test_reads_as_the_reference(witness: Witness, path: Path) -> None:
     expected = witness.read(path)
     rows = some_rows(path, expected.num_rows)
@@ -94,9 +94,16 @@ def _picked(file: lance_arrow.LanceFile, columns: list[str], offsets: np.ndarray
 
 
 def test_no_file_is_left_out() -> None:
-    """Each data file of the main line is expected by a version; those of branches and of cleaned versions are not."""
-    data = {path for path, version in FILES.items() if version in READABLE and path.parent.name == "data"}
-    unnamed = {path.relative_to(golden.SCENARIOS).parts[1] for path in data if not EXPECTED[path]}
+    """Each data file of the main line is expected by a version; those of branches and of cleaned versions are not.
+
+    Files of 0.1 do not tell which fields they hold: `test_tables_golden` compares their rows.
+    """
+    data = {path for path, version in FILES.items() if version in READABLE[1:] and path.parent.name == "data"}
+    unnamed = {
+        next(part for part in path.relative_to(golden.FOLDER).parts if part.endswith(".lance"))
+        for path in data
+        if not EXPECTED[path]
+    }
     assert len(data) > 50
     assert unnamed <= {"branch.lance"}
     kept = [path for path in data if EXPECTED[path]]
@@ -112,9 +119,3 @@ def test_dataset_of_bare_files(tmp_path: Path, name: str) -> None:
     paths = [shutil.copy(found.path, tmp_path) for found in first]
     actual = pads.dataset(paths, format=lance_arrow.LanceFormat()).to_table()
     assert_equal(pa.concat_tables(found.rows for found in first), actual, types=False)
-
-
-@pytest.mark.parametrize("path", paths_of("0.1"))
-def test_0_1_is_refused(path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"version 0\.1"):
-        lance_arrow.LanceFile(path)

@@ -115,22 +115,6 @@ def test_dictionaries_too_large_together_are_equal_or_refused(witness: Witness, 
     equal_or_refused(expected, path)
 
 
-@pytest.mark.parametrize("version", ["2.0"])
-def test_other_versions_are_equal_or_refused(witness: Witness, tmp_path: Path, version: str) -> None:
-    expected = pa.table({"a": [1, None, 3], "b": ["x", "y", None], "c": pa.array([0.5, 1.5, 2.5], pa.float32())})
-    path = witness.write(expected, tmp_path / "file.lance", version)
-    equal_or_refused(expected, path)
-
-
-def test_first_generation_is_equal_or_refused(witness: Witness, tmp_path: Path) -> None:
-    expected = pa.table({"a": [1, 2, 3], "b": ["x", "y", ""]})
-    table = witness.write_directory(expected, tmp_path / "table.lance", "legacy")
-    (path,) = (table / "data").glob("*.lance")
-    copy = tmp_path / "alone.lance"
-    copy.write_bytes(path.read_bytes())
-    equal_or_refused(expected, copy)
-
-
 def equal_or_refused(expected: pa.Table, path: Path) -> None:
     """Read the file through each door."""
 

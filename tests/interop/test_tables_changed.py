@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 from witness import Witness, WitnessRefused
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.datasets.sql_predicates import parse_sql
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 
 pytestmark = pytest.mark.interop
@@ -399,3 +401,47 @@ def test_indices_of_replaced_columns(witness: Witness, tmp_path: Path) -> None:
     assert witness.read_version(path, None, None, filter="w = 11")["id"].to_pylist() == [5]
     assert witness.read_version(path, None, None, filter="w = 10")["id"].to_pylist() == []
     assert witness.index_names(path, table.version) == []
+
+
+def test_zone_map_indices(witness: Witness, tmp_path: Path) -> None:
+    """Ours is used by the reference and brought up to date by it; theirs is used by us."""
+    for stable in (False, True):
+        ours, theirs = tmp_path / f"ours{stable}.lance", tmp_path / f"theirs{stable}.lance"
+        for path in (ours, theirs):
+            witness.write_directory(rows_of(0, 500), path, "2.2", max_rows_per_file=150, enable_stable_row_ids=stable)
+            witness.change_table(path, {"do": "delete", "predicate": "id % 10 = 4"})
+        for column in ("id", "v", "s"):
+            LanceTable.open(ours).create_zone_map(column, rows_per_zone=32)
+            witness.change_table(theirs, {"do": "create_scalar_index", "column": column, "index_type": "ZONEMAP"})
+        for path in (ours, theirs):
+            questions = ["id = 77", "id = 74", "v > 240", "v = 0", "s = 'text 4'", "s IS NULL", "id IN (3, 499, 600)"]
+            for step in (
+                [],
+                [{"do": "delete", "predicate": "id = 77"}, {"do": "append", "rows": rows_of(500, 610)}],
+                [{"do": "optimize_indices"}],
+                [{"do": "update", "updates": {"v": "0"}, "where": "id = 300"}],
+                [{"do": "compact", "target_rows_per_fragment": 1000}],
+            ):
+                witness.change_table(path, *step)
+                table = LanceTable.open(path)
+                everything = table.to_table()
+                for text in questions:
+                    got = table.to_table(filter=text)
+                    assert ordered(got) == ordered(witness.read_version(path, None, None, filter=text)), text
+                    assert ordered(got) == ordered(everything.filter(parse_sql(text, everything.schema))), text
+        plan = witness.explain(ours, "id = 77")
+        assert "ScalarIndexQuery" in plan or "MaterializeIndex" in plan or "zone" in plan.lower()
+
+
+def test_zone_map_indices_prune(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    witness.write_directory(rows_of(0, 20_000), path, "2.2", max_rows_per_file=10_000)
+    reader = LanceTable.open(path)._reader
+    condition = reader.filter(pc.field("id") == 12_345)
+    assert sum(reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)) == 20_000
+    witness.change_table(path, {"do": "create_scalar_index", "column": "id", "index_type": "ZONEMAP"})
+    reader = LanceTable.open(path)._reader
+    condition = reader.filter(pc.field("id") == 12_345)
+    left = [reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)]
+    assert left[0] == 0
+    assert 0 < left[1] <= 8192

@@ -15,6 +15,7 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.cached import SimpleCacheFileSystem
 from fsspec.implementations.dirfs import DirFileSystem
 from fsspec.spec import AbstractBufferedFile
+from stores import CountingStore
 
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
 from lance_arrow.io import LocalSource, MeteredSource, RangeSource, open_source, read_coalesced
@@ -362,3 +363,15 @@ def test_a_child_process_can_take_the_locks(archive):
             with source._exclusively():
                 os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_the_end_of_a_far_file_is_read_once() -> None:
+    content = bytes(range(256)) * 8
+    store = CountingStore({"/f": content})
+    source = open_source("/f", filesystem=store)
+    starts, stops = np.array([2000]), np.array([2048])
+    assert source.read(starts, stops)[0].tobytes() == content[2000:]
+    again = source.read(np.array([2000, 2010, 5, 2040]), np.array([2048, 2010, 9, 2041]))
+    assert [one.tobytes() for one in again] == [content[2000:], b"", content[5:9], content[2040:2041]]
+    assert source.read(np.array([1999]), np.array([2001]))[0].tobytes() == content[1999:2001]
+    assert store.waves == [[(2000, 2048)], [(5, 9)], [(1999, 2001)]]

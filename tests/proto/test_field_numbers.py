@@ -29,7 +29,9 @@ SCALARS = {
 
 # One field after the other: number, name, type. "*" is repeated, "?" optional, {k:v} a map.
 FILE = {
-    "FileDescriptor": "1 schema Schema, 2 length u64, 1001 checksums ChecksumPlace",
+    "FileDescriptor": """1 schema Schema, 2 length u64, 1001 checksums ChecksumPlace,
+        1002 zone_maps *GlobalZoneMap""",
+    "GlobalZoneMap": "1 column u32, 2 rows_per_zone u32, 3 global_buffer u32",
     "Schema": "1 fields *Field, 5 metadata {str:bytes}",
     "Metadata": """1 manifest_position u64, 2 batch_offsets *i32, 3 page_table_position u64,
         5 statistics StatisticsMetadata""",

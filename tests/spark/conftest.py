@@ -18,6 +18,13 @@ PLUGINS = Path(__file__).parents[2] / "plugins"
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss4m"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker have all tests that need the session: each worker would start its own."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 def need_java() -> None:
     """Skip where Spark cannot run, and say why; fail where `LANCE_ARROW_REQUIRE_SPARK` is set."""
     reason = why_not()

@@ -1,11 +1,11 @@
 """Random histories of one table, written by turns by us and by the reference, compared after every step.
 
-What a step must give is computed here with pyarrow alone wherever both can do it; what only the reference does
-(updates, new columns, compaction) it tells itself, and we must read the same.
+What a step must give is computed here with pyarrow alone; where rows move, their new order is what the reference reads.
 """
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,14 @@ from same import assert_same
 from witness import Witness
 
 from lance_arrow import LanceTable
+from lance_arrow.datasets.sql_predicates import parse_sql
 
 ADDRESSES = ["_rowid", "_rowaddr"]
-STEPS = ("append", "append", "some_columns", "delete", "delete", "nothing", "restore", "overwrite", "tag", "empty")
-FOREIGN_STEPS = ("update", "add_column", "drop_column", "compact", "merge")
+STEPS = (
+    "append", "append", "some_columns", "delete", "delete", "nothing", "restore", "overwrite", "tag", "empty",
+    "update", "update", "add_column", "drop_column", "rename", "cast", "compact", "compact", "merge", "merge", "index",
+    "reindex", "configure", "branch", "clean",
+)  # fmt: skip
 
 
 class History:
@@ -41,6 +45,8 @@ class History:
         self.random = np.random.default_rng(seed)
         self.expected: dict[int, pa.Table] = {}
         self.tags: dict[str, int] = {}
+        self.config: dict[str, str] = {}
+        self.branches: dict[str, pa.Table] = {}
         self.next_id = 0
         self.log: list[str] = []
         stable = bool(self.random.integers(2))
@@ -68,6 +74,10 @@ class History:
                 self.compare()
             for version in self.expected:
                 self.compare(version)
+            for name, rows in self.branches.items():
+                side = LanceTable.open(self.path, branch=name)
+                assert_same(rows, side.to_table())
+                assert_same(rows, self.witness.read_version(self.path, None, name))
         except BaseException as error:
             error.add_note("\n".join(self.log))
             raise
@@ -83,13 +93,33 @@ class History:
         assert_same(theirs, opened.to_table(columns=theirs.column_names))
         assert opened.count_rows() == expected.num_rows
         if version is None:
+            self._ask(opened)
             assert {name: tag.version for name, tag in opened.tags.items()} == self.tags
+            assert self.branches.keys() == opened.branches.keys()
+
+    def _ask(self, opened: LanceTable) -> None:
+        """A filter, by whatever indices and zones there are."""
+        rows = self.expected[self.version]
+        number = int(self.random.integers(0, max(1, self.next_id)))
+        questions = [f"id = {number}", f"id >= {number}", f"id < {number} AND id > {number - 20}"]
+        if "v" in rows.column_names:
+            questions.append(f"v > {number * 0.5}")
+        if "s" in rows.column_names:
+            questions += ["s IS NULL", f"s = 'text {number % 13}'"]
+        text = str(self.random.choice(questions))
+        try:
+            ours = sorted(map(repr, opened.to_table(filter=text).to_pylist()))
+            assert ours == sorted(map(repr, rows.filter(parse_sql(text, rows.schema)).to_pylist()))
+            theirs = self.witness.read_version(self.path, None, None, filter=text)
+            assert ours == sorted(map(repr, theirs.to_pylist()))
+        except AssertionError as error:
+            error.add_note(f"asked for {text}, indices {opened.indices}")
+            raise
 
     def _step(self) -> None:
         rows = self.expected[self.version]
         is_ours = bool(self.random.integers(2))
-        steps = STEPS if is_ours or self.random.integers(2) else FOREIGN_STEPS
-        step = str(self.random.choice(steps))
+        step = str(self.random.choice(STEPS))
         self.log.append(f"{self.version}: {step} by {'us' if is_ours else 'them'}, {rows.num_rows} rows")
         if is_ours and self.random.integers(3):
             # A handle that has not seen what the reference did since is moved forward by the commit itself.
@@ -183,37 +213,151 @@ class History:
         else:
             self.tags[name] = version
 
-    def _update(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
-        return self._theirs({"do": "update", "updates": {"id": "id + 1000"}, "where": "id % 5 = 2"})
+    def _update(self, rows: pa.Table, is_ours: bool) -> None:
+        remainder = int(self.random.integers(5))
+        change = [{**row, "id": row["id"] + 1000} if row["id"] % 5 == remainder else row for row in rows.to_pylist()]
+        if is_ours:
+            self.table.update({"id": "id + 1000"}, f"id % 5 = {remainder}")
+        else:
+            step = {"do": "update", "updates": {"id": "id + 1000"}, "where": f"id % 5 = {remainder}"}
+            if not rows.num_rows:
+                return
+            self.witness.change_table(self.path, step)
+        self._moved(change)
+
+    def _merge(self, rows: pa.Table, is_ours: bool) -> None:
+        added = self._like(rows, self._rows(6))
+        if set(added.column_names) != set(rows.column_names) or len(set(rows["id"].to_pylist())) < rows.num_rows:
+            return
+        first = max(0, self.next_id - 9)
+        ids = np.arange(first, first + 6)
+        source = added.set_column(added.column_names.index("id"), "id", pa.array(ids, rows.schema.field("id").type))
+        new = {row["id"]: row for row in source.select(rows.column_names).to_pylist()}
+        others = bool(self.random.integers(2))
+        kept = [row for row in rows.to_pylist() if row["id"] not in new and not (others and row["id"] % 3 == 0)]
+        if is_ours:
+            merge = self.table.merge(source, on="id").when_matched_update_all().when_not_matched_insert_all()
+            if others:
+                merge = merge.when_not_matched_by_source_delete("id % 3 = 0")
+            merge.execute()
+        else:
+            clauses = [["when_matched_update_all", None], ["when_not_matched_insert_all", None]]
+            if others:
+                clauses.append(["when_not_matched_by_source_delete", "id % 3 = 0"])
+            self.witness.change_table(
+                self.path, {"do": "merge_clauses", "on": ["id"], "rows": source, "clauses": clauses}
+            )
+        self._moved([*kept, *new.values()])
+
+    def _compact(self, rows: pa.Table, is_ours: bool) -> None:
+        target = int(self.random.choice([15, 40, 1000]))
+        if is_ours:
+            self.table.compact(target_rows_per_fragment=target)
+        elif rows.num_rows:
+            self.witness.change_table(self.path, {"do": "compact", "target_rows_per_fragment": target})
+        self._moved(rows.to_pylist())
 
     def _add_column(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
         name = f"extra{self.version}"
-        return self._theirs({"do": "add_columns", "transforms": {name: "id * 2"}})
+        if is_ours:
+            self.table.add_columns({name: "id * 2"})
+        elif rows.num_rows:
+            self.witness.change_table(self.path, {"do": "add_columns", "transforms": {name: "id * 2"}})
+        else:
+            return None
+        return rows.append_column(name, pc.multiply(rows["id"], 2).cast(pa.int64()))
 
     def _drop_column(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
-        extra = [name for name in rows.column_names if name != "id"]
-        return self._theirs({"do": "drop_columns", "columns": [str(self.random.choice(extra))]}) if extra else None
-
-    def _compact(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
-        return self._theirs({"do": "compact", "target_rows_per_fragment": 1000})
-
-    def _merge(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
-        added = self._like(rows, self._rows(6))
-        ids = pa.array(np.arange(self.next_id - 9, self.next_id - 3))
-        if set(added.column_names) != set(rows.column_names) or len(set(rows["id"].to_pylist())) < rows.num_rows:
+        name = self._other(rows)
+        if name is None:
             return None
-        return self._theirs({"do": "merge", "on": "id", "rows": added.set_column(0, "id", ids)})
+        if is_ours:
+            self.table.drop_columns([name])
+        else:
+            self.witness.change_table(self.path, {"do": "drop_columns", "columns": [name]})
+        return rows.drop_columns([name])
 
-    def _theirs(self, step: dict[str, Any]) -> pa.Table | None:
-        """Let the reference do what only it can; its own reading is what must be."""
-        if "columns" not in step and not self.expected[self.version].num_rows:
+    def _rename(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
+        name = self._other(rows)
+        if name is None:
             return None
-        versions = self.witness.change_table(self.path, step)
-        newest = max(versions)
+        new = f"{name[0]}{self.version}"
+        if is_ours:
+            self.table.alter_columns({"path": name, "name": new})
+        else:
+            self.witness.change_table(self.path, {"do": "alter", "path": name, "name": new})
+        return rows.rename_columns([new if one == name else one for one in rows.column_names])
+
+    def _cast(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
+        """The reference refuses where there are indices, which we drop."""
+        if "v" not in rows.column_names or not rows.num_rows:
+            return None
+        wanted = pa.float64() if rows.schema.field("v").type == pa.float32() else pa.float32()
+        if is_ours:
+            self.table.alter_columns({"path": "v", "data_type": wanted})
+        else:
+            if any("v" in columns for columns in LanceTable.open(self.path).indices.values()):
+                return None
+            self.witness.change_table(self.path, {"do": "cast", "path": "v", "type": str(wanted)})
+        return rows.set_column(rows.column_names.index("v"), "v", rows["v"].cast(wanted))
+
+    def _index(self, rows: pa.Table, is_ours: bool) -> pa.Table | None:
+        column = str(self.random.choice([name for name in ("id", "v", "s") if name in rows.column_names]))
+        if is_ours:
+            self.table.create_zone_map(column, rows_per_zone=int(self.random.integers(1, 30)))
+        elif rows.num_rows:
+            kind = str(self.random.choice(["BTREE", "BITMAP", "ZONEMAP"]))
+            self.witness.change_table(self.path, {"do": "create_scalar_index", "column": column, "index_type": kind})
+        else:
+            return None
+        return rows
+
+    def _reindex(self, rows: pa.Table, is_ours: bool) -> None:
+        """Only the reference brings indices up to date."""
+        if rows.num_rows and LanceTable.open(self.path).indices:
+            self.witness.change_table(self.path, {"do": "optimize_indices"})
+            self._moved(rows.to_pylist())
+
+    def _configure(self, rows: pa.Table, is_ours: bool) -> pa.Table:
+        key, value = f"k{self.random.integers(3)}", str(self.version)
+        if is_ours:
+            self.table.update_config({key: value})
+        else:
+            self.witness.change_table(self.path, {"do": "update_config", "values": {key: value}})
+        self.config[key] = value
+        return rows
+
+    def _branch(self, rows: pa.Table, is_ours: bool) -> None:
+        name = f"b{self.version}"
+        if name in self.branches:
+            return
+        if is_ours:
+            self.table.branches.create(name)
+        else:
+            self.witness.change_table(self.path, {"do": "branch", "name": name, "version": self.version})
+        self.branches[name] = rows
+
+    def _clean(self, rows: pa.Table, is_ours: bool) -> None:
+        report = LanceTable.open(self.path).cleanup(
+            older_than=datetime.timedelta(), retain_versions=int(self.random.integers(2, 8)), dry_run=False
+        )
+        for version in report.versions:
+            del self.expected[version]
+
+    def _other(self, rows: pa.Table) -> str | None:
+        names = [name for name in rows.column_names if name != "id"]
+        return str(self.random.choice(names)) if names else None
+
+    def _moved(self, rows: list[dict[str, Any]]) -> None:
+        """Rows of the versions made since, in the order that the reference reads them."""
+        newest = LanceTable.open(self.path).version
         for version in range(self.version + 1, newest + 1):
-            self.expected[version] = self.witness.read_version(self.path, version).combine_chunks()
+            found = self.witness.read_version(self.path, version).combine_chunks()
+            if version == newest:
+                theirs, ours = sorted(map(repr, found.to_pylist())), sorted(map(repr, rows))
+                assert theirs == ours, (theirs, ours)
+            self.expected[version] = found
         self.version = newest
-        return None
 
     def _rows(self, num_rows: int) -> pa.Table:
         ids = np.arange(self.next_id, self.next_id + num_rows)
@@ -230,8 +374,9 @@ class History:
         )
 
     def _like(self, rows: pa.Table, made: pa.Table) -> pa.Table:
-        """Keep the columns that the table has."""
-        return made.select([name for name in made.column_names if name in rows.column_names])
+        """Keep the columns that the table has, as it has them."""
+        names = [name for name in made.column_names if name in rows.column_names]
+        return pa.table({name: made[name].cast(rows.schema.field(name).type) for name in names})
 
     def _filled(self, added: pa.Table, schema: pa.Schema) -> pa.Table:
         """Add columns of nulls."""

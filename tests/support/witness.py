@@ -113,6 +113,10 @@ class Witness:
         """Names of the indices of a version of a table directory."""
         return self._ask("index_names", path=str(path), version=version)["names"]
 
+    def explain(self, path: Path | str, filter: str) -> str:
+        """The plan of a filtered read of a table directory."""
+        return self._ask("explain", path=str(path), filter=filter)["plan"]
+
     def describe_table(self, path: Path | str) -> dict[str, dict[str, str]]:
         """Configuration and metadata of a table directory."""
         return self._ask("describe_table", path=str(path))

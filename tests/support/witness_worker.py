@@ -190,6 +190,10 @@ def index_names(path: str, version: int) -> dict[str, Any]:
     return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
 
 
+def explain(path: str, filter: str) -> dict[str, Any]:
+    return {"plan": lance.dataset(path).scanner(filter=filter).explain_plan(verbose=True)}
+
+
 def describe_table(path: str) -> dict[str, Any]:
     dataset = lance.dataset(path)
     metadata = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
@@ -253,6 +257,7 @@ def main() -> None:
             index_names,
             tags,
             describe_table,
+            explain,
             read,
             take,
             schema,

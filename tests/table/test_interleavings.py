@@ -43,12 +43,19 @@ def opened(filesystem: ScriptedFileSystem) -> LanceTable:
     return LanceTable.open(PATH, filesystem=filesystem)
 
 
+def _merge(table: LanceTable) -> None:
+    merge = table.merge(rows(2, 100, 300), on="id")
+    merge.when_matched_update_all().when_not_matched_insert_all().execute()
+
+
 EDITS: dict[str, Edit] = {
     "append": lambda table: table.append(rows(100, 101)),
     "delete_first": lambda table: table.delete(pc.field("id") < 3),
     "delete_fragment": lambda table: table.delete(pc.field("id") >= 8),
     "overwrite": lambda table: table.overwrite(rows(200, 201)),
     "restore": lambda table: table.restore(1),
+    "update": lambda table: table.update({"id": "id + 1000"}, pc.field("id").isin([1, 9])),
+    "merge": _merge,
 }
 
 
@@ -90,6 +97,10 @@ REFUSED = {
     ("delete_fragment", "overwrite"): False,
     ("delete_fragment", "restore"): False,
     ("overwrite", "overwrite"): True,
+    ("update", "overwrite"): False,
+    ("update", "restore"): False,
+    ("merge", "overwrite"): False,
+    ("merge", "restore"): False,
 }
 
 

@@ -196,3 +196,26 @@ def test_replaced_columns(table: LanceTable) -> None:
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             table.replace_columns(values)
+
+
+def test_rows_by_id(table: LanceTable, tmp_path: Path) -> None:
+    """Stable ids find rows wherever they have moved; addresses where they lie."""
+    table.append(rows_of(20, 40), max_rows_per_file=7)
+    table.update({"s": "'x'"}, "id = 5 OR id = 25")
+    table.compact(target_rows_per_fragment=16)
+    found = table.take_row_ids([25, 5, 0, 39, 5], columns=["id", "s", "_rowid"])
+    assert found.to_pylist() == [
+        {"id": number, "s": text, "_rowid": number}
+        for number, text in ((25, "x"), (5, "x"), (0, "t0"), (39, "t39"), (5, "x"))
+    ]
+    assert table.take_row_ids([], columns=["id"]).num_rows == 0
+    assert table.take_row_ids(pa.array([7, 8]), columns=[]).num_rows == 2
+    for ids, message in (([3], "no row has the id 3"), ([0, 40], "id 40"), ([-1], "no row id -1"), ([1.5], "1.5")):
+        with pytest.raises(InvalidArgumentError, match=message):
+            table.take_row_ids(ids)
+    plain = LanceTable.create(tmp_path / "plain.lance", rows_of(0, 20), max_rows_per_file=8)
+    plain.delete("id = 9")
+    assert plain.take_row_ids([(2 << 32) + 1, 3], columns=["id"])["id"].to_pylist() == [17, 3]
+    for wrong in ((1 << 32) + 1, (2 << 32) + 4, 5 << 32):
+        with pytest.raises(InvalidArgumentError, match=f"id {wrong}"):
+            plain.take_row_ids([wrong])

@@ -212,7 +212,7 @@ def test_a_store_that_always_says_no(tmp_path: Path, registered: Any, monkeypatc
             return False
 
     monkeypatch.setattr("lance_arrow.table.commit._LONGEST_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr("lance_arrow.table.table_edits.default_runtime", _hurried)
+    monkeypatch.setattr("lance_arrow.table.table_handle.default_runtime", _hurried)
     LanceTable.create(tmp_path / "t.lance", ROWS)
     registered(Plugin(Never()))
     with pytest.raises(CommitConflictError, match="first each time") as caught:

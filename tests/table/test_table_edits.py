@@ -40,6 +40,25 @@ EDITS: dict[str, Callable[[LanceTable], None]] = {
 }
 
 
+def _merge(table: LanceTable) -> None:
+    table.merge(MORE, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+
+
+OTHER_EDITS: dict[str, Callable[[LanceTable], object]] = {
+    "update": lambda table: table.update({"s": "'x'"}, pc.field("id") == 2),
+    "merge": _merge,
+    "add_columns": lambda table: table.add_columns({"twice": pc.field("id") * 2}),
+    "drop_columns": lambda table: table.drop_columns(["s"]),
+    "alter_columns": lambda table: table.alter_columns({"path": "id", "data_type": pa.int32()}),
+    "replace_columns": lambda table: table.replace_columns({"id": 1, "s": "'x'"}),
+    "compact": lambda table: table.compact(),
+    "update_config": lambda table: table.update_config({"a": "b"}),
+    "create_zone_map": lambda table: table.create_zone_map("id"),
+    "branch": lambda table: table.branches.create("b"),
+    "clone": lambda table: table.shallow_clone(f"{table.uri}-clone"),
+}
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     LanceTable.create(tmp_path / "t.lance", ROWS)
@@ -300,16 +319,33 @@ REFUSED: dict[str, tuple[Callable[[Manifest], object], type[LanceError], str]] =
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("edit", [*EDITS, *OTHER_EDITS])
 def test_what_is_never_written_on(path: Path, case: str, edit: str) -> None:
     change, error, text = REFUSED[case]
     manifests.change(path, change)
-    before = files_of(path)
+    before = files_of(path.parent)
     table = LanceTable.open(path)
     with pytest.raises(error, match=text):
-        EDITS[edit](table)
-    assert files_of(path) == before
+        (EDITS | OTHER_EDITS)[edit](table)
+    assert files_of(path.parent) == before
     assert table.version == 1
+
+
+@pytest.mark.parametrize("edit", OTHER_EDITS)
+def test_what_is_not_known_of_a_fragment_is_not_changed(path: Path, edit: str) -> None:
+    """Whatever touches the fragment refuses, and leaves nothing behind; the others go on."""
+    LanceTable.open(path).append(MORE)
+    manifests.change(path, lambda message: unknown(message.fragments[0]))
+    before = files_of(path.parent)
+    table = LanceTable.open(path)
+    if edit in ("merge", "drop_columns", "update_config", "create_zone_map"):
+        OTHER_EDITS[edit](table)
+        first = manifests.message_of(manifests.newest(path)).fragments[0]
+        assert [field.field_number for field in UnknownFieldSet(first)] == [500]
+        return
+    with pytest.raises(UnsupportedError, match="fragment 0 has the unknown field 500"):
+        OTHER_EDITS[edit](table)
+    assert files_of(path.parent) == before
 
 
 def test_what_is_not_known_of_a_fragment_travels_along(path: Path) -> None:
@@ -355,11 +391,11 @@ def test_what_is_kept(path: Path) -> None:
 
 def test_files_of_older_versions_are_not_mixed(path: Path) -> None:
     def edit(message: Manifest) -> None:
-        message.data_format.version = "2.0"
+        message.data_format.version = "0.1"
 
     manifests.change(path, edit)
     table = LanceTable.open(path)
-    with pytest.raises(UnsupportedError, match=r"version 2\.0, which cannot be written"):
+    with pytest.raises(UnsupportedError, match=r"version 0\.1, which cannot be written"):
         table.append(MORE)
     table.overwrite(MORE)
     assert table.manifest.data_format == "2.2"

@@ -13,6 +13,8 @@ from lance_arrow.spi.pages.arrays import (
     LoadedNulls,
     decode_integers,
     fetched_parts,
+    few_borders,
+    few_slices,
     joined_plan,
     load_whole,
     page_buffer,
@@ -22,6 +24,7 @@ from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection
 from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
 from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
 from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
+from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
 from lance_arrow.spi.pages.native_pages import value_bits
@@ -45,6 +48,8 @@ __all__ = [
     "Dictionary",
     "DictionaryPage",
     "IndexPage",
+    "ItemsIndex",
+    "LoadedIndices",
     "LoadedNulls",
     "OpenChunks",
     "RepeatedPage",
@@ -61,6 +66,8 @@ __all__ = [
     "decode_integers",
     "encode_stream",
     "fetched_parts",
+    "few_borders",
+    "few_slices",
     "fits",
     "is_inline",
     "joined_plan",

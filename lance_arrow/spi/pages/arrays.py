@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.spi.arrays import BoundArray
+from lance_arrow.spi.arrays import BoundArray, FindsFewValues
 from lance_arrow.spi.block_runs import clear_block
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth
 from lance_arrow.spi.keys import BufferRole
@@ -25,7 +25,7 @@ from lance_arrow.spi.layouts import (
 )
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
-from lance_arrow.spi.slots import ItemValidity, Structure
+from lance_arrow.spi.slots import ItemValidity, PageStructure
 
 NOTHING = PageReadPlan(())
 """The plan of a node that reads nothing of its own."""
@@ -62,6 +62,14 @@ class ArrayPages:
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
         whole = {buffer: part.one() for buffer, part in zip(self.array.index_buffers, fetched, strict=True)}
         return self.array.load_index(page, whole)
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        self.roles(page)
+        return self.array.few_index_slices(page, rows) if isinstance(self.array, FindsFewValues) else None
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        assert isinstance(self.array, FindsFewValues)
+        return self.array.load_few_index(page, rows, fetched)
 
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
         return self.array.plan(page, index, rows)
@@ -121,6 +129,37 @@ def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsi
     return block.values.view(f"<u{width_bytes}")
 
 
+def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+    """Name the ends of some values, and of the one before each run of them; None where they are not plain."""
+    return None if ends.index_buffers else ends.plan(page, None, _with_one_before(rows)).slices
+
+
+def few_borders(
+    ends: BoundArray, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]
+) -> tuple[NDArray[np.uint64], RowRanges]:
+    """Decode what `few_slices` named.
+
+    Returns
+    -------
+    borders
+        For each run of values where it begins and each of them ends, as stored; one run after the other.
+    rows
+        The values by their number among the borders: value i lies between borders i and i + 1. What lies between two
+        runs looks like a value too.
+    """
+    loaded = ends.load(page, None, ends.plan(page, None, _with_one_before(rows)), fetched)
+    borders = decode_integers(loaded).astype(np.uint64, copy=False)
+    if len(rows) and rows.starts[0] == 0:
+        borders = np.concatenate([np.zeros(1, np.uint64), borders])
+    lengths = rows.stops - rows.starts
+    starts = np.cumsum(lengths + 1) - (lengths + 1)
+    return borders, RowRanges(starts, starts + lengths)
+
+
+def _with_one_before(rows: RowRanges) -> RowRanges:
+    return RowRanges(np.maximum(rows.starts - 1, 0), rows.stops)
+
+
 def require_width(array: BoundArray, bits: int, what: str) -> BoundArray:
     """Return a child whose values have one width, and no nulls, or refuse it."""
     if array.shape != FixedWidth(bits) or array.has_nulls:
@@ -146,7 +185,7 @@ def page_buffer(message: Any) -> int:
 class LoadedNulls:
     """Slots without values: `decode` writes zeros."""
 
-    levels: Structure
+    levels: PageStructure
     shape: BlockShape | None
     num_values: int
     num_bytes: int = 0

@@ -276,6 +276,37 @@ def test_one_bad_frame_among_many_is_refused(scheme, compress, place):
         assert (scheme, found) == (pb.ZSTD, b"".join(contents))
 
 
+# What compresses no further: frames of one stored block, up to the longest that two bytes of size tell.
+STORED = [np.random.default_rng(size).bytes(size) for size in (256, 257, 3_000, 20_000, 65_535, 65_791, 65_792)]
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_frames_of_stored_blocks(repeat):
+    contents = STORED[:-1] * repeat
+    frames = [zstd(content) for content in contents]
+    assert {len(frame) - len(content) for frame, content in zip(frames, contents, strict=True)} == {18}
+    assert open_all(pb.ZSTD, contents, frames) == b"".join(contents)
+    others = [*STORED, b"", b"words " * 9_000, STORED[2] + bytes(9_000)]
+    mixed = (contents + others) * repeat
+    assert open_all(pb.ZSTD, mixed, [zstd(content) for content in mixed]) == b"".join(mixed)
+
+
+@pytest.mark.parametrize("count", [3, 20])
+@pytest.mark.parametrize("place", [0, 2])
+def test_no_byte_of_a_stored_frame_goes_unseen(count, place):
+    contents = [STORED[2]] * count
+    frames = [zstd(content) for content in contents]
+    # The size, the frame's header and the block's; behind them every byte is content.
+    for position in range(18):
+        bad = bytearray(frames[place])
+        bad[position] ^= 0x11
+        with pytest.raises(LanceError):
+            open_all(pb.ZSTD, contents, [*frames[:place], bytes(bad), *frames[place + 1 :]])
+    for frame in (frames[place][:-1], frames[place] + b"x", frames[place][:18]):
+        with pytest.raises(LanceError):
+            open_all(pb.ZSTD, contents, [*frames[:place], frame, *frames[place + 1 :]])
+
+
 def strings(values):
     offsets = np.cumsum([0, *map(len, values)]).astype("<i4").view(np.uint8)
     return BlockSlice(VariableWidth(32), len(values), np.frombuffer(b"".join(values), np.uint8), offsets=offsets)

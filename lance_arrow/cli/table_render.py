@@ -1,0 +1,145 @@
+"""Text for reports of tables; importing it teaches `render` about them."""
+
+from __future__ import annotations
+
+import datetime
+
+from rich.console import Console
+
+from lance_arrow.cli.printing import count, print_line, print_table, size
+from lance_arrow.cli.render import write_report
+from lance_arrow.cli.table_view import (
+    CleanReport,
+    CompactReport,
+    DiffReport,
+    LogReport,
+    ShowReport,
+    VersionReport,
+)
+
+_MAX_MESSAGE_CHARACTERS = 60
+
+
+@write_report.register
+def _(report: LogReport, console: Console) -> None:
+    print_line(console, f"{report.path}: {count(len(report.versions), 'version')} of {report.branch}")
+    if report.branches:
+        print_line(console, f"branches: {', '.join(report.branches)}")
+    print_line(console)
+    print_table(
+        console,
+        ["version", "time", "operation", "rows", "fragments", "tags", "message"],
+        [
+            [
+                str(one.version),
+                _time(one.timestamp),
+                one.operation or "unknown",
+                _number(one.num_rows),
+                f"{one.num_fragments:,}",
+                ", ".join(one.tags),
+                _cut(one.message or ""),
+            ]
+            for one in report.versions
+        ],
+        right={0, 3, 4},
+    )
+
+
+@write_report.register
+def _(report: ShowReport, console: Console) -> None:
+    one = report.version
+    print_line(console, f"{report.path}: version {one.version} of {report.branch}, {_time(one.timestamp)}")
+    print_line(console, f"made by: {one.operation or 'unknown'} ({one.writer or 'writer unknown'})")
+    if one.message:
+        print_line(console, f"message: {one.message}")
+    if one.tags:
+        print_line(console, f"tags: {', '.join(one.tags)}")
+    known = "size unknown" if report.size_bytes is None else size(report.size_bytes)
+    rows = "unknown" if one.num_rows is None else f"{one.num_rows:,}"
+    print_line(console, f"rows: {rows} in {count(one.num_fragments, 'fragment')}, {known}")
+    ids = "stable" if report.stable_row_ids else "addresses"
+    print_line(console, f"files: Lance {report.file_version or 'of several versions'}; row ids: {ids}")
+    for name, columns in report.indices.items():
+        print_line(console, f"index {name}: {', '.join(columns)}")
+    for what, values in (("config", report.config), ("metadata", report.metadata)):
+        for key, value in values.items():
+            print_line(console, f"{what} {key}: {value}")
+    print_line(console)
+    print_table(console, ["column", "type"], [list(pair) for pair in report.columns.items()])
+    print_line(console)
+    print_table(
+        console,
+        ["fragment", "rows", "deleted", "bytes", "files"],
+        [
+            [str(one.id), _number(one.num_rows), f"{one.deleted_rows:,}", _number(one.size_bytes), ", ".join(one.files)]
+            for one in report.fragments
+        ],
+        right={0, 1, 2, 3},
+    )
+
+
+@write_report.register
+def _(report: DiffReport, console: Console) -> None:
+    print_line(console, f"{report.path}: {_said(report.old)} -> {_said(report.new)}")
+    print_line(console, f"operations: {', '.join(report.operations) or 'none'}")
+    print_line(console, f"rows: {_number(report.rows_added)} added, {_number(report.rows_removed)} removed")
+    for verb, numbers in (
+        ("added", report.fragments_added),
+        ("removed", report.fragments_removed),
+        ("changed", report.fragments_changed),
+    ):
+        if numbers:
+            print_line(console, f"fragments {verb}: {', '.join(map(str, numbers))}")
+    for name, type_ in report.columns_added.items():
+        print_line(console, f"column added: {name} ({type_})")
+    for name, type_ in report.columns_removed.items():
+        print_line(console, f"column removed: {name} ({type_})")
+    for name, (before, after) in report.columns_changed.items():
+        print_line(console, f"column changed: {name} ({before} -> {after})")
+    for key, (old, new) in report.config_changed.items():
+        print_line(console, f"config {key}: {old if old is not None else '-'} -> {new if new is not None else '-'}")
+
+
+@write_report.register
+def _(report: CompactReport, console: Console) -> None:
+    if report.new_version == report.old_version:
+        print_line(console, f"{report.path}: nothing is worth compacting in {count(report.old_fragments, 'fragment')}")
+        return
+    print_line(
+        console,
+        f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, {report.num_rows:,} rows, "
+        f"version {report.new_version}",
+    )
+
+
+@write_report.register
+def _(report: CleanReport, console: Console) -> None:
+    found = report.report
+    print_line(console, f"{report.path}: {found}")
+    if found.versions:
+        print_line(console, f"versions: {', '.join(map(str, found.versions))}")
+    if found.files:
+        print_line(console)
+        rows = [[one.path, _number(one.size_bytes), one.reason] for one in found.files]
+        print_table(console, ["file", "bytes", "named by"], rows, right={1})
+    if found.is_dry_run and found.files:
+        print_line(console)
+        print_line(console, "nothing was removed: say --execute")
+
+
+def _said(version: VersionReport) -> str:
+    tags = f" ({', '.join(version.tags)})" if version.tags else ""
+    return f"version {version.version}{tags}, {_number(version.num_rows)} rows"
+
+
+def _time(moment: datetime.datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(sep=" ", timespec="seconds")
+
+
+def _number(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _cut(text: str) -> str:
+    first = text.split("\n", 1)[0]
+    return first if len(first) <= _MAX_MESSAGE_CHARACTERS else first[: _MAX_MESSAGE_CHARACTERS - 1] + "…"

@@ -1,0 +1,287 @@
+"""What the `table` commands show of a table: its history, a version, what lies between two; and what they do to it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
+from lance_arrow.table.history import VersionMeta
+from lance_arrow.table.lance_table import LanceTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionReport:
+    """One version."""
+
+    version: int
+    timestamp: datetime.datetime | None
+    operation: str | None
+    message: str | None
+    num_rows: int | None
+    num_fragments: int
+    read_version: int | None
+    writer: str | None
+    tags: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReport:
+    """All versions of a line that are left, the newest first."""
+
+    path: str
+    branch: str
+    branches: list[str]
+    versions: list[VersionReport]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentReport:
+    """One fragment: its rows, and its files."""
+
+    id: int
+    num_rows: int | None
+    deleted_rows: int
+    files: list[str]
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowReport:
+    """One version, with all that its manifest says."""
+
+    path: str
+    branch: str
+    version: VersionReport
+    file_version: str | None
+    stable_row_ids: bool
+    size_bytes: int | None
+    config: dict[str, str]
+    metadata: dict[str, str]
+    indices: dict[str, list[str]]
+    columns: dict[str, str]
+    fragments: list[FragmentReport]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffReport:
+    """What is other in one version than in another.
+
+    `fragments_changed` have other files or deleted rows; rows that moved between fragments count as added and removed.
+    """
+
+    path: str
+    old: VersionReport
+    new: VersionReport
+    operations: list[str]
+    columns_added: dict[str, str]
+    columns_removed: dict[str, str]
+    columns_changed: dict[str, list[str]]
+    fragments_added: list[int]
+    fragments_removed: list[int]
+    fragments_changed: list[int]
+    rows_added: int | None
+    rows_removed: int | None
+    config_changed: dict[str, list[str | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactReport:
+    """What a compaction did."""
+
+    path: str
+    old_version: int
+    new_version: int
+    num_rows: int
+    old_fragments: int
+    new_fragments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanReport:
+    """What a cleanup removes, or has removed."""
+
+    path: str
+    report: CleanupReport
+
+
+def view_log(uri: str, *, branch: str | None) -> LogReport:
+    """List the versions of a table; errors are those of `LanceTable.open`."""
+    table = LanceTable.open(uri, branch=branch)
+    tags = _tags(table, branch)
+    return LogReport(
+        path=table.uri,
+        branch=branch or "main",
+        branches=sorted(table.branches),
+        versions=[_version(one, tags) for one in table.history()],
+    )
+
+
+def view_version(uri: str, version: str | None, *, branch: str | None) -> ShowReport:
+    """Show one version, by number or tag; the newest one when None."""
+    table = LanceTable.open(uri, branch=branch)
+    if version is not None:
+        table = table.checkout(_number_or_tag(version))
+    manifest = table.manifest
+    fragments = [_fragment(one) for one in manifest.fragments]
+    sizes = [one.size_bytes for one in fragments]
+    return ShowReport(
+        path=table.uri,
+        branch=table.branch or "main",
+        version=_of_history(table, manifest.version, _tags(table, table.branch)),
+        file_version=manifest.data_format,
+        stable_row_ids=manifest.facts.has_stable_row_ids,
+        size_bytes=None if None in sizes else sum(size or 0 for size in sizes),
+        config=dict(manifest.config),
+        metadata=dict(manifest.table_metadata),
+        indices={name: list(columns) for name, columns in table.indices.items()},
+        columns=_columns(table.schema),
+        fragments=fragments,
+    )
+
+
+def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None) -> DiffReport:
+    """Compare two versions, by number or tag; the newest one with the one before it when none is given."""
+    table = LanceTable.open(uri, branch=branch)
+    history = {one.version: one for one in table.history()}
+    numbers = sorted(history)
+    later = table.version if new is None else table.checkout(_number_or_tag(new)).version
+    if old is None:
+        before = [number for number in numbers if number < later]
+        if not before:
+            raise InvalidArgumentError(f"there is no version before {later}", path=table.uri)
+        earlier = before[-1]
+    else:
+        earlier = table.checkout(_number_or_tag(old)).version
+    first, second = table.checkout(earlier), table.checkout(later)
+    tags = _tags(table, branch)
+    between = [history[number] for number in numbers if min(earlier, later) < number <= max(earlier, later)]
+    ours, theirs = _columns(second.schema), _columns(first.schema)
+    fragments = _Compared(first.manifest, second.manifest)
+    return DiffReport(
+        path=table.uri,
+        old=_of_history(first, earlier, tags),
+        new=_of_history(second, later, tags),
+        operations=[one.operation or "unknown" for one in between],
+        columns_added={name: ours[name] for name in ours if name not in theirs},
+        columns_removed={name: theirs[name] for name in theirs if name not in ours},
+        columns_changed={
+            name: [theirs[name], ours[name]] for name in ours if name in theirs and theirs[name] != ours[name]
+        },
+        fragments_added=fragments.added,
+        fragments_removed=fragments.removed,
+        fragments_changed=fragments.changed,
+        rows_added=fragments.rows_added,
+        rows_removed=fragments.rows_removed,
+        config_changed={
+            key: [first.manifest.config.get(key), second.manifest.config.get(key)]
+            for key in sorted({*first.manifest.config, *second.manifest.config})
+            if first.manifest.config.get(key) != second.manifest.config.get(key)
+        },
+    )
+
+
+def compact_table(uri: str, *, branch: str | None, target_rows: int) -> CompactReport:
+    """Compact a table; see `LanceTable.compact`."""
+    table = LanceTable.open(uri, branch=branch)
+    version, count = table.version, len(table.manifest.fragments)
+    table.compact(target_rows_per_fragment=target_rows)
+    return CompactReport(
+        path=table.uri,
+        old_version=version,
+        new_version=table.version,
+        num_rows=table.count_rows(),
+        old_fragments=count,
+        new_fragments=len(table.manifest.fragments),
+    )
+
+
+def clean_table(
+    uri: str, *, branch: str | None, days: float | None, retain: int | None, unverified: bool, execute: bool
+) -> CleanReport:
+    """Clean up a table; see `LanceTable.cleanup`."""
+    table = LanceTable.open(uri, branch=branch)
+    try:
+        age = DEFAULT_AGE if days is None else datetime.timedelta(days=days)
+    except OverflowError as error:
+        raise InvalidArgumentError(f"{days} days are more than time there is") from error
+    report = table.cleanup(older_than=age, retain_versions=retain, delete_unverified=unverified, dry_run=not execute)
+    return CleanReport(path=table.uri, report=report)
+
+
+class _Compared:
+    """Fragments of two versions."""
+
+    def __init__(self, old: ManifestMeta, new: ManifestMeta) -> None:
+        before = {one.id: one for one in old.fragments}
+        after = {one.id: one for one in new.fragments}
+        self.added = sorted(after.keys() - before.keys())
+        self.removed = sorted(before.keys() - after.keys())
+        both = sorted(after.keys() & before.keys())
+        self.changed = [number for number in both if after[number] != before[number]]
+        gone = [_deleted(after[number]) - _deleted(before[number]) for number in both]
+        self.rows_added = _sum([after[number].num_rows for number in self.added], sum(-one for one in gone if one < 0))
+        self.rows_removed = _sum(
+            [before[number].num_rows for number in self.removed], sum(one for one in gone if one > 0)
+        )
+
+
+def _sum(counts: Sequence[int | None], more: int) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) + more if len(known) == len(counts) else None
+
+
+def _deleted(fragment: FragmentMeta) -> int:
+    return 0 if fragment.deletion is None else fragment.deletion.num_deleted_rows or 0
+
+
+def _fragment(fragment: FragmentMeta) -> FragmentReport:
+    sizes = [file.size_bytes for file in fragment.files]
+    return FragmentReport(
+        id=fragment.id,
+        num_rows=fragment.num_rows,
+        deleted_rows=_deleted(fragment),
+        files=[file.path for file in fragment.files],
+        size_bytes=None if None in sizes else sum(size or 0 for size in sizes),
+    )
+
+
+def _columns(schema: pa.Schema) -> dict[str, str]:
+    return {one.name: str(one.type) if one.nullable else f"{one.type} not null" for one in schema}
+
+
+def _tags(table: LanceTable, branch: str | None) -> dict[int, list[str]]:
+    own = None if branch == "main" else branch
+    found: dict[int, list[str]] = {}
+    for name, tag in sorted(table.tags.items()):
+        if tag.branch == own:
+            found.setdefault(tag.version, []).append(name)
+    return found
+
+
+def _of_history(table: LanceTable, version: int, tags: dict[int, list[str]]) -> VersionReport:
+    return next(_version(one, tags) for one in table.history() if one.version == version)
+
+
+def _version(meta: VersionMeta, tags: dict[int, list[str]]) -> VersionReport:
+    return VersionReport(
+        version=meta.version,
+        timestamp=meta.timestamp,
+        operation=meta.operation,
+        message=meta.message,
+        num_rows=meta.num_rows,
+        num_fragments=meta.num_fragments,
+        read_version=None if meta.transaction is None else meta.transaction.read_version,
+        writer=None if meta.writer is None else " ".join(meta.writer),
+        tags=tags.get(meta.version, []),
+    )
+
+
+def _number_or_tag(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text

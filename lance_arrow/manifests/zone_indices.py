@@ -1,0 +1,92 @@
+"""ZONEMAP indices of a version: which fields of which fragments they bound, and what they say of the zones of each.
+
+Source: table-format 12.1. An index is a hint: what is not understood, or not there, is not used.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyroaring
+
+from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
+
+INDICES = "_indices"
+ZONE_FILE = "zonemap.lance"
+ZONE_TYPE = "zonemapindexdetails"
+REUSE_TYPE = "fragmentreuseindexdetails"
+_NEWEST_KNOWN = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneIndexMeta:
+    """One segment of a ZONEMAP index.
+
+    Parameters
+    ----------
+    name
+        Of the index.
+    field_id
+        Whose values it bounds.
+    file
+        Path of its file below the folder of indices.
+    base_id
+        Which base path it lies in; None for the table itself.
+    fragments
+        Ids of the fragments that it covers.
+    """
+
+    name: str
+    field_id: int
+    file: str
+    base_id: int | None
+    fragments: frozenset[int]
+
+
+def uuid_text(data: bytes) -> str:
+    """Return 16 bytes as hyphenated text."""
+    text = data.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def details_type(index: IndexMetadata) -> str:
+    """Return what kind of index it is: the last part of its type URL, in lower case."""
+    found: str = index.index_details.type_url.rpartition(".")[2].lower()
+    return found
+
+
+def zone_indices(section: IndexSection) -> tuple[ZoneIndexMeta, ...]:
+    """Return the ZONEMAP indices that can be used.
+
+    Parameters
+    ----------
+    section
+        All indices of a version.
+
+    Returns
+    -------
+    tuple
+        None where rows have moved that indices were not told of.
+    """
+    if any(details_type(index) == REUSE_TYPE for index in section.indices):
+        return ()
+    return tuple(_usable(section.indices))
+
+
+def _usable(indices: Sequence[IndexMetadata]) -> list[ZoneIndexMeta]:
+    found = []
+    for index in indices:
+        if details_type(index) != ZONE_TYPE or index.index_version > _NEWEST_KNOWN:
+            continue
+        if len(index.fields) != 1 or len(index.uuid.uuid) != 16 or not index.fragment_bitmap:
+            continue
+        try:
+            covered = frozenset(pyroaring.BitMap.deserialize(index.fragment_bitmap))
+        except (ValueError, IndexError):
+            continue
+        base_id = index.base_id if index.HasField("base_id") else None
+        file = posixpath.join(uuid_text(index.uuid.uuid), ZONE_FILE)
+        found.append(ZoneIndexMeta(index.name, index.fields[0], file, base_id, covered))
+    return found

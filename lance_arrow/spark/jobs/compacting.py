@@ -1,0 +1,192 @@
+"""`compact`: small fragments become large ones, and deleted rows go, group by group in tasks; rows keep their ids."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lance_arrow.container.schema import arrow_schema
+from lance_arrow.datasets.write_options import WriteOptions
+from lance_arrow.io import Location
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.writing import check_fragment_known, editable
+from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
+from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest, reader_of, writable_line
+from lance_arrow.spark.jobs.spread import spread
+from lance_arrow.spark.options import TableAddress
+from lance_arrow.table.compaction import CompactionPlan, carry_rows, first_reserved, refuse_reuse
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE, write_fragments
+from lance_arrow.table.operations import Operation
+from lance_arrow.table.rewrite_operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_arrow.table.table_handle import PLAIN
+from lance_arrow.table.table_line import TableLine, checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.written_files import WrittenFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentRewrite:
+    """How tasks write rows of fragments again.
+
+    Parameters
+    ----------
+    options
+        Of data files.
+    max_rows_per_file
+        The most rows of a file.
+    prefix
+        What names of files begin with.
+    """
+
+    options: WriteOptions
+    max_rows_per_file: int
+    prefix: str
+
+
+def compact(
+    spark: SparkSession,
+    uri: str,
+    *,
+    target_rows_per_fragment: int = DEFAULT_ROWS_PER_FILE,
+    materialize_deletions_threshold: float = 0.1,
+    num_tasks: int | None = None,
+    message: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    unsafe_single_writer: bool = False,
+    on_progress: OnProgress | None = None,
+) -> JobReport:
+    """Compact a table, as `LanceTable.compact` does, with tasks for the groups of fragments.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    uri, storage_options, unsafe_single_writer
+        The table, as for `LanceTable.open`.
+    target_rows_per_fragment, materialize_deletions_threshold, message
+        As for `LanceTable.compact`.
+    num_tasks
+        How many tasks; one for each group of fragments when None.
+    on_progress
+        Told of each step.
+
+    Raises
+    ------
+    LanceError
+        As `LanceTable.compact`.
+    """
+    watch = Stopwatch("compact", on_progress)
+    address = address_of(uri, storage_options)
+    plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
+    base = newest(address)
+    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0}
+
+    def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
+        reader = reader_of(address, base.facts, base.fragments)
+        rows = [reader.fragment(number) for number in range(len(base.fragments))]
+        groups = plan.groups([one.num_physical for one in rows], [one.num_rows for one in rows])
+        if not groups:
+            return None
+        refuse_reuse(target, base)
+        how = FragmentRewrite(
+            options=PLAIN.of(writable_version(base)), max_rows_per_file=plan.target_rows, prefix=f"{uuid.uuid4()}-"
+        )
+        watch.step(f"{sum(map(len, groups))} of {len(rows)} fragments in {len(groups)} groups")
+        made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
+        counts["fragments_rewritten"] = sum(map(len, groups))
+        counts["fragments_made"] = sum(len(group.new) for group in made)
+        counts["rows_written"] = sum(one.physical_rows for group in made for one in group.new)
+        return placed(target, base, made)
+
+    after = target.retried(base, attempt, checked_message(message))
+    return JobReport(
+        job="compact",
+        uri=target.root.name,
+        version_before=base.version,
+        version_after=after.version,
+        seconds=watch.seconds,
+        counts=counts,
+    )
+
+
+def rewrite_groups(
+    spark: SparkSession,
+    address: TableAddress,
+    base: ManifestMeta,
+    groups: Sequence[range],
+    how: FragmentRewrite,
+    files: WrittenFiles,
+    *,
+    num_tasks: int | None,
+) -> list[RewriteGroup]:
+    """Write groups of fragments again, in tasks.
+
+    Parameters
+    ----------
+    groups
+        Numbers of fragments.
+    files
+        Told of the files, once they are there.
+
+    Returns
+    -------
+    list of RewriteGroup
+        New fragments have no ids.
+    """
+    refuse_blob_structs(base.fields)
+    messages = editable(base).fragments
+    for group in groups:
+        for number in group:
+            check_fragment_known(messages[number], base.facts.manifest_path)
+    items = [FragmentGroup(address, base.facts, tuple(base.fragments[number] for number in one)) for one in groups]
+    written = spread(spark, functools.partial(rewrite_group, how), items, num_tasks=num_tasks)
+    root = address.location()
+    made = []
+    for group, found in zip(groups, written, strict=True):
+        new = [DataFragment.FromString(one) for one in found]
+        for fragment in new:
+            for file in fragment.files:
+                files.add(Location(root.filesystem, f"{root.path}/{DATA}/{file.path}"))
+        made.append(RewriteGroup([messages[number] for number in group], new))
+    return made
+
+
+def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
+    """Write the live rows of some fragments to new files; in a task."""
+    facts = group.facts
+    schema = arrow_schema(facts.fields, facts.schema_metadata)
+    reader = group.reader()
+    rows = reader.batches(reader.projection(schema.names), schema.names, None, None)
+    with WrittenFiles() as files:
+        new = write_fragments(
+            group.address.location(),
+            schema,
+            facts.fields,
+            (batch.replace_schema_metadata(schema.metadata) for batch in rows),
+            files,
+            options=how.options,
+            max_rows_per_file=how.max_rows_per_file,
+            prefix=how.prefix,
+        )
+        if facts.has_stable_row_ids:
+            carry_rows(reader, range(len(group.fragments)), new)
+    return [one.SerializeToString() for one in new]
+
+
+def placed(target: TableLine, base: ManifestMeta, made: Sequence[RewriteGroup]) -> Rewrite:
+    """Give new fragments ids, which are reserved by a commit of their own."""
+    count = sum(len(group.new) for group in made)
+    with WrittenFiles() as reserved:
+        number = first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
+    for group in made:
+        for fragment in group.new:
+            fragment.id = number
+            number += 1
+    return Rewrite(made)

@@ -1,0 +1,134 @@
+"""`delete`: rows by predicate, looked for in tasks, fragment by fragment; nothing but deletion files is written."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import Location
+from lance_arrow.manifests.base_paths import DELETIONS
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.writing import check_fragment_known, editable
+from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
+from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
+from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, address_of, newest, writable_line
+from lance_arrow.spark.jobs.spread import spread
+from lance_arrow.table.deletion_files import write_deletions
+from lance_arrow.table.operations import Delete
+from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
+from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.written_files import WrittenFiles
+
+_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
+# Of a fragment: how many rows more are gone, and its deletion file; None where no row is left, or none is gone.
+_Found = tuple[int, bytes | None]
+
+
+def delete(
+    spark: SparkSession,
+    uri: str,
+    predicate: Predicate,
+    *,
+    num_tasks: int | None = None,
+    message: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    unsafe_single_writer: bool = False,
+    on_progress: OnProgress | None = None,
+) -> JobReport:
+    """Delete the rows that satisfy a predicate, in one version; fragments that zone maps exclude are not read.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    uri, storage_options, unsafe_single_writer
+        The table, as for `LanceTable.open`.
+    predicate, message
+        As for `LanceTable.delete`.
+    num_tasks
+        How many tasks; one for each fragment when None.
+    on_progress
+        Told of each step.
+
+    Raises
+    ------
+    LanceError
+        As `LanceTable.delete`.
+    """
+    watch = Stopwatch("delete", on_progress)
+    address = address_of(uri, storage_options)
+    base = newest(address)
+    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    counts = {"rows_deleted": 0, "fragments_changed": 0, "fragments_removed": 0}
+
+    def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
+        columns = TableColumns(base.facts, STORED)
+        expression = as_expression(predicate, columns.full_schema)
+        _check_fits(expression, columns.full_schema)
+        watch.step(f"looking at {len(base.fragments)} fragments")
+        items = [FragmentGroup(address, base.facts, (one,)) for one in base.fragments]
+        found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
+        updated: list[DataFragment] = []
+        removed: list[int] = []
+        for fragment, (num_gone, deletion) in zip(editable(base).fragments, found, strict=True):
+            if not num_gone:
+                continue
+            if deletion is None:
+                removed.append(fragment.id)
+                continue
+            check_fragment_known(fragment, base.facts.manifest_path)
+            fragment.deletion_file.CopyFrom(DeletionFile.FromString(deletion))
+            updated.append(fragment)
+            kind = "bin" if fragment.deletion_file.file_type == DeletionFile.BITMAP else "arrow"
+            name = f"{fragment.id}-{fragment.deletion_file.read_version}-{fragment.deletion_file.id}.{kind}"
+            files.add(Location(target.line.filesystem, f"{target.line.path}/{DELETIONS}/{name}"))
+        counts["rows_deleted"] = sum(num_gone for num_gone, _ in found)
+        counts["fragments_changed"], counts["fragments_removed"] = len(updated), len(removed)
+        text = predicate if isinstance(predicate, str) else str(expression)
+        return Delete(updated=updated, removed=removed, predicate=text)
+
+    after = target.retried(base, attempt, checked_message(message))
+    return JobReport(
+        job="delete",
+        uri=target.root.name,
+        version_before=base.version,
+        version_after=after.version,
+        seconds=watch.seconds,
+        counts=counts,
+    )
+
+
+def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
+    """Find the rows of one fragment that are to go, and write its deletion file; in a task."""
+    (fragment,) = group.fragments
+    reader = group.reader()
+    check_addresses_shown(reader)
+    rows = reader.batches(reader.projection([ADDRESS]), [ADDRESS], expression, None)
+    parts = [np.asarray(batch.column(0).to_numpy(zero_copy_only=False), np.uint64) for batch in rows]
+    if not parts:
+        return 0, None
+    offsets = np.unique((np.concatenate(parts) & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    held = reader.fragment(0)
+    gone = offsets if held.deletions is None else np.union1d(offsets, held.deletions.offsets).astype(np.int64)
+    if len(gone) == held.num_physical:
+        return len(offsets), None
+    with WrittenFiles() as files:
+        line = group.address.location()
+        deletion = write_deletions(line, fragment.id, group.facts.version, gone, files)
+    return len(offsets), deletion.SerializeToString()
+
+
+def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
+    try:
+        schema.empty_table().filter(expression)
+    except _MISFITS as error:
+        raise InvalidArgumentError(f"the predicate {expression} does not fit the table: {error}") from error

@@ -1,0 +1,308 @@
+"""`merge`: rows of a source matched by keys with those of a table, joined by Spark; one version.
+
+source ⟕ keys and addresses of the table ─► matched: written anew, old rows deleted     not matched: inserted
+keys and addresses of the table that the source has not ─► deleted, if wanted
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from lance_arrow.container.schema import arrow_schema
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.io import Location
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.row_id_writing import keep_rows
+from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.spark.committing import columns_of
+from lance_arrow.spark.fitting import BatchFitting
+from lance_arrow.spark.jobs.frames import read_options
+from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
+from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_line
+from lance_arrow.spark.options import TableAddress
+from lance_arrow.spark.task_files import FilePlan, write_task
+from lance_arrow.spark.type_mapping import batch_schema
+from lance_arrow.spark.writer import task_name
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.row_deletion import write_deleted
+from lance_arrow.table.row_operations import Update
+from lance_arrow.table.table_handle import PLAIN
+from lance_arrow.table.table_line import checked_message, writable_version
+from lance_arrow.table.written_files import WrittenFiles
+
+_ADDRESS, _ID, _CREATED = "_rowaddr", "_rowid", "_row_created_at_version"
+_MARK = "_lance_arrow_target"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRules:
+    """What becomes of rows.
+
+    Parameters
+    ----------
+    on
+        Key columns.
+    matched
+        ``"update"``, ``"delete"`` or ``"keep"`` rows of the table whose key the source has.
+    not_matched
+        ``"insert"`` or ``"ignore"`` rows of the source whose key the table has not.
+    not_matched_by_source
+        ``"keep"`` or ``"delete"`` rows of the table whose key the source has not.
+    """
+
+    on: tuple[str, ...]
+    matched: str
+    not_matched: str
+    not_matched_by_source: str
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("matched", ("update", "delete", "keep")),
+            ("not_matched", ("insert", "ignore")),
+            ("not_matched_by_source", ("keep", "delete")),
+        ):
+            if getattr(self, name) not in known:
+                raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}")
+        if not self.on or len(set(self.on)) != len(self.on):
+            raise InvalidArgumentError(f"on is {list(self.on)}, expected names of key columns")
+        if (self.matched, self.not_matched, self.not_matched_by_source) == ("keep", "ignore", "keep"):
+            raise InvalidArgumentError("this merge would never change anything: say what is to be done with rows")
+
+
+def merge(
+    spark: SparkSession,
+    source: DataFrame,
+    uri: str,
+    on: str | Sequence[str],
+    *,
+    matched: str = "update",
+    not_matched: str = "insert",
+    not_matched_by_source: str = "keep",
+    max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+    message: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    unsafe_single_writer: bool = False,
+    on_progress: OnProgress | None = None,
+) -> JobReport:
+    """Merge a data frame into a table, as `LanceTable.merge` does with a source that fits in memory.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    source
+        Rows: some of the table's columns, the keys among them. Columns that are left out keep their values where rows
+        are updated, and are null where they are inserted. It is read once, and kept on the disks of executors.
+    uri, storage_options, unsafe_single_writer
+        The table, as for `LanceTable.open`.
+    on, matched, not_matched, not_matched_by_source
+        As for `MergeRules`. Nulls match nothing.
+    max_rows_per_file, message
+        As for `LanceTable.create`.
+    on_progress
+        Told of each step.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The rules make no sense, columns do not fit, or several rows of the source have the key of one of the table.
+    CommitConflictError
+        Somebody replaced the table. Where others changed the same fragments, or added rows, all is done again.
+
+    Notes
+    -----
+    The driver holds 8 bytes for each row of the table that is updated or deleted, 24 with stable row ids.
+    """
+    watch = Stopwatch("merge", on_progress)
+    rules = MergeRules(
+        on=(on,) if isinstance(on, str) else tuple(on),
+        matched=matched,
+        not_matched=not_matched,
+        not_matched_by_source=not_matched_by_source,
+    )
+    address = address_of(uri, storage_options)
+    base = newest(address)
+    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    counts: dict[str, int] = {}
+
+    def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
+        run = _Merge(spark, source, address, base, rules, max_rows_per_file, watch)
+        with run:
+            added, gone = run.written(files)
+        updated, removed = write_deleted(target.line, base, reader_of(address, base.facts, base.fragments), gone, files)
+        counts.update(run.counts)
+        names = source.columns
+        return Update(
+            updated=updated,
+            removed=removed,
+            added=added,
+            fields=[field.id for top in base.fields if top.name in names for field in top.walk()],
+            depends_on_keys=rules.not_matched == "insert" or rules.not_matched_by_source == "delete",
+        )
+
+    after = target.retried(base, attempt, checked_message(message))
+    return JobReport(
+        job="merge",
+        uri=target.root.name,
+        version_before=base.version,
+        version_after=after.version,
+        seconds=watch.seconds,
+        counts=counts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What one task wrote, and of which rows."""
+
+    fragments: tuple[bytes, ...]
+    num_rows: int
+    addresses: NDArray[np.uint64]
+
+
+class _Merge:
+    """One attempt on one version; a context manager that lets go of the joined rows."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        source: DataFrame,
+        address: TableAddress,
+        base: ManifestMeta,
+        rules: MergeRules,
+        max_rows_per_file: int,
+        watch: Stopwatch,
+    ) -> None:
+        self._address, self._base, self._rules, self._watch = address, base, rules, watch
+        given, fields = columns_of(base, source.schema)
+        for name in rules.on:
+            if name not in source.columns:
+                raise InvalidArgumentError(f"the key column {name!r} is not in the source", column=name)
+        BatchFitting(given).check(batch_schema(source.schema))
+        options = PLAIN.of(writable_version(base))
+        whole = arrow_schema(base.fields, base.facts.schema_metadata)
+        own = set(whole.names) & {_ADDRESS, _ID, _CREATED}
+        if own:
+            raise UnsupportedError(f"the table has a column {own.pop()!r}, which hides what rows are")
+        self._kept = [name for name in whole.names if name not in source.columns]
+        self._marks = [_ADDRESS, *([_ID, _CREATED] if base.facts.has_stable_row_ids else [])]
+        job = str(uuid.uuid4())
+        self._inserts = FilePlan(
+            address=address, job=job, schema=given, fields=tuple(fields), options=options,
+            max_rows_per_file=max_rows_per_file,
+        )  # fmt: skip
+        self._updates = FilePlan(
+            address=address, job=job, schema=whole, fields=tuple(base.fields), options=options,
+            max_rows_per_file=max_rows_per_file,
+        )  # fmt: skip
+        kept = self._kept if rules.matched == "update" else []
+        columns = ",".join([*rules.on, *kept, *self._marks])
+        self._table = spark.read.format("lance").options(**read_options(address)).options(
+            version=str(base.version), columns=columns
+        ).load(address.uri)  # fmt: skip
+        renamed = [sf.col(f"`{name}`").alias(f"{_MARK}{name}") for name in self._table.columns]
+        targets = self._table.select(*renamed)
+        keys = [source[name] == targets[f"{_MARK}{name}"] for name in rules.on]
+        self._keys = source.select(*rules.on).distinct()
+        self._source = source
+        self._joined = source.join(targets, functools.reduce(lambda left, right: left & right, keys), "left")
+        self.counts = {"rows_updated": 0, "rows_inserted": 0, "rows_deleted": 0}
+
+    def __enter__(self) -> None:
+        self._joined = self._joined.persist(StorageLevel.DISK_ONLY)
+
+    def __exit__(self, *error: object) -> None:
+        self._joined.unpersist()
+
+    def written(self, files: WrittenFiles) -> tuple[list[DataFragment], NDArray[np.uint64]]:
+        """Write rows, and return the new fragments and the addresses of rows that go."""
+        rules, mark = self._rules, sf.col(f"{_MARK}{_ADDRESS}")
+        gone = [np.empty(0, np.uint64)]
+        added: list[bytes] = []
+        matched = self._joined.filter(mark.isNotNull())
+        if rules.matched == "update":
+            self._watch.step("updating rows")
+            names = [
+                sf.col(f"`{name}`") if name not in self._kept else sf.col(f"`{_MARK}{name}`").alias(name)
+                for name in self._updates.schema.names
+            ]
+            marks = [sf.col(f"{_MARK}{name}").alias(name) for name in self._marks]
+            wrote = self._run(matched.select(*names, *marks), self._updates, len(self._marks), files)
+            gone += [one.addresses for one in wrote]
+            self.counts["rows_updated"] = sum(one.num_rows for one in wrote)
+            added += [fragment for one in wrote for fragment in one.fragments]
+        elif rules.matched == "delete":
+            gone.append(_addresses(matched.select(mark)))
+            self.counts["rows_deleted"] += len(gone[-1])
+        found = np.concatenate(gone)
+        if rules.matched == "update" and len(np.unique(found)) != len(found):
+            raise InvalidArgumentError("several rows of the source have the key of one row of the table")
+        if rules.not_matched == "insert":
+            self._watch.step("inserting rows")
+            fresh = self._joined.filter(mark.isNull()).select(*[sf.col(f"`{name}`") for name in self._source.columns])
+            wrote = self._run(fresh, self._inserts, 0, files)
+            self.counts["rows_inserted"] = sum(one.num_rows for one in wrote)
+            added += [fragment for one in wrote for fragment in one.fragments]
+        if rules.not_matched_by_source == "delete":
+            self._watch.step("deleting rows that the source has not")
+            left = self._table.join(self._keys, list(rules.on), "left_anti")
+            others = _addresses(left.select(_ADDRESS))
+            self.counts["rows_deleted"] += len(others)
+            found = np.concatenate([found, others])
+        return [DataFragment.FromString(one) for one in added], np.unique(found)
+
+    def _run(self, rows: DataFrame, plan: FilePlan, num_marks: int, files: WrittenFiles) -> list[_Written]:
+        """Write rows in tasks; the last columns say where they lie and what they are."""
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            result = pickle.dumps(_write(plan, num_marks, batches))
+            yield pa.record_batch({"result": pa.array([result], pa.binary())})
+
+        root = self._address.location()
+        found: list[_Written] = [pickle.loads(row["result"]) for row in rows.mapInArrow(run, "result binary").collect()]
+        for one in found:
+            for fragment in one.fragments:
+                for file in DataFragment.FromString(fragment).files:
+                    files.add(Location(root.filesystem, f"{root.path}/{DATA}/{file.path}"))
+        return found
+
+
+def _write(plan: FilePlan, num_marks: int, batches: Iterator[pa.RecordBatch]) -> _Written:
+    """Write the rows of one task."""
+    marks: list[list[NDArray[np.uint64]]] = [[] for _ in range(num_marks)]
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            first = batch.num_columns - num_marks
+            for number in range(num_marks):
+                marks[number].append(np.array(batch.column(first + number).to_numpy(zero_copy_only=False), np.uint64))
+            yield batch.select(range(first))
+
+    message = write_task(plan, rows(), task=task_name())
+    columns = [np.concatenate(one) if one else np.empty(0, np.uint64) for one in marks]
+    fragments = [DataFragment.FromString(one) for one in message.fragments]
+    if num_marks > 1:
+        keep_rows(fragments, columns[1], columns[2])
+    return _Written(
+        tuple(one.SerializeToString() for one in fragments),
+        message.num_rows,
+        columns[0] if columns else np.empty(0, np.uint64),
+    )
+
+
+def _addresses(frame: DataFrame) -> NDArray[np.uint64]:
+    column = frame.toArrow().column(0)
+    return np.asarray(column.to_numpy(), np.uint64) if len(column) else np.empty(0, np.uint64)

@@ -1,0 +1,73 @@
+"""`JobReport`: what a job did to a table, as text and as plain values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+OnProgress = Callable[[str], None]
+"""Gets a line of text when a step of a job begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobReport:
+    """What a job did.
+
+    Parameters
+    ----------
+    job
+        Its name.
+    uri
+        The table.
+    version_before, version_after
+        Newest versions; None where there was no table. The same where there was nothing to do.
+    seconds
+        How long it took.
+    counts
+        How many of what, by name: ``rows_written``, ``files_written``, ``rows_quarantined`` ...
+    problems
+        What is wrong, a line each; empty when all is well.
+    """
+
+    job: str
+    uri: str
+    version_before: int | None
+    version_after: int | None
+    seconds: float
+    counts: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**asdict(self), "ok": self.ok, "problems": list(self.problems)}
+
+    def __str__(self) -> str:
+        was = "" if self.version_before == self.version_after else f"{self.version_before} -> "
+        counted = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.counts.items())
+        lines = [f"{self.job} {self.uri}: version {was}{self.version_after}, {self.seconds:.1f} s; {counted}"]
+        return "\n".join([*lines, *self.problems])
+
+
+class Stopwatch:
+    """Tells how long a job took, and its steps to whoever wants to know."""
+
+    def __init__(self, job: str, on_progress: OnProgress | None) -> None:
+        self._job, self._on_progress = job, on_progress
+        self._begun = time.perf_counter()
+
+    def step(self, said: str) -> None:
+        """Say that a step begins."""
+        if self._on_progress is not None:
+            self._on_progress(f"{self._job}: {said}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was made."""
+        return round(time.perf_counter() - self._begun, 3)

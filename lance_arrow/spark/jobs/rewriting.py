@@ -1,0 +1,149 @@
+"""`rewrite`: all data files of a table anew: of another version, by other codecs, in another order of rows."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lance_arrow.datasets.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.spark.clustering import clustered
+from lance_arrow.spark.committing import GuardedOverwrite
+from lance_arrow.spark.jobs.compacting import FragmentRewrite, placed, rewrite_groups
+from lance_arrow.spark.jobs.frames import read_options, written_counts
+from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
+from lance_arrow.spark.jobs.snapshots import address_of, newest, writable_line
+from lance_arrow.spark.options import TableAddress
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.operations import Operation
+from lance_arrow.table.table_line import TableLine, checked_message, overwriting_version
+from lance_arrow.table.written_files import WrittenFiles
+
+
+def rewrite(
+    spark: SparkSession,
+    uri: str,
+    *,
+    file_version: str | None = None,
+    preset: str = "default",
+    rows_per_zone: int = DEFAULT_ROWS_PER_ZONE,
+    checksums: bool = True,
+    column_options: Mapping[str, Mapping[str, Any]] | None = None,
+    max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
+    cluster_by: Sequence[str] = (),
+    num_files: int | None = None,
+    num_tasks: int | None = None,
+    message: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    unsafe_single_writer: bool = False,
+    on_progress: OnProgress | None = None,
+) -> JobReport:
+    """Write all rows of a table again, in one version (two where rows keep their places and file version).
+
+    Columns and their types stay. Without `cluster_by`, and with the file version that the table has, fragments are
+    replaced one by one: rows keep their stable ids, and what others append meanwhile stays. Otherwise the table is
+    overwritten, rows get new ids, and any other commit meanwhile makes the job fail.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    uri, storage_options, unsafe_single_writer
+        The table, as for `LanceTable.open`.
+    file_version, preset, rows_per_zone, checksums, column_options, max_rows_per_file, message
+        As for `LanceTable.create`.
+    cluster_by
+        Columns to sort all rows by, the most selective first; they stay in their order when empty.
+    num_files
+        With `cluster_by`: how many files to make, about.
+    num_tasks
+        Without: how many tasks; one for each fragment when None.
+    on_progress
+        Told of each step.
+
+    Raises
+    ------
+    CommitConflictError
+        Others committed meanwhile.
+    UnsupportedError, InvalidArgumentError
+        The table cannot be written; with `cluster_by`, Spark cannot hold a type or a value of it.
+    """
+    watch = Stopwatch("rewrite", on_progress)
+    address = address_of(uri, storage_options)
+    base = newest(address)
+    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    options = WriteOptions(
+        file_version=file_version or overwriting_version(base),
+        preset=preset,
+        rows_per_zone=rows_per_zone,
+        checksums=checksums,
+        column_options=column_options or {},
+    )
+    if cluster_by:
+        name = str(uuid.uuid4())
+        frame = spark.read.format("lance").options(**read_options(address), version=str(base.version)).load(address.uri)
+        watch.step(f"sorting by {', '.join(cluster_by)}")
+        writer = clustered(frame, cluster_by, num_files=num_files).write.format("lance").mode("overwrite")
+        writer = writer.options(**read_options(address)).options(
+            ifVersion=base.version, keepSchema=True, fileVersion=options.file_version, preset=preset, jobName=name,
+            rowsPerZone=rows_per_zone, checksums=checksums, maxRowsPerFile=max_rows_per_file,
+            columnOptions=_json(column_options), unsafeSingleWriter=unsafe_single_writer, message=message or "",
+        )  # fmt: skip
+        writer.save(address.uri)
+        after, counts = written_counts(address, name)
+    else:
+        how = FragmentRewrite(options=options, max_rows_per_file=max_rows_per_file, prefix=f"{uuid.uuid4()}-")
+        watch.step(f"{len(base.fragments)} fragments")
+        made = _in_place(spark, address, target, base, how, num_tasks, checked_message(message))
+        after, counts = made.version, {
+            "rows_written": sum(one.num_rows or 0 for one in made.fragments), "files_written": len(made.fragments),
+        }  # fmt: skip
+    return JobReport(
+        job="rewrite",
+        uri=target.root.name,
+        version_before=base.version,
+        version_after=after,
+        seconds=watch.seconds,
+        counts=counts,
+    )
+
+
+def _in_place(
+    spark: SparkSession,
+    address: TableAddress,
+    target: TableLine,
+    base: ManifestMeta,
+    how: FragmentRewrite,
+    num_tasks: int | None,
+    message: str | None,
+) -> ManifestMeta:
+    """Write fragments again one by one."""
+    with WrittenFiles() as files:
+        groups = [range(number, number + 1) for number in range(len(base.fragments))]
+        made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
+        operation: Operation
+        if how.options.file_version == base.data_format:
+            operation = placed(target, base, made)
+        else:
+            fragments = [fragment for group in made for fragment in group.new]
+            for fragment in fragments:
+                # Numbered anew: an overwrite has rows of its own.
+                fragment.ClearField("row_id_sequence")
+                fragment.ClearField("created_at_version_sequence")
+                fragment.ClearField("last_updated_at_version_sequence")
+            operation = GuardedOverwrite(
+                fragments=fragments,
+                fields=base.fields,
+                schema_metadata=base.facts.schema_metadata,
+                file_version=how.options.file_version,
+                expected=base.version,
+            )
+        return target.commit(operation, base, files, message)
+
+
+def _json(column_options: Mapping[str, Mapping[str, Any]] | None) -> str:
+    return json.dumps({name: dict(one) for name, one in (column_options or {}).items()})

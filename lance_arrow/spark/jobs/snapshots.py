@@ -1,0 +1,66 @@
+"""A version of a table as jobs need it: opened on the driver, parts of it sent to tasks, a change committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.datasets.open_files import OpenFiles
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.runtime import default_runtime
+from lance_arrow.spark.options import TableAddress
+from lance_arrow.table.table_handle import line_of
+from lance_arrow.table.table_line import TableLine
+
+# As files hold them: what is read is written again.
+STORED = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FragmentGroup:
+    """Some fragments of a version, for a task.
+
+    Parameters
+    ----------
+    address
+        The table.
+    facts
+        The version.
+    fragments
+        In the order of rows.
+    """
+
+    address: TableAddress
+    facts: TableFacts
+    fragments: tuple[FragmentMeta, ...]
+
+    def reader(self) -> TableReader:
+        """Return what reads the fragments, columns as files hold them."""
+        return reader_of(self.address, self.facts, self.fragments)
+
+
+def address_of(uri: str, storage_options: Mapping[str, Any] | None) -> TableAddress:
+    """Return an address for what a caller gave."""
+    return TableAddress(str(uri), dict(storage_options or {}))
+
+
+def newest(address: TableAddress, version: int | None = None) -> ManifestMeta:
+    """Read the newest version, or one by number; errors are those of `LanceTable.open`."""
+    return open_version(address.location(), VersionChoice(version=version), default_runtime().settings.limits)
+
+
+def reader_of(address: TableAddress, facts: TableFacts, fragments: Sequence[FragmentMeta]) -> TableReader:
+    """Return what reads fragments, columns as files hold them."""
+    return TableReader(TableColumns(facts, STORED), fragments, address.location().filesystem, OpenFiles(STORED))
+
+
+def writable_line(address: TableAddress, *, unsafe_single_writer: bool) -> TableLine:
+    """Return the main line of a table as something to write; errors are those of `choose_strategy`."""
+    return line_of(address.location(), None, unsafe_single_writer=unsafe_single_writer)

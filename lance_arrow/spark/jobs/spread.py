@@ -1,0 +1,72 @@
+"""`spread`: a function over items, in tasks of Spark; errors of this package come back as they are."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from lance_arrow.errors import LanceError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MAX_TASKS = 10_000
+
+
+def spread(
+    spark: SparkSession, function: Callable[[Item], Result], items: Sequence[Item], *, num_tasks: int | None = None
+) -> list[Result]:
+    """Apply a function to items.
+
+    Parameters
+    ----------
+    spark
+        The session; Spark Connect will do.
+    function
+        Of a module that executors can import, or a `functools.partial` of one.
+    items
+        What pickles; all of them travel to each task.
+    num_tasks
+        How many tasks; one for each item when None, 10,000 at most.
+
+    Returns
+    -------
+    list
+        Results, in the order of items; held by the driver.
+
+    Raises
+    ------
+    LanceError
+        Of the first item whose function raised one: it is not tried again.
+    pyspark.errors.PySparkException
+        Whatever else goes wrong in a task, after Spark tried it again.
+    """
+    if not items:
+        return []
+    sent = [pickle.dumps(item) for item in items]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.record_batch({"number": [number], "result": [_result(function, sent[number])]})
+
+    tasks = min(len(items), MAX_TASKS if num_tasks is None else max(1, num_tasks))
+    rows = spark.range(0, len(items), 1, tasks).mapInArrow(run, "number long, result binary").collect()
+    found: list[Result] = []
+    for row in sorted(rows, key=lambda one: one["number"]):
+        error, result = pickle.loads(row["result"])
+        if error is not None:
+            raise error
+        found.append(result)
+    return found
+
+
+def _result(function: Callable[[Item], Result], item: bytes) -> bytes:
+    try:
+        return pickle.dumps((None, function(pickle.loads(item))))
+    except LanceError as error:
+        return pickle.dumps((error, None))

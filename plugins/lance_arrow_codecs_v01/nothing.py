@@ -1,0 +1,26 @@
+"""Nothing: pages without bytes, of structs and of nulls. Source: spec 0.1, 4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Nullable, SimpleStruct
+from lance_arrow.spi import LEGACY, BindScope, BoundArray, EncodingKey, hookimpl
+
+
+@dataclass(frozen=True, slots=True)
+class NoPage:
+    """Binds ``nothing`` as the array encodings that it is."""
+
+    key = EncodingKey(LEGACY, "nothing")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundArray:
+        if message.is_null:
+            return scope.array(ArrayEncoding(nullable=Nullable(all_nulls=Nullable.AllNull())))
+        return scope.array(ArrayEncoding(struct=SimpleStruct()))
+
+
+@hookimpl
+def lance_provide_arrays() -> list[NoPage]:
+    return [NoPage()]

@@ -1,0 +1,16 @@
+"""A slice of `nox -s soak`, in a process of its own: the number of Arrow's threads is set for all of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_some_scans_end_and_leave_nothing() -> None:
+    script = Path(__file__).with_name("run.py")
+    done = subprocess.run(
+        [sys.executable, str(script), "--scans", "240"], capture_output=True, text=True, timeout=250, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("240 scans")

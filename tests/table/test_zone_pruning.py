@@ -1,0 +1,180 @@
+"""Filters of tables: exact whatever zones say, and few rows decoded where zones say much; in files and in the index."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+from same import assert_same
+
+import lance_arrow
+from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.datasets.table_zones import IndexZones
+from lance_arrow.errors import InvalidArgumentError
+
+NAN = float("nan")
+PAIR = pa.struct([("x", pa.int64()), ("y", pa.int64())])
+
+
+def rows_of(start: int, stop: int) -> pa.Table:
+    ids = range(start, stop)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "f": pa.array([None if i % 11 == 0 else NAN if i % 13 == 0 else i * 0.5 for i in ids], pa.float64()),
+            "s": pa.array([None if i % 100 < 10 else f"s{i:06}" for i in ids], pa.string()),
+            "n": pa.array([None if i % 50 == 0 else {"x": i, "y": -i} for i in ids], PAIR),
+            "z": pa.array([0.0 if i % 2 else -0.0 for i in ids], pa.float64()),
+            "other": pa.array([i * 7 % 1000 for i in ids], pa.int32()),
+        }
+    )
+
+
+FILTERS: list[Callable[[], pc.Expression]] = [
+    lambda: pc.field("id") == 777,
+    lambda: (pc.field("id") >= 1990) & (pc.field("other") < 500),
+    lambda: pc.field("f") > 1040,
+    lambda: ~(pc.field("f") <= 1040),
+    lambda: pc.is_nan(pc.field("f")),
+    lambda: pc.field("f").is_null(),
+    lambda: pc.field("s").is_null() & (pc.field("id") < 300),
+    lambda: pc.field("s") == "s000500",
+    lambda: pc.starts_with(pc.field("s"), "s0012"),
+    lambda: pc.field("n", "x") < 30,
+    lambda: pc.field("n").is_null(),
+    lambda: pc.field("z") == 0.0,
+    lambda: pc.field("z") < 0,
+    lambda: pc.field("id").isin([5, 1500, 99_999]),
+    lambda: pc.field("_rowaddr") == (2 << 32) + 3,
+    lambda: (pc.field("id") > 10_000) | (pc.field("other") == 7),
+    lambda: pc.field("twice") == 3000,
+]
+
+
+def tables(tmp_path: Path, *, zones: bool, index: bool) -> LanceTable:
+    """Fragments with deleted rows, several files, and rows that moved."""
+    how: dict[str, Any] = {} if zones else {"rows_per_zone": None}
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 1500), max_rows_per_file=400, **how)
+    if zones:
+        table = LanceTable.create(
+            tmp_path / "t.lance", rows_of(0, 1500), max_rows_per_file=400, rows_per_zone=64, mode="overwrite"
+        )
+    table.append(rows_of(1500, 2100), max_rows_per_file=250, **({"rows_per_zone": 50} if zones else how))
+    table.add_columns({"twice": "id * 2"})
+    table.delete(pc.field("id").isin([*range(500, 540), 777 + 1, 1999]))
+    if index:
+        for column in ("id", "f", "s", "n.x", "z", "twice"):
+            table.create_zone_map(column, rows_per_zone=70)
+    table.delete(pc.field("id") == 900)
+    table.update({"other": 7}, "id = 1000")
+    table.append(rows_of(2100, 2110).append_column("twice", pa.array(np.arange(2100, 2110) * 2)))
+    return table
+
+
+@pytest.mark.parametrize(("zones", "index"), [(False, False), (True, False), (False, True), (True, True)])
+def test_the_same_rows(tmp_path: Path, zones: bool, index: bool) -> None:
+    table = tables(tmp_path, zones=zones, index=index)
+    names = [*table.schema.names, "_rowaddr"]
+    everything = table.to_table(columns=names)
+    dataset = table.dataset()
+    found = ds.dataset(table.uri, format=LanceFormat())
+    for make in FILTERS:
+        expression = make()
+        expected = everything.filter(expression)
+        assert_same(expected, table.to_table(columns=names, filter=expression))
+        assert table.count_rows(expression) == expected.num_rows
+        assert table.to_table(columns=["s"], filter=expression).equals(expected.select(["s"]))
+        if "_rowaddr" not in str(expression):
+            plain = expected.drop_columns(["_rowaddr"])
+            assert_same(plain, dataset.to_table(filter=expression))
+            assert dataset.count_rows(filter=expression) == expected.num_rows
+            some = found.to_table(filter=expression)
+            assert sorted(some["id"].to_pylist()) == sorted(plain["id"].to_pylist())
+
+
+@pytest.mark.parametrize(("zones", "index"), [(True, False), (False, True)])
+def test_few_rows_are_looked_at(tmp_path: Path, zones: bool, index: bool) -> None:
+    table = tables(tmp_path, zones=zones, index=index)
+    address = table.to_table(columns=["_rowaddr"])["_rowaddr"][1000].as_py()
+    reader: TableReader = table._reader
+    for expression, most in (
+        (pc.field("id") == 777, 80),
+        (pc.field("f") > 1010, 300 if zones else 2100),
+        (pc.field("twice") > 4000, 300),
+        (pc.field("n", "x") < 30, 80),
+        (pc.field("_rowaddr") == address, 400),
+    ):
+        condition = reader.filter(expression)
+        # What was updated or added after the index was made, may hold anything.
+        left = sum(reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(len(reader.fragments)))
+        assert 0 < left <= most, expression
+
+
+def test_an_index_that_is_gone_or_broken_is_none(tmp_path: Path) -> None:
+    table = tables(tmp_path, zones=False, index=True)
+    expected = table.to_table(filter=pc.field("id") == 777)
+    for path in (tmp_path / "t.lance" / "_indices").rglob("*.lance"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert LanceTable.open(table.uri).to_table(filter=pc.field("id") == 777).equals(expected)
+    shutil.rmtree(tmp_path / "t.lance" / "_indices")
+    assert LanceTable.open(table.uri).to_table(filter=pc.field("id") == 777).equals(expected)
+    assert lance_arrow.dataset(table.uri).to_table(filter=pc.field("id") == 777).equals(expected)
+
+
+def test_indices_by_name(tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 100))
+    table.create_zone_map("id", message="m")
+    table.create_zone_map("n.x", name="nested")
+    table.create_zone_map("id", rows_per_zone=10)
+    assert table.indices == {"nested": ("n.x",), "id_idx": ("id",)}
+    assert [version.operation for version in table.history()] == ["create_index"] * 3 + ["overwrite"]
+    table.drop_index("nested")
+    assert table.indices == {"id_idx": ("id",)}
+    for call, message in (
+        (lambda: table.create_zone_map("nope"), "no column 'nope'"),
+        (lambda: table.create_zone_map("n"), "have no zone map"),
+        (lambda: table.create_zone_map("id", rows_per_zone=0), "rows_per_zone is 0"),
+        (lambda: table.drop_index("nope"), "no index 'nope'"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=message):
+            call()
+    table.create_zone_map("id", rows_per_zone=10)
+    reader = LanceTable.open(table.uri)._reader
+    table.append(rows_of(100, 110))
+    assert list(reader.numbers_left(reader.filter(pc.field("id") > 100))) == []
+    reader = LanceTable.open(table.uri)._reader
+    assert list(reader.numbers_left(reader.filter(pc.field("id") > 100))) == [1]
+    empty = LanceTable.create(tmp_path / "e.lance", rows_of(0, 0))
+    empty.create_zone_map("id")
+    empty.append(rows_of(0, 3))
+    assert empty.count_rows(pc.field("id") == 1) == 1
+
+
+def covered(zones: dict[str, pa.Array]) -> list[int]:
+    index = IndexZones(pa.table(zones))
+    return [number for number in range(6) if index.of(number) is not None]
+
+
+def test_contradicting_zones_are_left_out() -> None:
+    zones = {
+        "min": pa.array([1, 5, 1], pa.int64()),
+        "max": pa.array([4, 9, 2], pa.int64()),
+        "null_count": pa.array([0, 0, 0], pa.uint32()),
+        "nan_count": pa.array([0, 0, 0], pa.uint32()),
+        "fragment_id": pa.array([3, 3, 4], pa.uint64()),
+        "zone_start": pa.array([0, 10, 7], pa.uint64()),
+        "zone_length": pa.array([10, 10, 3], pa.uint64()),
+    }
+    assert covered(zones) == [3, 4]
+    overlapping = {**zones, "zone_start": pa.array([0, 9, 7], pa.uint64())}
+    assert covered(overlapping) == [4]
+    empty = {**zones, "zone_length": pa.array([10, 10, 0], pa.uint64())}
+    assert covered(empty) == [3]
