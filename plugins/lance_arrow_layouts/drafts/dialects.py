@@ -61,7 +61,7 @@ class SaidOfChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidOfZipped:
-    """What a description says of zipped entries: as `SaidOfChunks` and `ZippedForm`; counts are None where not told."""
+    """What a description says of zipped entries: fields as of `SaidOfChunks` and `ZippedForm`, None where not told."""
 
     values: CompressiveEncoding
     bits_rep: int

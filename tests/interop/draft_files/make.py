@@ -98,6 +98,14 @@ def _temporal() -> Iterator[tuple[str, pa.Array]]:
     yield "date64", pa.array([value * 86400000 for value in small], pa.int64()).cast(pa.date64())
 
 
+def _runs() -> Iterator[tuple[str, pa.Array]]:
+    # Over 4 KiB of runs of few values: 0.32.0 compresses them with LZ4.
+    count = 8 * NUM_ROWS
+    runs = [place // 4 % 5 * 1000003 for place in range(count)]
+    yield from _both("runs_int", runs, pa.int64())
+    yield "runs_double", pa.array([value / 7 for value in runs])
+
+
 def _text() -> Iterator[tuple[str, pa.Array]]:
     own = [f"row {place} {'ab' * (place % 4)}" for place in range(NUM_ROWS)]
     few = [f"word {value}" for value in numbers(NUM_ROWS, 7, 4)]
@@ -231,6 +239,7 @@ def _structs() -> Iterator[tuple[str, pa.Array]]:
 GROUPS: dict[str, Callable[[], Iterator[tuple[str, pa.Array]]]] = {
     "numbers": _numbers,
     "temporal": _temporal,
+    "runs": _runs,
     "text": _text,
     "long": _long,
     "huge": _huge,
