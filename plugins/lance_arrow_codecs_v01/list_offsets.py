@@ -15,7 +15,6 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.spi import (
     LEGACY,
     BindScope,
-    BlockSlice,
     BufferRole,
     Bytes,
     EncodingKey,
@@ -29,6 +28,7 @@ from lance_arrow.spi import (
     SlotStructure,
     hookimpl,
 )
+from lance_arrow.spi.pages import LoadedLists
 
 _NONE = np.empty(0, np.int64)
 _OFFSET_BITS = (32, 64)
@@ -94,23 +94,6 @@ class BoundListOffsets:
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         return LoadedLists(SlotStructure.select(index.layers, plan.notes))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedLists:
-    """Selected lists: structure, no values."""
-
-    levels: SlotStructure
-    shape = None
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def num_values(self) -> int:
-        return self.levels.counts[1]
-
-    def decode(self, out: BlockSlice) -> None:
-        """There is nothing to decode."""
 
 
 @hookimpl

@@ -40,7 +40,7 @@ from lance_arrow.spi import (
     SlotStructure,
     hookimpl,
 )
-from lance_arrow.spi.pages import decode_integers, few_borders, few_slices, load_whole, require_width
+from lance_arrow.spi.pages import LoadedLists, decode_integers, few_borders, few_slices, load_whole, require_width
 
 _NONE = np.empty(0, np.int64)
 _INT64_MAX = np.iinfo(np.int64).max
@@ -162,23 +162,6 @@ class BoundList:
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         return LoadedLists(SlotStructure.select(index.layers, plan.notes))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedLists:
-    """Selected lists: structure, no values."""
-
-    levels: SlotStructure
-    shape = None
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def num_values(self) -> int:
-        return self.levels.counts[1]
-
-    def decode(self, out: BlockSlice) -> None:
-        """There is nothing to decode."""
 
 
 @hookimpl

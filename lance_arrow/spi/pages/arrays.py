@@ -25,7 +25,7 @@ from lance_arrow.spi.layouts import (
 )
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
-from lance_arrow.spi.slots import ItemValidity, PageStructure
+from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
 
 NOTHING = PageReadPlan(())
 """The plan of a node that reads nothing of its own."""
@@ -179,6 +179,23 @@ def page_buffer(message: Any) -> int:
     if message.buffer_type != 0:
         raise UnsupportedError(f"values in buffer {message.buffer_index} of the column or the file, not of the page")
     return int(message.buffer_index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedLists:
+    """Selected lists: structure, no values."""
+
+    levels: SlotStructure
+    shape = None
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.levels.counts[1]
+
+    def decode(self, out: BlockSlice) -> None:
+        """There is nothing to decode."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
