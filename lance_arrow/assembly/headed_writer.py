@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type
+from lance_arrow.assembly.list_items import list_items
 from lance_arrow.assembly.shred import shred
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import encode_zones
@@ -178,13 +178,13 @@ class HeadedRowWriter:
             for number, child in enumerate(node.children):
                 self._write_pages(child, [array.field(number) for array in plain])
             return
-        lengths = np.concatenate([pc.list_value_length(array).fill_null(0).to_numpy() for array in plain])
+        items, lengths = zip(*map(list_items, plain), strict=True)
         nulls = np.concatenate([array.is_null().to_numpy(zero_copy_only=False) for array in plain])
-        ends = np.cumsum(lengths, dtype=np.int64)
+        ends = np.cumsum(np.concatenate(lengths), dtype=np.int64)
         content = ArrayContent(_LIST, num_rows, None, nulls if nulls.any() else None, ends=ends)
         self._add_page(node.path, content)
         (child,) = node.children
-        self._write_pages(child, [array.flatten() for array in plain])
+        self._write_pages(child, items)
 
     def _add_page(self, path: str, content: ArrayContent) -> None:
         scope = self._encoder.scope(content.leaf, EncodeOptions())

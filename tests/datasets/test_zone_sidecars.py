@@ -140,7 +140,7 @@ def test_a_sidecar_of_another_file_says_nothing(path: Path, tmp_path: Path) -> N
     check_rows(path)
 
 
-def test_scans_may_pass_them_over_without_a_look(plain: bytes) -> None:
+def test_scans_may_pass_them_over_without_a_look(plain: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filesystem = MemoryFileSystem()
     filesystem.pipe_file("/side/f.lance", plain)
     asked: list[str] = []
@@ -151,7 +151,7 @@ def test_scans_may_pass_them_over_without_a_look(plain: bytes) -> None:
         return original(path, **kwargs)
 
     build_zones("/side/f.lance", filesystem=filesystem, rows_per_zone=ZONE)
-    filesystem.info = counted  # type: ignore[method-assign]
+    monkeypatch.setattr(filesystem, "info", counted)
     dataset = open_dataset("/side/f.lance", filesystem=filesystem)
     asked.clear()
     off = LanceFragmentScanOptions(sidecars=False)
@@ -164,7 +164,7 @@ def test_scans_may_pass_them_over_without_a_look(plain: bytes) -> None:
     filesystem.rm("/side", recursive=True)
 
 
-def test_one_look_for_what_is_not_there(plain: bytes) -> None:
+def test_one_look_for_what_is_not_there(plain: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filesystem = MemoryFileSystem()
     filesystem.pipe_file("/none/f.lance", plain)
     asked: list[str] = []
@@ -174,7 +174,7 @@ def test_one_look_for_what_is_not_there(plain: bytes) -> None:
         asked.append(path)
         return original(path, **kwargs)
 
-    filesystem.info = counted  # type: ignore[method-assign]
+    monkeypatch.setattr(filesystem, "info", counted)
     dataset = open_dataset("/none/f.lance", filesystem=filesystem)
     for _ in range(3):
         assert dataset.to_table(filter=CONDITION).num_rows == 100

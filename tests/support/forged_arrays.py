@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from forge import Forged, Page
 from forge_pages import words
+from forged import lz4
 
 from lance_arrow.proto import encodings_v20_pb2 as pb
 
@@ -78,10 +79,6 @@ def symbols(*held: bytes) -> bytes:
     header = bytes([len(held), 0, 0, 1]) + b"TSSF"
     table = header + b"".join(one.ljust(8, b"\0") for one in held) + bytes(map(len, held))
     return table.ljust(2312, b"\0")
-
-
-def lz4(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "little") + pa.Codec("lz4_raw").compress(data, asbytes=True)
 
 
 INTS = file(
