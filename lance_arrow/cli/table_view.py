@@ -151,14 +151,14 @@ def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None)
     table = LanceTable.open(uri, branch=branch)
     history = {one.version: one for one in table.history()}
     numbers = sorted(history)
-    later = table.version if new is None else table.checkout(_number_or_tag(new)).version
+    later = table.version if new is None else _chosen(table, new)
     if old is None:
         before = [number for number in numbers if number < later]
         if not before:
             raise InvalidArgumentError(f"there is no version before {later}", path=table.uri)
         earlier = before[-1]
     else:
-        earlier = table.checkout(_number_or_tag(old)).version
+        earlier = _chosen(table, old)
     first, second = table.checkout(earlier), table.checkout(later)
     tags = _tags(table, branch)
     between = [history[number] for number in numbers if min(earlier, later) < number <= max(earlier, later)]
@@ -166,8 +166,8 @@ def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None)
     fragments = _Compared(first.manifest, second.manifest)
     return DiffReport(
         path=table.uri,
-        old=_of_history(first, earlier, tags),
-        new=_of_history(second, later, tags),
+        old=_version(history[earlier], tags),
+        new=_version(history[later], tags),
         operations=[one.operation or "unknown" for one in between],
         columns_added={name: ours[name] for name in ours if name not in theirs},
         columns_removed={name: theirs[name] for name in theirs if name not in ours},
@@ -263,6 +263,14 @@ def _tags(table: LanceTable, branch: str | None) -> dict[int, list[str]]:
         if tag.branch == own:
             found.setdefault(tag.version, []).append(name)
     return found
+
+
+def _chosen(table: LanceTable, text: str) -> int:
+    """Return a version of this line, by number or tag."""
+    found = table.checkout(_number_or_tag(text))
+    if found.manifest.branch != table.manifest.branch:
+        raise InvalidArgumentError(f"{text!r} is a version of another branch", path=table.uri, detail=text)
+    return found.version
 
 
 def _of_history(table: LanceTable, version: int, tags: dict[int, list[str]]) -> VersionReport:

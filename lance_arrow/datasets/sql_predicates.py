@@ -202,6 +202,9 @@ class _Translation:
         of = _Operands(decimal, self._type_of(node.this))
         values = [self._literal(one, of) for one in members]
         known = [one for one in values if one.is_valid]
+        if any(pa.types.is_floating(one.type) or one.as_py() == 0 for one in known):
+            # Arrow's lookup tells the two zeros apart.
+            return _balanced(operator.or_, [value == one for one in wanted])
         try:
             array = pa.array([one.as_py() for one in known], None if decimal or not known else known[0].type)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -221,7 +224,7 @@ class _Translation:
     def matched(self, node: exp.Expression, escape: str | None = None) -> pc.Expression:
         if not _is_text(node.expression):
             raise self.refusal(node, "has no string for a pattern")
-        found = _like(self.value(node.this), node.expression.this, escape, isinstance(node, exp.ILike))
+        found = _like(self.text(node.this), node.expression.this, escape, isinstance(node, exp.ILike))
         if found is None:
             raise self.refusal(node, "ends with its escape character")
         return ~found if node.args.get("negate") else found
@@ -235,7 +238,7 @@ class _Translation:
     def prefixed(self, node: exp.Expression) -> pc.Expression:
         if not _is_text(node.expression):
             raise self.refusal(node, "has no string for a prefix")
-        return pc.starts_with(self.value(node.this), node.expression.this)
+        return pc.starts_with(self.text(node.this), node.expression.this)
 
     # --- values
 

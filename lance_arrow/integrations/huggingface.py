@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.datasets.opening import open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.row_restriction import unrestricted
+from lance_arrow.datasets.table_parts import FoundPart, TablePart
 
 DEFAULT_SHARE_ROWS = 1 << 20
 
@@ -125,6 +127,13 @@ def _content(dataset: LanceDataset, columns: Sequence[str] | None, filter: pc.Ex
     """Digest of what is read: files as they are now, which rows of them, columns and filter."""
     infos = dataset.filesystem.get_file_info(dataset.files)
     files = [(one.path, one.size, one.mtime_ns) for one in infos]
-    parts = [str(fragment) for fragment in dataset.fragments]
+    parts = [(str(fragment), _rows(fragment.payload)) for fragment in dataset.fragments]
     said = repr((files, parts, dataset.schema.to_string(), columns, str(filter), repr(dataset.format), repr(dataset)))
     return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def _rows(payload: object) -> str:
+    """Which rows of a file a fragment of a table stands for: deleting some changes no data file."""
+    whole, _ = unrestricted(payload)
+    part = whole.resolved() if isinstance(whole, FoundPart) else whole
+    return f"{part.facts.manifest_path} {part.fragment!r}" if isinstance(part, TablePart) else ""

@@ -176,6 +176,9 @@ class _Translation:
         wanted = [_fitted(value, type_) for value in values]
         if not wanted or any(one is None for one in wanted):
             return None
+        if pa.types.is_floating(type_) and any(one.as_py() == 0 for one in wanted):
+            # Arrow's lookup tells the two zeros apart.
+            return None
         # Null is no member, and no non-member either.
         return pc.if_else(field.is_valid(), field.isin(pa.array([one.as_py() for one in wanted], type_)), _NULL)  # type: ignore[union-attr]
 

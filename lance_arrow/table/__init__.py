@@ -17,6 +17,14 @@ schema, history; a dataset; new versions.
 | `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
 | `tags` | tags, and what changes them |
 | `history` | what made each version |
+| `table_handle`, `table_upkeep` | what its halves share; the half that changes all but values of rows |
+| `column_changes`, `column_operations`, `replacement` | columns added, dropped, renamed, cast, computed anew |
+| `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
+| `compaction`, `rewrite_operations` | few large fragments of many small ones |
+| `cleanup` | old versions, and files that nothing needs |
+| `branches`, `cloning` | lines that begin with a version of another |
+| `config_operations` | configuration and metadata |
+| `zone_index`, `index_operations`, `index_section` | ZONEMAP indices: made, committed, listed |
 | `converting` | a file or table of any version as a new one |
 | `transactions` | the record of one commit |
 

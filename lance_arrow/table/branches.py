@@ -22,12 +22,13 @@ from lance_arrow.manifests.references import (
     read_tags,
 )
 from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
+from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 from lance_arrow.table.cloning import CloneSource, clone_version
 from lance_arrow.table.transactions import TRANSACTIONS
 
-_OWN_FOLDERS = (VERSIONS, DATA, DELETIONS, TRANSACTIONS, "_indices")
+_OWN_FOLDERS = frozenset({VERSIONS, DATA, DELETIONS, TRANSACTIONS, INDICES})
 
 
 class TableBranches(Mapping[str, BranchMeta]):
@@ -84,7 +85,10 @@ class TableBranches(Mapping[str, BranchMeta]):
         VersionNotFoundError
             There is no such version or tag.
         """
-        if name == MAIN or (isinstance(name, str) and name.endswith(".lock")):
+        # Branches lie in each other by their names: a part like a folder of versions would be taken for that.
+        if name == MAIN or (
+            isinstance(name, str) and (name.endswith(".lock") or not _OWN_FOLDERS.isdisjoint(name.split("/")[1:]))
+        ):
             raise InvalidArgumentError(f"no branch can be called {name!r}", detail=name)
         target = branch_root(self._root, name)
         strategy = self._strategy_of()
@@ -132,7 +136,8 @@ class TableBranches(Mapping[str, BranchMeta]):
             raise InvalidArgumentError("the main line cannot be removed", path=self._root.name)
         known = read_branches(self._root)
         left = list_tree(line.filesystem, line.path)
-        own = [path for path in left if path.split("/", 1)[0] in _OWN_FOLDERS]
+        inner = tuple(f"{other[len(name) + 1 :]}/" for other in known if other.startswith(f"{name}/"))
+        own = [path for path in left if path.split("/", 1)[0] in _OWN_FOLDERS and not path.startswith(inner)]
         if name not in known and not own:
             raise VersionNotFoundError(f"the table has no branch {name!r}", path=self._root.name, detail=name)
         for other in known.values():

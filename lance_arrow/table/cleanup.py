@@ -23,6 +23,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
+from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.reading import iter_unknown, parse
 from lance_arrow.proto.table_pb2 import Manifest
 from lance_arrow.settings import Limits
@@ -31,7 +32,6 @@ from lance_arrow.table.transactions import TRANSACTIONS
 
 DEFAULT_AGE = datetime.timedelta(days=14)
 UNNAMED_AGE = datetime.timedelta(days=7)
-INDICES = "_indices"
 _TREE = "tree"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
@@ -145,7 +145,11 @@ def clean_up(
     """
     line = branch_root(root, branch)
     manifests = list_manifests(line)
-    listed = list_tree(line.filesystem, line.path)
+    # Another branch may be called as if it were a folder of this one.
+    prefix = f"{branch}/"
+    inner = tuple(f"{other[len(prefix) :]}/" for other in read_branches(root) if other.startswith(prefix))
+    tree = list_tree(line.filesystem, line.path)
+    listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)
     read = [_checked(line, one, limits) for one in manifests]
     kept = _kept(root, branch, read, rules, now)

@@ -17,7 +17,7 @@ from pyarrow import fs as arrow_fs
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, file_exists, make_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
-from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_manifest
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.table_facts import protocols_of
 from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
@@ -129,7 +129,13 @@ def _publish(
         write=lambda: write_file(place, data),
     )
     files.is_in_doubt = True
-    is_made = strategy.publish(attempt)
+    try:
+        is_made = strategy.publish(attempt)
+    except UnsupportedError:
+        files.is_in_doubt = False
+        raise
+    # Where an answer was lost, what is there may be ours.
+    is_made = is_made or read_manifest(place, target, version, limits=limits).message_bytes == meta.message_bytes
     files.is_in_doubt = False
     if not is_made:
         raise TableExistsError("there is a table here already", path=target.name)

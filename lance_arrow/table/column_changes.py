@@ -19,7 +19,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_operations import ColumnChange, highest_field_id
-from lance_arrow.table.column_sources import column_source
+from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.field_paths import cast_field, field_at, field_paths, narrowed, narrowed_array, numbered
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
@@ -56,13 +56,16 @@ class ColumnEdit:
         """Add columns; arguments are those of `LanceTable.add_columns`."""
         nothing = _null_columns(values)
         rows = DEFAULT_BATCH_ROWS if batch_size is None else batch_size
+        held: list[Any] = []
 
         def attempt(base: ManifestMeta, files: WrittenFiles) -> ColumnChange:
             reader = self.reader_of(base)
             if nothing is not None:
                 return ColumnChange(base=base, added=_new_fields(base, nothing))
             chosen = self.options(writable_version(base))
-            source = column_source(values, reader, on=on, read_columns=read_columns, rows=rows)
+            if not held:
+                held.append(repeatable(values))
+            source = column_source(held[0], reader, on=on, read_columns=read_columns, rows=rows)
             stored = StoredRows(source.schema, chosen.version)
             loose = pa.schema([field.with_nullable(True) for field in stored.schema])
             chosen.check_columns(loose)

@@ -52,7 +52,7 @@ def column_source(
     Parameters
     ----------
     values
-        As for `LanceTable.add_columns`.
+        What `repeatable` makes of the argument of `LanceTable.add_columns`.
     reader
         Reads the version.
     on
@@ -72,8 +72,13 @@ def column_source(
     if callable(values) and not hasattr(values, "__arrow_c_stream__"):
         names = reader.columns.schema.names if read_columns is None else list(read_columns)
         return _Function(values, reader, names, rows)
-    table = values if isinstance(values, pa.Table) else _whole(values)
-    return _InOrder(table) if on is None else _Joined(table, [on] if isinstance(on, str) else list(on), reader)
+    return _InOrder(values) if on is None else _Joined(values, [on] if isinstance(on, str) else list(on), reader)
+
+
+def repeatable(values: Any) -> Any:
+    """Return values that a second attempt finds again: rows that come once are kept as a table."""
+    is_function = callable(values) and not hasattr(values, "__arrow_c_stream__")
+    return values if is_function or isinstance(values, Mapping | pa.Table) else _whole(values)
 
 
 class _Computed:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_arrow.datasets.converting import BATCH_ROWS, ConvertReport, Progress, convert
 from lance_arrow.datasets.verifying import verify
 from lance_arrow.errors import CorruptFileError, TableExistsError
+from lance_arrow.manifests.versions import table_location
 from lance_arrow.table.lance_table import LanceTable
 
 _VERSIONS = "_versions"
@@ -61,11 +62,14 @@ def convert_any(
             f"the new table has {made.count_rows():,} rows, not {num_rows:,}", path=os.fspath(target)
         )
     num_bytes = 0
-    for path in sorted(os.fspath(one) for one in Path(target).rglob("*.lance") if one.is_file()):
-        report = verify(path)
-        if not report.ok:
-            raise CorruptFileError(f"a new file does not verify: {report.errors[0]}", path=path)
-        num_bytes += os.path.getsize(path)
+    filesystem = table_location(target).filesystem
+    for fragment in made.manifest.fragments:
+        for file in fragment.files:
+            path = made.manifest.facts.data_path(file)
+            report = verify(path, filesystem=filesystem)
+            if not report.ok:
+                raise CorruptFileError(f"a new file does not verify: {report.errors[0]}", path=path)
+            num_bytes += file.size_bytes or 0
     return ConvertReport(
         source=os.fspath(source),
         target=os.fspath(target),

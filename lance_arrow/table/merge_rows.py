@@ -156,8 +156,9 @@ class _Merge:
         if not self._clauses.updates:
             return
         batch, places, keys = (_kept(batch, is_matched), _kept(places, is_matched), keys[is_matched])
-        if self._keys.is_repeated[keys].any():
-            row = self._source.select(self._clauses.on).slice(int(self._keys.row_of[keys][0]), 1)
+        repeated = keys[self._keys.is_repeated[keys]]
+        if len(repeated):
+            row = self._source.select(self._clauses.on).slice(int(self._keys.row_of[repeated[0]]), 1)
             raise InvalidArgumentError(
                 f"several rows of the source have the key {row.to_pylist()[0]}, as a row to update"
             )

@@ -20,7 +20,7 @@ from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.table.added_files import write_added_files
-from lance_arrow.table.column_sources import column_source
+from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.operations import NextVersion, Operation
 from lance_arrow.table.rewrite_operations import fragments_of
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
@@ -73,6 +73,7 @@ def replace_columns(
     message: str | None,
 ) -> ManifestMeta:
     """Replace the values of columns; arguments are those of `LanceTable.replace_columns`."""
+    held: list[Any] = []
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> DataReplacement:
         refuse_blob_structs(base.fields)
@@ -86,7 +87,9 @@ def replace_columns(
             wanted: Sequence[str] = tuple(dict.fromkeys(path[0] for path in made.paths))
             source = None
         else:
-            source = column_source(values, reader, on=on, read_columns=read_columns, rows=batch_size)
+            if not held:
+                held.append(repeatable(values))
+            source = column_source(held[0], reader, on=on, read_columns=read_columns, rows=batch_size)
             names, wanted = source.schema.names, source.columns
             _check_known(names, known)
         fields = [field for field in base.fields if field.name in names]

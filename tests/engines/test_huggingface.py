@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import lance_arrow
-from lance_arrow import write_table
+from lance_arrow import LanceTable, write_table
 from lance_arrow.integrations.huggingface import load
 
 ROWS = 3000
@@ -63,3 +63,12 @@ def test_changed_files_are_read_again(folder: Path, tmp_path: Path) -> None:
     assert load(folder, cache_dir=cache).num_rows == ROWS + 10
     assert load(lance_arrow.dataset(folder / "3.lance"), cache_dir=cache).num_rows == 10
     assert os.listdir(cache)
+
+
+def test_deleted_rows_are_not_found_in_the_cache(tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t", TABLE)
+    for wanted in (ROWS, ROWS - 100, ROWS - 100):
+        found = load(lance_arrow.dataset(tmp_path / "t"), columns=["id"], cache_dir=tmp_path / "cache")
+        assert found.num_rows == wanted
+        table.delete("id < 100")
+    assert load(table.checkout(1).dataset(), columns=["id"], cache_dir=tmp_path / "cache").num_rows == ROWS

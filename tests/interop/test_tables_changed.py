@@ -414,6 +414,7 @@ def test_zone_map_indices(witness: Witness, tmp_path: Path) -> None:
             LanceTable.open(ours).create_zone_map(column, rows_per_zone=32)
             witness.change_table(theirs, {"do": "create_scalar_index", "column": column, "index_type": "ZONEMAP"})
         for path in (ours, theirs):
+            assert "ScalarIndexQuery" in witness.explain(path, "id = 77")
             questions = ["id = 77", "id = 74", "v > 240", "v = 0", "s = 'text 4'", "s IS NULL", "id IN (3, 499, 600)"]
             for step in (
                 [],
@@ -429,8 +430,6 @@ def test_zone_map_indices(witness: Witness, tmp_path: Path) -> None:
                     got = table.to_table(filter=text)
                     assert ordered(got) == ordered(witness.read_version(path, None, None, filter=text)), text
                     assert ordered(got) == ordered(everything.filter(parse_sql(text, everything.schema))), text
-        plan = witness.explain(ours, "id = 77")
-        assert "ScalarIndexQuery" in plan or "MaterializeIndex" in plan or "zone" in plan.lower()
 
 
 def test_zone_map_indices_prune(witness: Witness, tmp_path: Path) -> None:

@@ -216,7 +216,6 @@ class _Merge:
         renamed = [sf.col(f"`{name}`").alias(f"{_MARK}{name}") for name in self._table.columns]
         targets = self._table.select(*renamed)
         keys = [source[name] == targets[f"{_MARK}{name}"] for name in rules.on]
-        self._keys = source.select(*rules.on).distinct()
         self._source = source
         self._joined = source.join(targets, functools.reduce(lambda left, right: left & right, keys), "left")
         self.counts = {"rows_updated": 0, "rows_inserted": 0, "rows_deleted": 0}
@@ -245,7 +244,7 @@ class _Merge:
             self.counts["rows_updated"] = sum(one.num_rows for one in wrote)
             added += [fragment for one in wrote for fragment in one.fragments]
         elif rules.matched == "delete":
-            gone.append(_addresses(matched.select(mark)))
+            gone.append(np.unique(_addresses(matched.select(mark))))
             self.counts["rows_deleted"] += len(gone[-1])
         found = np.concatenate(gone)
         if rules.matched == "update" and len(np.unique(found)) != len(found):
@@ -258,7 +257,9 @@ class _Merge:
             added += [fragment for one in wrote for fragment in one.fragments]
         if rules.not_matched_by_source == "delete":
             self._watch.step("deleting rows that the source has not")
-            left = self._table.join(self._keys, list(rules.on), "left_anti")
+            # Of the rows that were kept: the source may give others the next time.
+            keys = self._joined.select(*[sf.col(f"`{name}`") for name in rules.on]).distinct()
+            left = self._table.join(keys, list(rules.on), "left_anti")
             others = _addresses(left.select(_ADDRESS))
             self.counts["rows_deleted"] += len(others)
             found = np.concatenate([found, others])
