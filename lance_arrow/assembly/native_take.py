@@ -29,7 +29,9 @@ from lance_arrow.spi.pages import value_bits
 # Below this many rows of leaves a second thread costs more than it saves.
 _ROWS_PER_PART = 1500
 
-Pages: TypeAlias = list[tuple[native.NativePage | None, int, NDArray[np.int64], NDArray[np.int64]]]
+Pages: TypeAlias = list[
+    tuple[native.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
 

@@ -28,7 +28,8 @@ from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, pa
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
 
-_ADDRESS_SHIFT = 32
+ADDRESS_BITS = 32
+"""Bits of a row's offset in its address; the fragment's id is above them."""
 
 
 class FragmentRows:
@@ -109,12 +110,12 @@ class FragmentRows:
         """Return a virtual column for rows of the files."""
         kind = VirtualColumn(number)
         if kind is VirtualColumn.ROW_ID and self.row_ids is not None:
-            return _owned(self.row_ids.at(offsets), pool)
+            return owned_ids(self.row_ids.at(offsets), pool)
         if kind in (VirtualColumn.ROW_ID, VirtualColumn.ROW_ADDRESS):
-            return _owned(offsets.astype(np.uint64) + np.uint64(self.meta.id << _ADDRESS_SHIFT), pool)
+            return owned_ids(offsets.astype(np.uint64) + np.uint64(self.meta.id << ADDRESS_BITS), pool)
         versions = self._created_at if kind is VirtualColumn.CREATED_AT else self._updated_at
         # Rows whose version nobody wrote down are as old as the table.
-        return _owned(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
+        return owned_ids(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
 
     @cached_property
     def _created_at(self) -> RowVersions | None:
@@ -187,7 +188,7 @@ class FragmentRows:
         """The one zone of addresses, which are as many as there are rows."""
         if not self.num_physical:
             return None
-        first = self.meta.id << _ADDRESS_SHIFT
+        first = self.meta.id << ADDRESS_BITS
         low, high = pa.array([first], pa.uint64()), pa.array([first + self.num_physical - 1], pa.uint64())
         yes, none = pa.array([True]), pa.array([0], pa.int64())
         count = pa.array([self.num_physical], pa.int64())
@@ -235,7 +236,7 @@ def _missing(manifest_path: str, path: str) -> MissingFileError:
     )
 
 
-def _owned(values: NDArray[np.uint64], pool: pa.MemoryPool | None) -> pa.Array:
+def owned_ids(values: NDArray[np.uint64], pool: pa.MemoryPool | None) -> pa.Array:
     """Copy numbers into memory of Arrow's, which may outlive the interpreter."""
     buffer = pa.allocate_buffer(values.nbytes, pool)
     np.frombuffer(buffer, np.uint64)[:] = values

@@ -35,6 +35,18 @@ def chunked_page(
     rows_left: _Positions | None = None,
     items: tuple[int, Bytes, Bytes | None, int, int] | None = None,
 ) -> NativePage | None: ...
+def chunked_pages(
+    num_rows: _Positions,
+    layers: Sequence[int],
+    levels: tuple[int, int, int],
+    offset_bits: int,
+    values: object,
+    def_: object | None,
+    large: bool,
+    chunk_starts: _Positions,
+    value_starts: _Positions,
+    borders: _Positions,
+) -> list[NativePage] | None: ...
 def zipped_page(
     num_rows: int,
     layers: Sequence[int],

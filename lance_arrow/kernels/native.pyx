@@ -56,6 +56,23 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     return page
 
 
+cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
+    """Write down the form of chunks; False where the codecs take what the engine has no room for."""
+    form.large = large
+    form.values = _chunk_codec(values)
+    form.rep = _chunk_codec(rep)
+    form.def_ = _chunk_codec(def_)
+    form.max_rep, form.max_def, form.max_visible = levels
+    form.has_items = False
+    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+        return False
+    for stream in (rep, def_):
+        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+            return False
+    return True
+
+
 def chunked_page(
     int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
@@ -89,18 +106,9 @@ def chunked_page(
     cdef ChunkForm form
     cdef ChunkPlaces places
     cdef const uint8_t[::1] item_values, item_offsets
-    form.large = large
-    form.values = _chunk_codec(values)
-    form.rep = _chunk_codec(rep)
-    form.def_ = _chunk_codec(def_)
-    form.max_rep, form.max_def, form.max_visible = levels
-    form.has_items = items is not None
-    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+    if not _has_form(&form, levels, large, values, rep, def_):
         return None
-    for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
-        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
-            return None
+    form.has_items = items is not None
     if items is not None and form.values.bits not in (8, 16, 32, 64):
         return None
     if items is not None:
@@ -121,6 +129,50 @@ def chunked_page(
         places.rows_left = &rows_left[0]
     kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
     return _page(new ChunkedPage(form, places), num_rows, layers, 1, offset_bits, kept)
+
+
+def chunked_pages(
+    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] borders not None,
+):
+    """Build many pages of chunks of one form, without lists and dictionaries.
+
+    Parameters
+    ----------
+    num_rows
+        ``(n,) int64``: rows of each page.
+    layers, levels, offset_bits, values, def_, large
+        As in `chunked_page`.
+    chunk_starts, value_starts
+        As in `chunked_page`, of all pages one after the other.
+    borders
+        ``(n + 1,) int64``: where in these each page begins, and their end.
+
+    Returns
+    -------
+    list of NativePage, or None
+        As in `chunked_page`.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
+    cdef tuple kept = (values, def_, chunk_starts, value_starts)
+    cdef tuple kinds = tuple([int(kind) for kind in layers])
+    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
+        raise ValueError("arrays over pages have contradicting lengths")
+    for one in range(n):
+        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
+            raise ValueError("a page has no chunk, or lies outside the tables")
+    if not _has_form(&form, levels, large, values, None, def_):
+        return None
+    places.rows_started = places.rows_finished = places.rows_left = NULL
+    found = []
+    for one in range(n):
+        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
+        places.num_chunks = borders[one + 1] - borders[one] - 1
+        found.append(_page(new ChunkedPage(form, places), num_rows[one], kinds, 1, offset_bits, kept))
+    return found
 
 
 def zipped_page(
