@@ -76,10 +76,8 @@ class SmallFiles:
         """Group the files that can be joined: version and schema, and which files have these."""
         groups: dict[tuple[int, int, bytes], list[int]] = {}
         wanted = np.flatnonzero(self.flags)
-        columns = (_MINOR, _SCHEMA_START, _SCHEMA_BYTES, _BLOCK_BYTES)
-        for number, (minor, start, size, block) in zip(
-            wanted.tolist(), self.facts[np.ix_(wanted, columns)].tolist(), strict=True
-        ):
+        facts = self.facts[wanted][:, [_MINOR, _SCHEMA_START, _SCHEMA_BYTES, _BLOCK_BYTES]].tolist()
+        for number, (minor, start, size, block) in zip(wanted.tolist(), facts, strict=True):
             key = minor, block, self.data[start : start + size].tobytes()
             groups.setdefault(key, []).append(number)
         return [(_VERSION_OF[minor], schema, np.array(found)) for (minor, _, schema), found in groups.items()]
@@ -204,7 +202,7 @@ class JoinedFiles:
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
         self.num_rows = int(self.row_starts[-1])
-        self.source = VerifiedSource(BufferSource(self._data, name=self.name))
+        self.source = VerifiedSource(BufferSource(memoryview(self._data), name=self.name))  # type: ignore[arg-type]
         self.checks = self._block_checks()
         if self.checks is not None:
             self.source.check_with(self.checks, lambda start, stop: _contradiction())
@@ -284,7 +282,7 @@ class JoinedFiles:
     def _descriptions(self, places: Positions) -> tuple[list[Description], Positions]:
         """Open descriptions, each of those that are there once; return which one lies at each place."""
         numbers: dict[bytes, int] = {}
-        held = memoryview(self._data)
+        held = memoryview(self._data)  # type: ignore[arg-type]
         which = [
             numbers.setdefault(bytes(held[start : start + size]), len(numbers))
             for start, size in places[:, :2].tolist()

@@ -30,7 +30,7 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.structure.row_selection import take_order
 
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
-_LEAST_JOINED = 8
+LEAST_JOINED = 8
 _GROUP_BYTES = 32 << 20
 
 
@@ -177,7 +177,8 @@ class TableTaking:
         self, wanted: NDArray[np.int64], projection: Projection
     ) -> list[tuple[JoinedFragments, NDArray[np.int64], NDArray[np.intp]]]:
         """Find, or open, groups of fragments: which of their members are wanted, at which places of `wanted`."""
-        if len(wanted) < _LEAST_JOINED or any(node.shown is not node.field for node in projection.nodes):
+        has_blobs = any(node.shown is not node.field for node in projection.nodes)
+        if has_blobs or (len(wanted) < LEAST_JOINED and not self._group_of):
             return []
         places = {number: place for place, number in enumerate(wanted.tolist())}
         found: dict[Hashable, tuple[JoinedFragments, list[int], list[int]]] = {}
@@ -194,7 +195,7 @@ class TableTaking:
             known[1].append(held[1])
             known[2].append(place)
         groups = [(group, np.array(members), np.array(at)) for group, members, at in found.values()]
-        for made in self._opened(left, projection) if len(left) >= _LEAST_JOINED else ():
+        for made in self._opened(left, projection) if len(left) >= LEAST_JOINED else ():
             at = np.array([places[number] for number in made.numbers.tolist()])
             groups.append((made, np.arange(len(at)), at))
         return groups
@@ -205,7 +206,7 @@ class TableTaking:
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
         made = []
         for some in alike(self._fragments, numbers, most_bytes, _GROUP_BYTES):
-            if len(some) < _LEAST_JOINED:
+            if len(some) < LEAST_JOINED:
                 continue
             fragments = [self._fragments[number] for number in some]
             try:

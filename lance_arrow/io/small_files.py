@@ -51,7 +51,8 @@ def read_small_files(
     data = np.empty(int(padded.sum()), np.uint8)
     flags = np.zeros(len(sizes), np.uint8)
     if type(filesystem) is LocalFileSystem:
-        names = [os.fsencode(path) for path in paths]
+        # No file has a zero in its name, or an empty one.
+        names = [b"" if "\0" in path else os.fsencode(path) for path in paths]
 
         def read(part: int) -> None:
             some = slice(len(names) * part // num_parts, len(names) * (part + 1) // num_parts)

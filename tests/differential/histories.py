@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=200)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--reference", default=sys.executable, help="interpreter of another release of the reference")
-    parser.add_argument("--without-null-structs", action="store_true", help="for releases that lose them")
+    parser.add_argument("--old", action="store_true", help="leave out what release 4.0.0 does wrong by itself")
     arguments = parser.parse_args()
     differing = 0
     with tempfile.TemporaryDirectory() as text:
@@ -30,7 +30,7 @@ def main() -> int:
         for seed in range(arguments.first, arguments.first + arguments.histories):
             path = folder / f"{seed}.lance"
             try:
-                History(witness, path, seed, null_structs=not arguments.without_null_structs).run(arguments.steps)
+                History(witness, path, seed, is_old=arguments.old).run(arguments.steps)
             except Exception:  # noqa: BLE001 - whatever went wrong is told, and the next history begins
                 differing += 1
                 traceback.print_exc()
