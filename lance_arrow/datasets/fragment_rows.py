@@ -16,6 +16,7 @@ from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, zones_schema
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
 from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.zone_predicates import ZonePredicate
@@ -45,13 +46,23 @@ class FragmentRows:
         Where its files are opened.
     filesystem
         The table's.
+    wishes
+        Of the scan; the defaults when None.
     """
 
-    def __init__(self, columns: TableColumns, meta: FragmentMeta, files: OpenFiles, filesystem: AnyFileSystem) -> None:
+    def __init__(
+        self,
+        columns: TableColumns,
+        meta: FragmentMeta,
+        files: OpenFiles,
+        filesystem: AnyFileSystem,
+        wishes: ScanOptions | None = None,
+    ) -> None:
         self.columns = columns
         self.meta = meta
         self._files = files
         self._filesystem = filesystem
+        self.wishes = ScanOptions() if wishes is None else wishes
         self._limits = default_runtime().settings.limits
 
     @cached_property
@@ -146,12 +157,15 @@ class FragmentRows:
         LanceError, OSError
             As `open_file`; a zone map is damaged.
         """
+        chosen = self.live if within is None else within
+        if not self.wishes.zone_maps:
+            return JudgedRows(chosen, RowRanges.one(0, 0))
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields():
             found = self._zones_of(path)
             if found is not None:
                 zones[path] = found
-        return judged_fragment(zones, self.num_physical, predicate, self.live if within is None else within)
+        return judged_fragment(zones, self.num_physical, predicate, chosen)
 
     def _zones_of(self, path: Path) -> BoundedZones | None:
         leaf = leaf_at(self.columns.all_roots, path)
@@ -212,7 +226,9 @@ class FragmentRows:
         facts = self.columns.facts
         path = facts.data_path(file)
         try:
-            opened = self._files.get(FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes))
+            opened = self._files.get(
+                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.wishes
+            )
         except FileNotFoundError as error:
             raise _missing(facts.manifest_path, path) from error
         size = opened.source.size()
