@@ -48,6 +48,11 @@ class JoinedFragments:
         ``(n,) int64``: their numbers, ascending.
     fragment
         Returns a fragment's rows by its number.
+
+    Attributes
+    ----------
+    key
+        What it is cached under.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class JoinedFragments:
         numbers: NDArray[np.int64],
         fragment: Callable[[int], FragmentRows],
     ) -> None:
+        self.key = object()
         self.columns = columns
         self.numbers = numbers
         self.meta = fragments[0]

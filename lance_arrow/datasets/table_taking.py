@@ -117,11 +117,14 @@ class TableTaking:
         for group, members, places in self._groups(wanted, projection):
             rows = _spread(borders[places], ends[places])
             counts = ends[places] - borders[places]
+            size = group.nbytes
             try:
                 batches += group.read(np.repeat(members, counts), offsets[rows], projection)
             except LanceError:
                 # Read one by one, they tell what is wrong, and where; or they can be read.
                 continue
+            if group.nbytes != size:
+                self._runtime.indices.put(group.key, group)
             alone[places] = False
             order.append(rows)
         rest = np.flatnonzero(alone)
@@ -224,11 +227,10 @@ class TableTaking:
         return made
 
     def _keep(self, group: JoinedFragments) -> None:
-        key = object()
-        self._runtime.indices.put(key, group)
+        self._runtime.indices.put(group.key, group)
         with self._lock:
             for member, number in enumerate(group.numbers.tolist()):
-                self._group_of[number] = key, member
+                self._group_of[number] = group.key, member
 
     def _files_of(self, fragment: FragmentMeta, projection: Projection) -> list[int]:
         """Number the files that hold some of what is wanted."""
