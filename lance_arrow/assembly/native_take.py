@@ -57,10 +57,15 @@ class TakePlan:
 
     @classmethod
     def of(cls, leaf: LeafNode) -> TakePlan | None:
-        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls."""
+        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls.
+
+        Neither does it know leaves of 2.0 with something above them.
+        """
         shape = leaf.leaf.shape
         bits = value_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+            return None
+        if len(leaf.list_columns) > 1:
             return None
         layers = 0
         inner = shape

@@ -52,7 +52,7 @@ _DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
 _KEPT_TAKE_SETS = 16
 
-_Indices: TypeAlias = Mapping[Hashable, PageIndex]
+Indices: TypeAlias = Mapping[Hashable, PageIndex]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +176,7 @@ class RowReader:
         return self._read_natively(nodes, rows, pool, is_scan=True)
 
     def _read(
-        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: _Indices
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: Indices
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read as `read` does; `indices` are at hand already, whether or not the cache could keep them."""
         leaves = [leaf for node in nodes for leaf in node.leaves()]
@@ -193,7 +193,7 @@ class RowReader:
         rows: RowRanges,
         pool: pa.MemoryPool | None,
         finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
-        indices: _Indices,
+        indices: Indices,
     ) -> tuple[pa.RecordBatch | None, int]:
         """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
@@ -276,7 +276,7 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], _Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
@@ -344,7 +344,7 @@ class RowReader:
         return leaves
 
     def _tasks(
-        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: _Indices
+        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: Indices
     ) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []

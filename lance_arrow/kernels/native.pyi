@@ -16,6 +16,7 @@ class NativePage:
     @property
     def value_bits(self) -> int: ...
     data_buffer: int
+    second_buffer: int
     offset_bits: int
     is_for_scans: bool
 
@@ -45,6 +46,10 @@ def zipped_page(
     values: object,
     row_bytes: int,
     row_starts: _Positions | None = None,
+) -> NativePage: ...
+def flat_page(num_rows: int, bits: int, data_buffer: int, validity_buffer: int = -1) -> NativePage: ...
+def binary_page(
+    num_rows: int, offset_bits: int, data_buffer: int, ends_buffer: int, end_bytes: int, null_adjustment: int
 ) -> NativePage: ...
 
 class LeafTake: ...

@@ -6,7 +6,7 @@ which know how to name column, page and bytes.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
@@ -15,6 +15,8 @@ from lance_arrow.kernels.outcome cimport Outcome
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
+cdef int _ALL_VALID_ITEM = 1
+cdef int _NULLABLE_ITEM = 3
 
 
 cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
@@ -25,12 +27,13 @@ cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
 
 cdef class NativePage:
     """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width; `is_for_scans`
+    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width; `is_for_scans`
     tells whether long runs of rows, too, are read faster this way than by the layouts."""
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
+    cdef readonly int second_buffer
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans
 
@@ -48,6 +51,7 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     page.page.reset(made)
     made.num_rows = num_rows
     page.data_buffer = data_buffer
+    page.second_buffer = -1
     page.offset_bits = offset_bits
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
@@ -156,6 +160,48 @@ def zipped_page(
     return page
 
 
+def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1):
+    """Build a page of values of one width, or bits, back to back.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page; both buffers are large enough for them.
+    bits
+        Of a value: 1 or a multiple of 8.
+    data_buffer, validity_buffer
+        Numbers of buffers: values, and a bit for each of them that is set where it is valid; -1 where all are.
+    """
+    cdef bint has_validity = validity_buffer >= 0
+    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(new FlatPage(bits, has_validity), num_rows, layers, data_buffer, 0, ())
+    page.second_buffer = validity_buffer
+    return page
+
+
+def binary_page(
+    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
+):
+    """Build a page of byte strings.
+
+    Parameters
+    ----------
+    num_rows, offset_bits
+        As in `chunked_page`; the buffer of ends is large enough.
+    data_buffer, ends_buffer
+        Numbers of buffers: the bytes, and where each string ends.
+    end_bytes
+        Bytes of an end, 4 or 8.
+    null_adjustment
+        Added to the ends of nulls; 0 where none is null.
+    """
+    layers = (_NULLABLE_ITEM,)
+    cdef NativePage page = _page(
+        new BinaryPage(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
+    page.second_buffer = ends_buffer
+    return page
+
+
 cdef class LeafTake:
     """Rows of one leaf in the making; made by `prepare_leaves`."""
 
@@ -181,6 +227,9 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             return None
         ref.page = page.page.get()
         ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+        ref.second_start = ref.second_bytes = 0
+        if page.second_buffer >= 0:
+            ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
         take.refs.push_back(ref)
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)

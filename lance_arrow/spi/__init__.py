@@ -15,6 +15,7 @@ from lance_arrow.spi.arrays import (
     EncodedArray,
     FindsFewValues,
     HoldsItems,
+    PlainValues,
 )
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.block_summary import BlockSummary
@@ -79,7 +80,7 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     ZoneMapPlace,
 )
-from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
+from lance_arrow.spi.native import HasNativePage, NativeSide, ReadNatively, include_dir, native_side
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
@@ -159,6 +160,8 @@ __all__ = [
     "PageReadPlan",
     "PageStructure",
     "PendingPage",
+    "PlainValues",
+    "ReadNatively",
     "ReadReport",
     "RowRanges",
     "SchemeEncoder",

@@ -18,6 +18,8 @@ from lance_arrow.spi.pages.arrays import (
     few_slices,
     joined_plan,
     load_whole,
+    native_strings,
+    native_values,
     page_buffer,
     require_width,
 )
@@ -74,6 +76,8 @@ __all__ = [
     "is_inline",
     "joined_plan",
     "load_whole",
+    "native_strings",
+    "native_values",
     "null_inwards",
     "num_valid",
     "page_buffer",
