@@ -79,7 +79,7 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     ZoneMapPlace,
 )
-from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
+from lance_arrow.spi.native import HasNativePage, HasStoredValues, NativeSide, include_dir, native_side, stored_side
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
@@ -139,6 +139,7 @@ __all__ = [
     "FixedWidth",
     "Frames",
     "HasNativePage",
+    "HasStoredValues",
     "HoldsItems",
     "ItemValidity",
     "LayerKind",
@@ -187,4 +188,5 @@ __all__ = [
     "new_block",
     "private_description",
     "starts_of",
+    "stored_side",
 ]
