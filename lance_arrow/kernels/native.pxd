@@ -19,6 +19,9 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
     cdef struct LaValueCodec:
         int64_t bits
 
+    cdef struct LaStoredValues:
+        pass
+
 cdef extern from "block_checks.hpp" namespace "lance_arrow::kernels" nogil:
     cdef cppclass BlockChecks:
         pass
@@ -73,9 +76,15 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int max_rep, max_def
         int64_t num_entries, num_values
         const LaValueCodec* values
+        const LaStoredValues* stored
 
     cdef cppclass ZippedPage(Page):
         ZippedPage(const StreamForm&, const int64_t*, int64_t) except +
+
+    cdef cppclass PlacesPage(Page):
+        PlacesPage(const Page*, int) except +
+
+    const int64_t PLACE_BITS "lance_arrow::kernels::native::PlacesPage::kPlaceBits"
 
     cdef struct Reader:
         int fd
@@ -116,6 +125,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         vector[unique_ptr[LeafPart]] parts
         vector[int] offset_bits
         int64_t value_bits
+        vector[int64_t] field_bytes
         cbool lent
         void borrow_part() except +
         void give_back_part()
@@ -129,6 +139,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     Outcome measure_leaf(const Leaf&, int64_t*, cbool*) except +
     Outcome fill_structure(const Leaf&, NodeOut*) except +
     void copy_values(const Leaf&, uint8_t*, uint8_t*, int) except +
+    void split_fields(const Leaf&, uint8_t* const*)
 
 cdef enum:
     MAX_NODES = 64

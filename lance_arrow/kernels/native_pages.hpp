@@ -209,6 +209,15 @@ struct Fetched {
   const int64_t* places;
 };
 
+// Where a row that is one value lies in the page's data buffer, were its value stored as it is.
+struct StoredRow {
+  int64_t start;
+  int64_t head_bytes;  // levels, length and the codec's own head
+  int64_t value_bytes;
+};
+
+constexpr int64_t kMostHead = 64;
+
 class Page {
  public:
   virtual ~Page() = default;
@@ -226,6 +235,13 @@ class Page {
 
   // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
   virtual int64_t expected_bytes(const LaRuns&) const { return 0; }
+
+  // Whether values of rows may be stored as they are, one a row, and most are large.
+  virtual bool may_be_stored(const LaRuns&) const { return false; }
+  virtual bool stored_row(int64_t, StoredRow*) const { return false; }
+  virtual bool has_def() const { return false; }  // whether such rows have a definition level, then 0
+  // Whether the head that was read says so; the page remembers, and stops to hope where too few are.
+  virtual bool is_stored(const uint8_t*, const StoredRow&) const { return false; }
 
   virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
   virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;

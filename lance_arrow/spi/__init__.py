@@ -80,7 +80,15 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     ZoneMapPlace,
 )
-from lance_arrow.spi.native import HasNativePage, NativeSide, ReadNatively, include_dir, native_side
+from lance_arrow.spi.native import (
+    HasNativePage,
+    HasStoredValues,
+    NativeSide,
+    ReadNatively,
+    include_dir,
+    native_side,
+    stored_side,
+)
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
@@ -140,6 +148,7 @@ __all__ = [
     "FixedWidth",
     "Frames",
     "HasNativePage",
+    "HasStoredValues",
     "HoldsItems",
     "ItemValidity",
     "LayerKind",
@@ -190,4 +199,5 @@ __all__ = [
     "new_block",
     "private_description",
     "starts_of",
+    "stored_side",
 ]

@@ -15,7 +15,15 @@ import lance_arrow
 if TYPE_CHECKING:
     from lance_arrow.spi.layouts import PageFacts
 
-__all__ = ["HasNativePage", "NativeSide", "ReadNatively", "include_dir", "native_side"]
+__all__ = [
+    "HasNativePage",
+    "HasStoredValues",
+    "NativeSide",
+    "ReadNatively",
+    "include_dir",
+    "native_side",
+    "stored_side",
+]
 
 
 class NativeSide(Protocol):
@@ -23,6 +31,13 @@ class NativeSide(Protocol):
 
     def native(self) -> Any | None:
         """Return a capsule named ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``, or None."""
+
+
+class HasStoredValues(Protocol):
+    """A bound codec of zipped values, or a bound buffer scheme, that keeps some values as they are behind a head."""
+
+    def native_stored(self) -> Any | None:
+        """Return a capsule named ``lance_arrow.stored_values/1``, or None."""
 
 
 class HasNativePage(Protocol):
@@ -47,6 +62,12 @@ class ReadNatively(Protocol):
 def native_side(codec: object) -> Any | None:
     """Return the codec's capsule, or None when it has no native side."""
     offer = getattr(codec, "native", None)
+    return None if offer is None else offer()
+
+
+def stored_side(codec: object) -> Any | None:
+    """Return the capsule that tells which values are stored as they are, or None when the codec has none."""
+    offer = getattr(codec, "native_stored", None)
     return None if offer is None else offer()
 
 
