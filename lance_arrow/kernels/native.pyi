@@ -16,6 +16,7 @@ class NativePage:
     @property
     def value_bits(self) -> int: ...
     data_buffer: int
+    second_buffer: int
     offset_bits: int
     is_for_scans: bool
 
@@ -57,12 +58,18 @@ def zipped_page(
     values: object,
     row_bytes: int,
     row_starts: _Positions | None = None,
+    stored: object | None = None,
 ) -> NativePage: ...
+def flat_page(num_rows: int, bits: int, data_buffer: int, validity_buffer: int = -1) -> NativePage: ...
+def binary_page(
+    num_rows: int, offset_bits: int, data_buffer: int, ends_buffer: int, end_bytes: int, null_adjustment: int
+) -> NativePage: ...
+def places_page(inner: NativePage, layers: Sequence[int], highest: int) -> NativePage | None: ...
 
 class LeafTake: ...
 
 def prepare_leaves(
-    wanted: list[tuple[list[Any], Sequence[int], int, int]],
+    wanted: list[tuple[list[Any], Sequence[int], int, int, tuple[int, ...]]],
     part_rows: tuple[int, ...],
     limit_bytes: int,
     allocate: Callable[[int], Any],
@@ -78,7 +85,7 @@ def run_leaves(
     checks: BlockChecks | None = None,
 ) -> tuple[str | None, int, int, int, int]: ...
 def read_leaves(
-    wanted: list[tuple[list[Any], Sequence[int], int, int]],
+    wanted: list[tuple[list[Any], Sequence[int], int, int, tuple[int, ...]]],
     starts: _Positions,
     stops: _Positions,
     num_rows: int,
