@@ -34,7 +34,7 @@ class HasNativePage(Protocol):
 
     @property
     def native(self) -> Any | None:
-        """`lance_arrow.kernels.native.NativePage`, or None."""
+        """`lance_arrow.kernels.native_page.NativePage`, or None."""
 
 
 def native_side(codec: object) -> Any | None:

@@ -177,7 +177,7 @@ def test_receipts_count_what_the_engine_reads(files: dict[str, Path]) -> None:
 def test_parts_cover_all_rows_in_order() -> None:
     rows = RowRanges(np.array([0, 10, 100, 5000]), np.array([3, 20, 2000, 9000]))
     for threads in (1, 2, 3, 7):
-        parts = _parts(rows, 3, threads)
+        parts = _parts(rows, rows.num_rows, 3, threads)
         assert len(parts) == min(threads, 7)
         assert sum(part.num_rows for part in parts) == rows.num_rows
         flat = [row for part in parts for run in zip(part.starts, part.stops, strict=True) for row in range(*run)]
