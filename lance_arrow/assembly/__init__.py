@@ -16,6 +16,7 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | `dictionaries` | pages that keep their dictionary |
 | `arrays` | buffers and structure to arrays, without a copy |
 | `page_split` | where pages of a leaf end |
+| `readable_items` | what old releases of the reference want of items of lists |
 | `shred` | rows to levels and visible values, the inverse of `unravel` |
 | `leaf_path` | the arrays between a column and its leaf |
 | `leaf_blocks` | visible values as one block, without what nulls hide |

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.page_split import LeafPages
+from lance_arrow.assembly.readable_items import with_readable_items
 from lance_arrow.assembly.shred import shred
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import encode_zones
@@ -146,7 +147,9 @@ class RowWriter:
 
     def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):
-            return self._encoder.encode(shred(page.of.leaf, page.arrays), page.of.options)
+            options = page.of.options
+            content = with_readable_items(shred(page.of.leaf, page.arrays), options)
+            return self._encoder.encode(content, options)
 
     def _add(self, page: _FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):

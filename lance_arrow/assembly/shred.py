@@ -192,13 +192,17 @@ class _Structure:
 
         It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
         asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
-        where pages of a batch tell differently whether any is null, so that there they always may be.
+        where pages of a batch tell differently whether any is null, so that there they always may be. Before release
+        12.0.0 it loses the items of lists in lists where a page has no level for an empty one, and others follow.
         """
         is_null = False
         for node in range(self._num_nodes - 1):
             is_null |= bool(seen[node, 0]) or self._is_struct_around_list(node)
             seen[node, 0] |= is_null
             is_null &= not self._is_list(node)
+        lists = [node for node in range(self._num_nodes) if self._is_list(node)]
+        if len(lists) > 1:
+            seen[lists, 1] |= ~seen[lists, 0] & 1
 
     def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
         layers = []

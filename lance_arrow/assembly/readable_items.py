@@ -1,0 +1,38 @@
+"""`with_readable_items`: items of lists may be null where old releases of the reference want all pages to agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lance_arrow.spi import BlockSlice, EncodeOptions, LayerKind, PageContent, VariableWidth
+
+_LARGE_BYTES = 256
+"""Values as large as this are zipped, unless they are compressed better in chunks."""
+
+
+def with_readable_items(page: PageContent, options: EncodeOptions) -> PageContent:
+    """Let items of lists be nullable in pages that are probably zipped, though none is null.
+
+    Before release 12.0.0 the reference loses items, its own too, where some zipped pages of a column tell that and
+    others do not. A definition level more costs such a page nothing: its control words have room.
+    """
+    levels = page.levels
+    if page.values is None or not levels.max_rep or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
+        return page
+    if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < _LARGE_BYTES:
+        return page
+    def_ = np.zeros(levels.num_entries, np.uint16) if levels.def_ is None else levels.def_ + (levels.def_ > 0)
+    layers = (LayerKind.NULLABLE_ITEM, *levels.layers[1:])
+    return replace(page, levels=replace(levels, layers=layers, def_=def_.astype(np.uint16, copy=False)))
+
+
+def _largest(values: BlockSlice) -> int:
+    """Bytes of the largest value; of values of one width those of each."""
+    if not values.num_values:
+        return 0
+    if isinstance(values.shape, VariableWidth):
+        offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}")
+        return int(np.diff(offsets).max(initial=0))
+    return len(values.values) // values.num_values
