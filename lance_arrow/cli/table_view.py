@@ -11,6 +11,7 @@ import pyarrow as pa
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.references import line_name
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
 from lance_arrow.table.history import VersionMeta
 from lance_arrow.table.lance_table import LanceTable
@@ -257,7 +258,7 @@ def _columns(schema: pa.Schema) -> dict[str, str]:
 
 
 def _tags(table: LanceTable, branch: str | None) -> dict[int, list[str]]:
-    own = None if branch == "main" else branch
+    own = line_name(branch)
     found: dict[int, list[str]] = {}
     for name, tag in sorted(table.tags.items()):
         if tag.branch == own:

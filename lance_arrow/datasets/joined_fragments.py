@@ -6,8 +6,9 @@ fragments ─► files of the wanted columns, whole ─► those of one schema a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,13 @@ SMALL_FILE_BYTES = 512 << 10
 _KEPT_READINGS = 8
 
 
+class OpensFragment(Protocol):
+    """What returns the rows of a fragment by its number."""
+
+    def fragment(self, number: int) -> FragmentRows:
+        """Return them."""
+
+
 class JoinedFragments:
     """Fragments of one version whose files have the same fields and schemas; has of `FragmentRows` what a reading asks.
 
@@ -46,13 +54,8 @@ class JoinedFragments:
         The fragments.
     numbers
         ``(n,) int64``: their numbers, ascending.
-    fragment
-        Returns a fragment's rows by its number.
-
-    Attributes
-    ----------
-    key
-        What it is cached under.
+    reader
+        What opens a fragment by itself.
     """
 
     def __init__(
@@ -61,17 +64,15 @@ class JoinedFragments:
         filesystem: AnyFileSystem,
         fragments: Sequence[FragmentMeta],
         numbers: NDArray[np.int64],
-        fragment: Callable[[int], FragmentRows],
+        reader: OpensFragment,
     ) -> None:
-        self.key = object()
         self.columns = columns
         self.numbers = numbers
         self.meta = fragments[0]
         self._filesystem = filesystem
         self._fragments = fragments
-        self._fragment = fragment
+        self._reader = reader
         self._opened: dict[int, OpenFile] = {}
-        self._readings: OrderedDict[int, tuple[Projection, FragmentReading]] = OrderedDict()
         self._lock = Lock()
         self.row_starts = np.zeros(len(fragments) + 1, np.int64)
         np.cumsum([fragment.physical_rows or 0 for fragment in fragments], out=self.row_starts[1:])
@@ -123,14 +124,14 @@ class JoinedFragments:
             return owned_ids((ids[members] << np.uint64(ADDRESS_BITS)) + within.astype(np.uint64), pool)
         borders = np.flatnonzero(np.diff(members)) + 1
         parts = [
-            self._fragment(int(self.numbers[member[0]])).virtual(number, part, pool)
+            self._reader.fragment(int(self.numbers[member[0]])).virtual(number, part, pool)
             for member, part in zip(np.split(members, borders), np.split(within, borders), strict=True)
             if len(part)
         ]
         return pa.concat_arrays(parts or [pa.array([], pa.uint64())], memory_pool=pool)
 
     def read(
-        self, members: NDArray[np.int64], offsets: NDArray[np.int64], projection: Projection
+        self, members: NDArray[np.int64], offsets: NDArray[np.int64], reading: FragmentReading
     ) -> list[pa.RecordBatch]:
         """Read rows.
 
@@ -138,24 +139,43 @@ class JoinedFragments:
         ----------
         members, offsets
             ``(n,) int64``: which of the fragments, ascending, and rows of its files, ascending within it.
-        projection
-            What is wanted; no blobs.
+        reading
+            A reading of these fragments; without blobs.
 
         Raises
         ------
         LanceError
             A row cannot be read so; the fragments, one by one, tell what is wrong, if anything is.
         """
+        rows = take_order(self.row_starts[members] + offsets, self.num_physical).rows
+        return reading.read(rows, is_take=True)[0]
+
+
+class HeldFragments:
+    """Joined fragments that are kept, and readings of them, which do not know of it: it goes when its holder does.
+
+    Parameters
+    ----------
+    group
+        The fragments.
+    """
+
+    def __init__(self, group: JoinedFragments) -> None:
+        self.group = group
+        self._readings: OrderedDict[int, tuple[Projection, FragmentReading]] = OrderedDict()
+        self._lock = Lock()
+
+    def reading(self, projection: Projection) -> FragmentReading:
+        """Return a reading of what is wanted; those of the last few projections are kept. Errors are its own."""
         with self._lock:
             held = self._readings.get(id(projection))
         if held is None or held[0] is not projection:
-            held = projection, FragmentReading(self, projection.nodes)  # type: ignore[arg-type]
+            held = projection, FragmentReading(self.group, projection.nodes)  # type: ignore[arg-type]
             with self._lock:
                 self._readings[id(projection)] = held
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
-        rows = take_order(self.row_starts[members] + offsets, self.num_physical).rows
-        return held[1].read(rows, is_take=True)[0]
+        return held[1]
 
 
 def joined_files(

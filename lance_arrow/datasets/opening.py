@@ -15,6 +15,7 @@ from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.datasets.table_dataset import as_arrow, table_dataset
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
 
@@ -83,7 +84,7 @@ def open_dataset(
         manifest = open_version(root, choice, default_runtime().settings.limits)
         table = table_dataset(manifest, root.filesystem, options)
         return table if schema is None else table.replace_schema(schema)
-    if branch is not None:
+    if line_name(branch) is not None:
         raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
     paths = [location.path for location in locations]
     dataset = pads.dataset(

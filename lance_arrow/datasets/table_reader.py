@@ -226,7 +226,7 @@ class TableReader:
 
     @cached_property
     def _taking(self) -> TableTaking:
-        return TableTaking(self.columns, self._filesystem, self.fragments, self.fragment, self._reading, self._runtime)
+        return TableTaking(self.columns, self._filesystem, self.fragments, self, self._runtime)
 
     def fragment(self, number: int) -> FragmentRows:
         """Return the rows of a fragment, with its deletions and row ids kept once they were read."""
@@ -264,7 +264,7 @@ class TableReader:
     def _count(self, number: int) -> int:
         return self.fragment(number).num_rows
 
-    def _reading(self, number: int, projection: Projection) -> FragmentReading:
+    def reading(self, number: int, projection: Projection) -> FragmentReading:
         """Return a reading that is kept: the next take of the same columns will want it again."""
         key = number, id(projection)
         with self._lock:

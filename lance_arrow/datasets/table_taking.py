@@ -6,10 +6,12 @@ ids ─► index of all row ids ─► (fragment, row) ─┬─► joined fragm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,13 @@ from numpy.typing import NDArray
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
-from lance_arrow.datasets.joined_fragments import SMALL_FILE_BYTES, JoinedFragments, alike, joined_files
+from lance_arrow.datasets.joined_fragments import (
+    SMALL_FILE_BYTES,
+    HeldFragments,
+    JoinedFragments,
+    alike,
+    joined_files,
+)
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
@@ -34,6 +42,16 @@ LEAST_JOINED = 8
 _GROUP_BYTES = 32 << 20
 
 
+class OpensFragments(Protocol):
+    """What a taking asks of the reader that it belongs to."""
+
+    def fragment(self, number: int) -> FragmentRows:
+        """Return the rows of a fragment."""
+
+    def reading(self, number: int, projection: Projection) -> FragmentReading:
+        """Return a reading of a fragment."""
+
+
 class TableTaking:
     """Takes rows of one version of a table; may be shared by threads.
 
@@ -43,10 +61,8 @@ class TableTaking:
         The table's.
     fragments
         Its fragments.
-    fragment
-        Returns the rows of a fragment by its number.
-    reading
-        Returns a reading of a fragment by its number and what is wanted.
+    reader
+        What opens fragments; it holds the taking, not the other way round.
     runtime
         Threads, limits, and the budget of what is kept between takes.
     """
@@ -56,17 +72,18 @@ class TableTaking:
         columns: TableColumns,
         filesystem: AnyFileSystem,
         fragments: Sequence[FragmentMeta],
-        fragment: Callable[[int], FragmentRows],
-        reading: Callable[[int, Projection], FragmentReading],
+        reader: OpensFragments,
         runtime: Runtime,
     ) -> None:
         self._columns = columns
         self._filesystem = filesystem
         self._fragments = fragments
-        self._fragment = fragment
-        self._reading = reading
+        # Files close with their reader, not when circles of references are looked for.
+        self._reader: OpensFragments = weakref.proxy(reader)
         self._runtime = runtime
-        self._group_of: dict[int, tuple[Hashable, int]] = {}
+        self._group_of: dict[int, tuple[object, int]] = {}
+        self._held: OrderedDict[object, HeldFragments] = OrderedDict()
+        self._budget_bytes = runtime.settings.index_cache_bytes
         self._lock = Lock()
 
     def find(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -114,23 +131,20 @@ class TableTaking:
         batches: list[pa.RecordBatch] = []
         order = []
         alone = np.ones(len(wanted), bool)
-        for group, members, places in self._groups(wanted, projection):
+        for held, members, places in self._groups(wanted, projection):
             rows = _spread(borders[places], ends[places])
             counts = ends[places] - borders[places]
-            size = group.nbytes
             try:
-                batches += group.read(np.repeat(members, counts), offsets[rows], projection)
+                batches += held.group.read(np.repeat(members, counts), offsets[rows], held.reading(projection))
             except LanceError:
                 # Read one by one, they tell what is wrong, and where; or they can be read.
                 continue
-            if group.nbytes != size:
-                self._runtime.indices.put(group.key, group)
             alone[places] = False
             order.append(rows)
         rest = np.flatnonzero(alone)
 
         def read(place: int) -> list[pa.RecordBatch]:
-            reading = self._reading(int(wanted[place]), projection)
+            reading = self._reader.reading(int(wanted[place]), projection)
             rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
             return reading.read(rows, is_take=True)[0]
 
@@ -145,7 +159,7 @@ class TableTaking:
         return RowIdIndex(self._fragments, self._row_ids)
 
     def _row_ids(self, number: int) -> RowIds:
-        found = self._fragment(number).row_ids
+        found = self._reader.fragment(number).row_ids
         if found is None:
             # A fragment of such a table that has none is refused when the manifest is read.
             raise InternalError(f"fragment {number} of a table of stable row ids has none")
@@ -166,10 +180,10 @@ class TableTaking:
             return np.zeros(len(numbers), bool)
         counts = self._num_physical[numbers]
         for number in np.unique(numbers[(counts < 0) & (numbers >= 0)]).tolist():
-            counts[numbers == number] = self._fragment(number).num_physical
+            counts[numbers == number] = self._reader.fragment(number).num_physical
         is_live: NDArray[np.bool_] = rows < counts
         for number in np.unique(numbers[self._has_deletions[numbers] & (numbers >= 0)]).tolist():
-            deletions = self._fragment(number).deletions
+            deletions = self._reader.fragment(number).deletions
             if deletions is not None and len(deletions.offsets):
                 mine = np.flatnonzero(numbers == number)
                 at = np.minimum(np.searchsorted(deletions.offsets, rows[mine]), len(deletions.offsets) - 1)
@@ -178,32 +192,33 @@ class TableTaking:
 
     def _groups(
         self, wanted: NDArray[np.int64], projection: Projection
-    ) -> list[tuple[JoinedFragments, NDArray[np.int64], NDArray[np.intp]]]:
+    ) -> list[tuple[HeldFragments, NDArray[np.int64], NDArray[np.intp]]]:
         """Find, or open, groups of fragments: which of their members are wanted, at which places of `wanted`."""
         has_blobs = any(node.shown is not node.field for node in projection.nodes)
         if has_blobs or (len(wanted) < LEAST_JOINED and not self._group_of):
             return []
         places = {number: place for place, number in enumerate(wanted.tolist())}
-        found: dict[Hashable, tuple[JoinedFragments, list[int], list[int]]] = {}
+        found: dict[object, tuple[HeldFragments, list[int], list[int]]] = {}
         left = []
-        for number, place in places.items():
-            held = self._group_of.get(number)
-            known = None if held is None else found.get(held[0])
-            if held is not None and known is None:
-                group: Any = self._runtime.indices.get(held[0])
-                known = None if group is None else found.setdefault(held[0], (group, [], []))
-            if held is None or known is None:
-                left.append(number)
-                continue
-            known[1].append(held[1])
-            known[2].append(place)
+        with self._lock:
+            for number, place in places.items():
+                key, member = self._group_of.get(number, (None, 0))
+                group = self._held.get(key)
+                if group is None:
+                    left.append(number)
+                    continue
+                known = found.setdefault(key, (group, [], []))
+                known[1].append(member)
+                known[2].append(place)
+            for key in found:
+                self._held.move_to_end(key)
         groups = [(group, np.array(members), np.array(at)) for group, members, at in found.values()]
         for made in self._opened(left, projection) if len(left) >= LEAST_JOINED else ():
-            at = np.array([places[number] for number in made.numbers.tolist()])
+            at = np.array([places[number] for number in made.group.numbers.tolist()])
             groups.append((made, np.arange(len(at)), at))
         return groups
 
-    def _opened(self, numbers: Sequence[int], projection: Projection) -> list[JoinedFragments]:
+    def _opened(self, numbers: Sequence[int], projection: Projection) -> list[HeldFragments]:
         """Open what can be opened of fragments, in groups that are kept."""
         limits = self._runtime.settings.limits
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
@@ -220,17 +235,20 @@ class TableTaking:
             for members, joined in opened:
                 chosen = [fragments[member] for member in members.tolist()]
                 known = np.array(some)[members]
-                group = JoinedFragments(self._columns, self._filesystem, chosen, known, self._fragment)
+                group = JoinedFragments(self._columns, self._filesystem, chosen, known, self._reader)
                 group.adopt(joined)
-                self._keep(group)
-                made.append(group)
+                made.append(self._kept(group))
         return made
 
-    def _keep(self, group: JoinedFragments) -> None:
-        self._runtime.indices.put(group.key, group)
+    def _kept(self, group: JoinedFragments) -> HeldFragments:
+        key, made = object(), HeldFragments(group)
         with self._lock:
+            self._held[key] = made
             for member, number in enumerate(group.numbers.tolist()):
-                self._group_of[number] = group.key, member
+                self._group_of[number] = key, member
+            while len(self._held) > 1 and sum(one.group.nbytes for one in self._held.values()) > self._budget_bytes:
+                self._held.popitem(last=False)
+        return made
 
     def _files_of(self, fragment: FragmentMeta, projection: Projection) -> list[int]:
         """Number the files that hold some of what is wanted."""

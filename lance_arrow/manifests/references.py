@@ -63,6 +63,11 @@ class BranchMeta:
     parent_version: int
 
 
+def line_name(branch: str | None) -> str | None:
+    """Return what a line of versions is called: None for the main one, which callers may also name ``"main"``."""
+    return None if branch == MAIN else branch
+
+
 def branch_root(root: Location, branch: str | None) -> Location:
     """Return the folder of a branch; the table's own for None and ``"main"``.
 
@@ -71,7 +76,8 @@ def branch_root(root: Location, branch: str | None) -> Location:
     InvalidArgumentError
         No branch can have that name.
     """
-    if branch is None or branch == MAIN:
+    branch = line_name(branch)
+    if branch is None:
         return root
     _check_name(branch, "branch")
     return Location(root.filesystem, posixpath.join(root.path, "tree", branch))

@@ -18,6 +18,7 @@ from lance_arrow.manifests.references import (
     branch_content,
     branch_file,
     branch_root,
+    line_name,
     read_branches,
     read_tags,
 )
@@ -50,7 +51,7 @@ class TableBranches(Mapping[str, BranchMeta]):
         self, root: Location, branch: str | None, strategy_of: Callable[[], CommitStrategy], limits: Limits
     ) -> None:
         self._root = root
-        self._branch = None if branch == MAIN else branch
+        self._branch = line_name(branch)
         self._strategy_of = strategy_of
         self._limits = limits
 

@@ -21,7 +21,7 @@ from lance_arrow.io import ListedFile, Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.names import NamingScheme, parse_name
-from lance_arrow.manifests.references import branch_root, read_branches, read_tags
+from lance_arrow.manifests.references import branch_root, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.reading import iter_unknown, parse
@@ -203,7 +203,7 @@ def _kept(
 ) -> dict[int, str]:
     """Return the versions that stay, and why."""
     branches = read_branches(root).values()
-    own = None if branch == "main" else branch
+    own = line_name(branch)
     reasons = {one.parent_version: f"branch {one.name!r} begins here" for one in branches if one.parent_branch == own}
     for tag in read_tags(root).values():
         if tag.branch == own:

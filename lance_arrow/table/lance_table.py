@@ -20,7 +20,7 @@ from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_
 from lance_arrow.errors import InvalidArgumentError, TableExistsError
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import branch_root
+from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.branches import TableBranches
@@ -65,7 +65,7 @@ class LanceTable(TableEdits, TableUpkeep):
         unsafe_single_writer: bool = False,
     ) -> None:
         self._root = root
-        self._branch = branch
+        self._branch = line_name(branch)
         self._manifest = manifest
         self._options = options
         self._unsafe_single_writer = unsafe_single_writer

@@ -10,7 +10,7 @@ from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import branch_root
+from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.strategies import choose_strategy
 from lance_arrow.table.table_line import TableLine
@@ -49,7 +49,7 @@ def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -
     return TableLine(
         root=root,
         line=branch_root(root, branch),
-        branch=branch,
+        branch=line_name(branch),
         strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
         settings=runtime.settings,
     )

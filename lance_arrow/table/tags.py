@@ -11,11 +11,11 @@ from lance_arrow.errors import InvalidArgumentError, VersionNotFoundError
 from lance_arrow.io import Location, file_exists, list_sizes, make_folder, remove_file, write_file
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import (
-    MAIN,
     TAGS,
     TagMeta,
     branch_root,
     check_tag_name,
+    line_name,
     read_tag,
     read_tags,
     tag_content,
@@ -127,7 +127,7 @@ class TableTags(Mapping[str, TagMeta]):
 
     def _content(self, version: int, others: Mapping[str, object]) -> bytes:
         manifest = open_version(self._root, VersionChoice(version=version, branch=self._branch), self._limits)
-        branch = None if self._branch == MAIN else self._branch
+        branch = line_name(self._branch)
         size = _manifest_bytes(self._root, manifest, self._branch)
         content = {**others, "branch": branch, "version": manifest.version, "manifestSize": size}
         return json.dumps(content, indent=2).encode()

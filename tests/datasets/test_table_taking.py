@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,9 +51,9 @@ def joined(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     counts: list[int] = []
     read = JoinedFragments.read
 
-    def counted(self, members, offsets, projection):
+    def counted(self, members, offsets, reading):
         counts.append(len(np.unique(members)))
-        return read(self, members, offsets, projection)
+        return read(self, members, offsets, reading)
 
     monkeypatch.setattr(JoinedFragments, "read", counted)
     return counts
@@ -212,3 +214,31 @@ def test_few_fragments_and_large_files_go_one_by_one(
     monkeypatch.setattr(table_taking, "SMALL_FILE_BYTES", 100)
     assert_same(rows_of(0, 200), table.take(np.arange(200)))
     assert joined == []
+
+
+def test_what_is_kept_goes_with_its_table(tmp_path: Path) -> None:
+    LanceTable.create(tmp_path / "t.lance", rows_of(0, 400), max_rows_per_file=10)
+    gc.disable()
+    try:
+        table = LanceTable.open(tmp_path / "t.lance")
+        table.take([1, 300])
+        table.take(np.arange(400))
+        reader = table._reader
+        (held,) = reader._taking._held.values()
+        seen = [weakref.ref(one) for one in (reader, reader._taking, held, held.group)]
+        del table, reader, held
+        assert [one() for one in seen] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_what_is_kept_has_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 400), max_rows_per_file=10)
+    monkeypatch.setattr(table_taking, "_GROUP_BYTES", 150_000)
+    taking = table._reader._taking
+    monkeypatch.setattr(taking, "_budget_bytes", 400_000)
+    for _ in range(2):
+        assert_same(rows_of(0, 400), table.take(np.arange(400)))
+    held = sum(one.group.nbytes for one in taking._held.values())
+    assert 0 < held <= 400_000
+    assert len(taking._held) < 4

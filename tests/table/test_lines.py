@@ -219,3 +219,27 @@ def test_rows_by_id(table: LanceTable, tmp_path: Path) -> None:
     for wrong in ((1 << 32) + 1, (2 << 32) + 4, 5 << 32):
         with pytest.raises(InvalidArgumentError, match=f"id {wrong}"):
             plain.take_row_ids([wrong])
+
+
+def test_main_is_the_name_of_the_main_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    LanceTable.create(path, pa.table({"id": [1, 2]})).branches.create("side")
+    plain, named = LanceTable.open(path), LanceTable.open(path, branch="main")
+    assert plain.branch is None
+    assert named.branch is None
+    assert repr(named) == repr(plain)
+    named.append(pa.table({"id": [3]}))
+    named.tags.create("now", named.version)
+    named.branches.create("other")
+    assert named.tags["now"].branch is None
+    assert named.branches["other"].parent_branch is None
+    assert [one.branch for one in named.history()] == [None, None]
+    assert named.manifest.branch is None
+    assert LanceTable.open(path, tag="now", branch="main").version == 2
+    assert named.checkout("now").branch is None
+    report = named.cleanup(older_than=datetime.timedelta(), retain_versions=1)
+    assert report.versions == LanceTable.open(path).cleanup(older_than=datetime.timedelta(), retain_versions=1).versions
+    assert lance_arrow.dataset(path, branch="main").to_table() == lance_arrow.dataset(path).to_table()
+    single = tmp_path / "single.lance"
+    lance_arrow.write_table(pa.table({"id": [1]}), single)
+    assert lance_arrow.dataset(single, branch="main").count_rows() == 1
