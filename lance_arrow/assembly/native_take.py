@@ -31,7 +31,9 @@ from lance_arrow.spi.pages import struct_field_bytes, value_bits
 # Below this many rows of leaves a second thread costs more than it saves.
 _ROWS_PER_PART = 1500
 
-Pages: TypeAlias = list[tuple[native_page.NativePage | None, int, NDArray[np.int64], NDArray[np.int64]]]
+Pages: TypeAlias = list[
+    tuple[native_page.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
 
@@ -78,11 +80,13 @@ class TakePlan:
         -------
         TakePlan or None
             None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls; blobs
-            below other columns, or in other files.
+            below other columns, or in other files; leaves of 2.0 with something above them.
         """
         shape = leaf.leaf.shape
         bits = value_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+            return None
+        if len(leaf.list_columns) > 1:
             return None
         is_column = len(leaf.offset_bits) == 1
         if blob_limits is not None and leaf.bytes_field is not None:

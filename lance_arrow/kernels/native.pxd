@@ -1,5 +1,5 @@
 # What `native.pyx` uses of the engine's headers.
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
@@ -60,6 +60,12 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     cdef cppclass ChunkedPage(Page):
         ChunkedPage(const ChunkForm&, const ChunkPlaces&) except +
 
+    cdef cppclass FlatPage(Page):
+        FlatPage(int64_t, cbool) except +
+
+    cdef cppclass BinaryPage(Page):
+        BinaryPage(int64_t, uint64_t) except +
+
     cdef cppclass ZipForm "lance_arrow::kernels::ZipForm":
         int bits_rep, bits_def
         int64_t bytes_per_value
@@ -94,6 +100,8 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t first_row
         int64_t data_start
         int64_t data_bytes
+        int64_t second_start
+        int64_t second_bytes
 
     cdef cppclass Lendable "lance_arrow::kernels::native::Buffer":
         uint8_t* data()

@@ -40,6 +40,9 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             return None
         ref.page = page.page.get()
         ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+        ref.second_start = ref.second_bytes = 0
+        if page.second_buffer >= 0:
+            ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
         take.refs.push_back(ref)
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)

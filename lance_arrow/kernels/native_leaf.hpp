@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "native_arrays.hpp"
 #include "native_chunked.hpp"
 #include "native_fetch.hpp"
 #include "native_zipped.hpp"
@@ -12,12 +13,14 @@
 
 namespace lance_arrow::kernels::native {
 
-// A page of the leaf and where its rows and its data buffer lie.
+// A page of the leaf and where its rows and its data buffers lie.
 struct PageRef {
   const Page* page;
   int64_t first_row;
   int64_t data_start;  // in the file
   int64_t data_bytes;
+  int64_t second_start = 0;
+  int64_t second_bytes = 0;
 };
 
 constexpr int64_t kBatchRuns = 256;
@@ -97,39 +100,88 @@ class LeafReader {
   Outcome batch(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
     Outcome outcome = ref.page->plan(rows, &ranges_);
     if (outcome.message != nullptr) return outcome;
-    const size_t num_ranges = ranges_.starts.size();
-    if (num_ranges > 0 && (ranges_.starts[0] < 0 || ranges_.stops[num_ranges - 1] > ref.data_bytes))
-      return corrupt("rows lie outside their page", 0);
+    if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && all_large(ranges_)) {
+      if (!lie_inside(ref, ranges_)) return corrupt("rows lie outside their page", 0);
+      fetcher_.count().ranges += static_cast<int64_t>(ranges_.starts.size());
+      return read_direct(ref, out);
+    }
+    Buffer large;
+    Fetched fetched;
+    outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+    if (outcome.message != nullptr) return outcome;
+    if (!ref.page->in_two_steps) return ref.page->open(rows, ranges_, fetched, out);
+    const int64_t end = out->num_bytes;
+    outcome = ref.page->plan_values(rows, ranges_, fetched, &values_, out);
+    return outcome.message != nullptr ? outcome : read_values(ref, end, out);
+  }
+
+  static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
+    const size_t num_ranges = ranges.starts.size(), border = std::min(ranges.second, num_ranges);
+    return (border == 0 || (ranges.starts[0] >= 0 && ranges.stops[border - 1] <= ref.data_bytes)) &&
+           (border == num_ranges || (ranges.starts[border] >= 0 && ranges.stops[num_ranges - 1] <= ref.second_bytes));
+  }
+
+  // Reads ranges into memory that this thread uses again, or into `large`: it is rarely above what a thread keeps.
+  Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
+    const size_t num_ranges = ranges.starts.size();
+    if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
     fetcher_.count().ranges += static_cast<int64_t>(num_ranges);
-    if (ref.page->is_plain && !ranges_.has_headers && num_ranges > 0 && all_large()) return read_direct(ref, out);
     int64_t arena_bytes = 0;
     spans_.clear();
     for (size_t range = 0; range < num_ranges;) {
       size_t end = range + 1;
-      const int64_t start = ranges_.starts[range];
-      while (end < num_ranges && ranges_.starts[end] - ranges_.stops[end - 1] <= kMaxGap &&
-             ranges_.stops[end] - start <= kMaxSpan)
+      const int64_t start = ranges.starts[range];
+      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= kMaxGap &&
+             ranges.stops[end] - start <= kMaxSpan)
         ++end;
       for (size_t one = range; one < end; ++one) {
-        places_[one] = arena_bytes + ranges_.starts[one] - start;
-        fetcher_.count().bytes_wanted += ranges_.stops[one] - ranges_.starts[one];
+        places_[one] = arena_bytes + ranges.starts[one] - start;
+        fetcher_.count().bytes_wanted += ranges.stops[one] - ranges.starts[one];
       }
-      spans_.push_back({start, ranges_.stops[end - 1] - start, arena_bytes});
+      const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+      spans_.push_back({base + start, ranges.stops[end - 1] - start, arena_bytes});
       // Spans begin at multiples of 8.
-      arena_bytes += (ranges_.stops[end - 1] - start + 15) & ~int64_t{7};
+      arena_bytes += (ranges.stops[end - 1] - start + 15) & ~int64_t{7};
       range = end;
     }
     arena_bytes_ = arena_bytes;
     thread_local Buffer kept;
-    Buffer large;  // what is read at once is rarely above what a thread keeps
-    uint8_t* arena = (arena_bytes <= kKeptArena ? kept : large).reserve(0, arena_bytes, out->limit);
+    uint8_t* arena = (arena_bytes <= kKeptArena ? &kept : large)->reserve(0, arena_bytes, limit);
     if (arena == nullptr) return above_limit();
     for (const Span& span : spans_) {
-      outcome = fetcher_.fetch(ref.data_start + span.start, span.size, arena + span.place);
+      const Outcome outcome = fetcher_.fetch(span.start, span.size, arena + span.place);
       if (outcome.message != nullptr) return outcome;
     }
-    return ref.page->open(rows, ranges_, {arena, places_.data()}, out);
+    *fetched = {arena, places_.data()};
+    return success();
+  }
+
+  // Reads the values that the second step named to where `end` says; all else of them is there already.
+  Outcome read_values(const PageRef& ref, int64_t end, LeafPart* out) {
+    if (!lie_inside(ref, values_)) return corrupt("rows lie outside their page", 0);
+    uint8_t* to = out->values.reserve(end, out->num_bytes - end, out->limit);
+    if (to == nullptr) return above_limit();
+    const bool is_direct = all_large(values_);
+    Buffer large;
+    Fetched fetched{nullptr, nullptr};
+    if (!is_direct) {
+      const Outcome outcome = gather(ref, values_, out->limit, &large, &fetched);
+      if (outcome.message != nullptr) return outcome;
+    }
+    for (size_t range = 0; range < values_.starts.size(); ++range) {
+      const int64_t size = values_.stops[range] - values_.starts[range];
+      if (is_direct) {
+        fetcher_.count().ranges += 1;
+        fetcher_.count().bytes_wanted += size;
+        const Outcome outcome = fetcher_.fetch(ref.data_start + values_.starts[range], size, to);
+        if (outcome.message != nullptr) return outcome;
+      } else {
+        copy_bytes(to, fetched.data + fetched.places[range], size);
+      }
+      to += size;
+    }
+    return success();
   }
 
   // Rows of one large value each: a value that is stored as it is needs no opening; what is not is read again.
@@ -169,10 +221,10 @@ class LeafReader {
   }
 
   // Whether a request for each range costs no more than reading them together and copying them apart.
-  bool all_large() const {
+  static bool all_large(const Ranges& ranges) {
     int64_t wanted = 0;
-    for (size_t range = 0; range < ranges_.starts.size(); ++range) wanted += ranges_.stops[range] - ranges_.starts[range];
-    return wanted >= kDirectBytes * static_cast<int64_t>(ranges_.starts.size()) || ranges_.starts.size() == 1;
+    for (size_t range = 0; range < ranges.starts.size(); ++range) wanted += ranges.stops[range] - ranges.starts[range];
+    return wanted >= kDirectBytes * static_cast<int64_t>(ranges.starts.size()) || ranges.starts.size() == 1;
   }
 
   // Plain values need no opening: they are read where they belong.
@@ -199,7 +251,7 @@ class LeafReader {
   int64_t max_runs_ = kBatchRuns;
   int64_t arena_bytes_ = 0;
   LocalRuns local_;
-  Ranges ranges_;
+  Ranges ranges_, values_;
   std::vector<int64_t> places_;
   std::vector<Span> spans_;
 };

@@ -8,5 +8,6 @@ cdef class NativePage:
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
+    cdef readonly int second_buffer
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans

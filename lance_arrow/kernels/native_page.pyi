@@ -13,6 +13,7 @@ class NativePage:
     @property
     def value_bits(self) -> int: ...
     data_buffer: int
+    second_buffer: int
     offset_bits: int
     is_for_scans: bool
 
@@ -32,6 +33,18 @@ def chunked_page(
     rows_left: _Positions | None = None,
     items: tuple[int, Bytes, Bytes | None, int, int] | None = None,
 ) -> NativePage | None: ...
+def chunked_pages(
+    num_rows: _Positions,
+    layers: Sequence[int],
+    levels: tuple[int, int, int],
+    offset_bits: int,
+    values: object,
+    def_: object | None,
+    large: bool,
+    chunk_starts: _Positions,
+    value_starts: _Positions,
+    borders: _Positions,
+) -> list[NativePage] | None: ...
 def zipped_page(
     num_rows: int,
     layers: Sequence[int],
@@ -43,5 +56,9 @@ def zipped_page(
     row_bytes: int,
     row_starts: _Positions | None = None,
     stored: object | None = None,
+) -> NativePage: ...
+def flat_page(num_rows: int, bits: int, data_buffer: int, validity_buffer: int = -1) -> NativePage: ...
+def binary_page(
+    num_rows: int, offset_bits: int, data_buffer: int, ends_buffer: int, end_bytes: int, null_adjustment: int
 ) -> NativePage: ...
 def places_page(inner: NativePage, layers: Sequence[int], highest: int) -> NativePage | None: ...

@@ -2,15 +2,17 @@
 """Pages as the native engine sees them: C++ objects that keep alive what they point into."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from lance_arrow.kernels.native cimport (
-    ChunkedPage, ChunkForm, ChunkPlaces, LaChunkCodec, LaStoredValues, LaValueCodec, PLACE_BITS, Page, PlacesPage,
-    StreamForm, ZippedPage,
+    BinaryPage, ChunkedPage, ChunkForm, ChunkPlaces, FlatPage, LaChunkCodec, LaStoredValues, LaValueCodec, PLACE_BITS,
+    Page, PlacesPage, StreamForm, ZippedPage,
 )
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
+cdef int _ALL_VALID_ITEM = 1
+cdef int _NULLABLE_ITEM = 3
 cdef const char* _STORED = "lance_arrow.stored_values/1"
 
 
@@ -22,8 +24,9 @@ cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
 
 cdef class NativePage:
     """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width; `is_for_scans`
-    tells whether long runs of rows, too, are read faster this way than by the layouts."""
+    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
+    0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
+    the layouts."""
 
     @property
     def num_rows(self):
@@ -39,12 +42,30 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     page.page.reset(made)
     made.num_rows = num_rows
     page.data_buffer = data_buffer
+    page.second_buffer = -1
     page.offset_bits = offset_bits
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
     page.kept = kept
     page.is_for_scans = True
     return page
+
+
+cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
+    """Write down the form of chunks; False where the codecs take what the engine has no room for."""
+    form.large = large
+    form.values = _chunk_codec(values)
+    form.rep = _chunk_codec(rep)
+    form.def_ = _chunk_codec(def_)
+    form.max_rep, form.max_def, form.max_visible = levels
+    form.has_items = False
+    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+        return False
+    for stream in (rep, def_):
+        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+            return False
+    return True
 
 
 def chunked_page(
@@ -80,18 +101,9 @@ def chunked_page(
     cdef ChunkForm form
     cdef ChunkPlaces places
     cdef const uint8_t[::1] item_values, item_offsets
-    form.large = large
-    form.values = _chunk_codec(values)
-    form.rep = _chunk_codec(rep)
-    form.def_ = _chunk_codec(def_)
-    form.max_rep, form.max_def, form.max_visible = levels
-    form.has_items = items is not None
-    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+    if not _has_form(&form, levels, large, values, rep, def_):
         return None
-    for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
-        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
-            return None
+    form.has_items = items is not None
     if items is not None and form.values.bits not in (8, 16, 32, 64):
         return None
     if items is not None:
@@ -112,6 +124,50 @@ def chunked_page(
         places.rows_left = &rows_left[0]
     kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
     return _page(new ChunkedPage(form, places), num_rows, layers, 1, offset_bits, kept)
+
+
+def chunked_pages(
+    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] borders not None,
+):
+    """Build many pages of chunks of one form, without lists and dictionaries.
+
+    Parameters
+    ----------
+    num_rows
+        ``(n,) int64``: rows of each page.
+    layers, levels, offset_bits, values, def_, large
+        As in `chunked_page`.
+    chunk_starts, value_starts
+        As in `chunked_page`, of all pages one after the other.
+    borders
+        ``(n + 1,) int64``: where in these each page begins, and their end.
+
+    Returns
+    -------
+    list of NativePage, or None
+        As in `chunked_page`.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
+    cdef tuple kept = (values, def_, chunk_starts, value_starts)
+    cdef tuple kinds = tuple([int(kind) for kind in layers])
+    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
+        raise ValueError("arrays over pages have contradicting lengths")
+    for one in range(n):
+        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
+            raise ValueError("a page has no chunk, or lies outside the tables")
+    if not _has_form(&form, levels, large, values, None, def_):
+        return None
+    places.rows_started = places.rows_finished = places.rows_left = NULL
+    found = []
+    for one in range(n):
+        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
+        places.num_chunks = borders[one + 1] - borders[one] - 1
+        found.append(_page(new ChunkedPage(form, places), num_rows[one], kinds, 1, offset_bits, kept))
+    return found
 
 
 def zipped_page(
@@ -149,6 +205,48 @@ def zipped_page(
         starts = &row_starts[0]
     page = _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
     page.is_for_scans = row_starts is None
+    return page
+
+
+def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1):
+    """Build a page of values of one width, or bits, back to back.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page; both buffers are large enough for them.
+    bits
+        Of a value: 1 or a multiple of 8.
+    data_buffer, validity_buffer
+        Numbers of buffers: values, and a bit for each of them that is set where it is valid; -1 where all are.
+    """
+    cdef bint has_validity = validity_buffer >= 0
+    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(new FlatPage(bits, has_validity), num_rows, layers, data_buffer, 0, ())
+    page.second_buffer = validity_buffer
+    return page
+
+
+def binary_page(
+    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
+):
+    """Build a page of byte strings.
+
+    Parameters
+    ----------
+    num_rows, offset_bits
+        As in `chunked_page`; the buffer of ends is large enough.
+    data_buffer, ends_buffer
+        Numbers of buffers: the bytes, and where each string ends.
+    end_bytes
+        Bytes of an end, 4 or 8.
+    null_adjustment
+        Added to the ends of nulls; 0 where none is null.
+    """
+    layers = (_NULLABLE_ITEM,)
+    cdef NativePage page = _page(
+        new BinaryPage(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
+    page.second_buffer = ends_buffer
     return page
 
 

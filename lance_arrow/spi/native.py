@@ -8,11 +8,22 @@ other reads, and everything without a native side, go through ``measure`` and ``
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import lance_arrow
 
-__all__ = ["HasNativePage", "HasStoredValues", "NativeSide", "include_dir", "native_side", "stored_side"]
+if TYPE_CHECKING:
+    from lance_arrow.spi.layouts import PageFacts
+
+__all__ = [
+    "HasNativePage",
+    "HasStoredValues",
+    "NativeSide",
+    "ReadNatively",
+    "include_dir",
+    "native_side",
+    "stored_side",
+]
 
 
 class NativeSide(Protocol):
@@ -35,6 +46,17 @@ class HasNativePage(Protocol):
     @property
     def native(self) -> Any | None:
         """`lance_arrow.kernels.native_page.NativePage`, or None."""
+
+
+@runtime_checkable
+class ReadNatively(Protocol):
+    """Optional part of a bound layout, or array: rows that the native engine reads without an index."""
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Return a `lance_arrow.kernels.native_page.NativePage`, as `lance_arrow.spi.pages` builds them.
+
+        None where the engine cannot read the page, or its buffers are too small: the layout's methods tell that.
+        """
 
 
 def native_side(codec: object) -> Any | None:

@@ -18,6 +18,8 @@ from lance_arrow.spi.pages.arrays import (
     few_slices,
     joined_plan,
     load_whole,
+    native_strings,
+    native_values,
     page_buffer,
     require_width,
 )
@@ -75,6 +77,8 @@ __all__ = [
     "joined_plan",
     "load_whole",
     "native_places",
+    "native_strings",
+    "native_values",
     "null_inwards",
     "num_valid",
     "page_buffer",

@@ -22,7 +22,7 @@ from lance_arrow.spi.blocks import (
 )
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
-from lance_arrow.spi.layouts import PageFacts, PageIndex
+from lance_arrow.spi.layouts import ManyPages, PageFacts, PageIndex
 from lance_arrow.spi.native import native_side, stored_side
 from lance_arrow.spi.scratch import new_block
 
@@ -100,6 +100,26 @@ def native_chunks(
         None if rows is None else rows.finished,
         None if rows is None else rows.left_over,
         held,
+    )
+
+
+def many_native_chunks(
+    layout: ChunkedPages, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+) -> list[native_page.NativePage] | None:
+    """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
+    values = native_side(layout.values)
+    def_ = None if layout.def_ is None else native_side(layout.def_)
+    if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
+        return None
+    return native_page.chunked_pages(
+        pages.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        _offset_bits(layout.shape),
+        values,
+        def_,
+        layout.large,
+        *tables,
     )
 
 
