@@ -28,6 +28,8 @@ def as_offsets(indices: Any) -> NDArray[np.int64]:
     InvalidArgumentError
         Not one-dimensional integers, a null or boolean among them, or a value beyond 63 bits; it is named.
     """
+    if type(indices) is np.ndarray and indices.dtype == np.int64 and indices.ndim == 1:
+        return indices
     if isinstance(indices, (pa.Array, pa.ChunkedArray)):
         array = _from_arrow(indices)
     else:

@@ -120,7 +120,7 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
   // Levels of the selected values alone, for what must know which slots are null.
   thread_local std::vector<uint16_t> visible;
   visible.clear();
-  if (form_.has_items && form_.def != nullptr)
+  if (form_.has_items && form_.def != nullptr && form_.max_visible > 0)
     for (size_t at = first_def; at < out->def.size(); ++at)
       if (out->def[at] <= form_.max_visible) visible.push_back(out->def[at]);
   thread_local LocalRuns local;

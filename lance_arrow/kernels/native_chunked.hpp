@@ -5,19 +5,10 @@
 #include <memory>
 
 #include "chunk_tables.hpp"
+#include "native_items.hpp"
 #include "native_pages.hpp"
 
 namespace lance_arrow::kernels::native {
-
-// A dictionary that the chunks' values point into; offsets are null for fixed-width items.
-struct Items {
-  int64_t bits = 0;
-  const uint8_t* values = nullptr;
-  int64_t values_bytes = 0;
-  const uint8_t* offsets = nullptr;
-  int offset_bits = 0;
-  int64_t num_items = 0;
-};
 
 struct ChunkForm {
   bool large = false;
@@ -231,36 +222,10 @@ class ChunkedPage : public Page {
     if (refusal != nullptr) return refused(refusal);
     LaValues place = out->place(count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
-    for (int64_t value = 0; value < count; ++value) {
-      uint64_t index = 0;
-      std::memcpy(&index, indices.data() + value * width, static_cast<size_t>(width));
-      const bool is_null = def != nullptr && def[value] > 0;
-      if (!is_null && index >= static_cast<uint64_t>(form_.items.num_items))
-        return corrupt("an index lies outside the dictionary", value);
-      if (!put_item(is_null ? -1 : static_cast<int64_t>(index), value, &place))
-        return corrupt("a dictionary item cannot be copied", value);
-    }
-    out->took(count, place);
-    return success();
-  }
-
-  bool put_item(int64_t index, int64_t value, LaValues* place) const {
-    const Items& items = form_.items;
-    if (items.offsets == nullptr) {
-      const int64_t width = items.bits / 8;
-      if (index < 0)
-        std::memset(place->values + value * width, 0, static_cast<size_t>(width));
-      else
-        copy_bytes(place->values + value * width, items.values + index * width, width);
-      return true;
-    }
-    if (index < 0) return append_bytes(nullptr, 0, value, place);
-    const int64_t start = items.offset_bits == 32 ? load<uint32_t>(items.offsets, index)
-                                                  : load<int64_t>(items.offsets, index);
-    const int64_t stop = items.offset_bits == 32 ? load<uint32_t>(items.offsets, index + 1)
-                                                 : load<int64_t>(items.offsets, index + 1);
-    if (start < 0 || start > stop || stop > items.values_bytes) return false;
-    return append_bytes(items.values + start, stop - start, value, place);
+    const ItemIndices wanted{indices.data(), def, count};
+    const Outcome outcome = form_.items.expand(wanted, width, &place);
+    if (outcome.message == nullptr) out->took(count, place);
+    return outcome;
   }
 
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
