@@ -20,11 +20,12 @@ from lance_arrow.assembly.arrays import ArrayBuilder, DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
-from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, refuse_unreadable
+from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -119,25 +120,22 @@ class RowReader:
         self._lock = Lock()
 
     @cached_property
-    def _stored_schema(self) -> pa.Schema:
-        """The file's schema, with dictionaries decoded where callers want that."""
-        return decoded_schema(self.file.schema) if self.options.dictionaries == "decode" else self.file.schema
+    def _shown(self) -> ShownColumns:
+        return shared_tree(self.file, self.options)
 
-    @cached_property
+    @property
     def schema(self) -> pa.Schema:
         """What callers see."""
-        if not any(leaf.is_blob for root in self.roots for leaf in root.leaves()):
-            return self._stored_schema
-        return pa.schema([root.shown for root in self.roots], self.file.schema.metadata)
+        return self._shown.schema
 
     @property
     def num_rows(self) -> int:
         return self.file.num_rows
 
-    @cached_property
+    @property
     def roots(self) -> tuple[ColumnNode, ...]:
-        """The whole column tree."""
-        return column_tree(self._stored_schema, self.file.leaves, self.options)
+        """The whole column tree; the same object for files of one schema."""
+        return self._shown.roots
 
     def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
         """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
@@ -382,6 +380,10 @@ class RowReader:
                         self._check_wrapper(leaf, meta)
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
+
+    def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
+        """Column metadata, of which nobody wants pages: none is looked at."""
+        return self.file.described([leaf.column for leaf in leaves])
 
     def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
         bound = self.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))

@@ -27,12 +27,13 @@ from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.io import ByteRange, RangeSource, VerifiedSource
+from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 _INT64_MAX = np.iinfo(np.int64).max
+_NO_OFFSET = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ class LanceFileReader:
         self._limits = Limits() if limits is None else limits
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
+        self._sound: set[int] = set()
         with located(path=self.name):
             metadata = MetadataBytes(source, self._limits)
             self.tail = metadata.tail
@@ -244,8 +246,8 @@ class LanceFileReader:
         column = table.owner(position)
         if column is None or column not in self._expected:
             return None, None
-        meta = self._columns.get(column)
-        return self._column_name(column), None if meta is None else meta.page_at(position)
+        page = self._columns[column].page_at(position) if column in self._sound else None
+        return self._column_name(column), page
 
     @property
     def version(self) -> FileVersion:
@@ -258,7 +260,7 @@ class LanceFileReader:
         return MappingProxyType({key.decode(): value for key, value in (self.schema.metadata or {}).items()})
 
     def columns(self, indices: Sequence[int]) -> list[ColumnMeta]:
-        """Return the metadata of physical columns, read once and kept.
+        """Return the metadata of physical columns, read once and kept; their pages are known to be sound.
 
         Parameters
         ----------
@@ -275,6 +277,16 @@ class LanceFileReader:
         TruncatedReadError, ResourceLimitError
             As reading goes.
         """
+        metas = self.described(indices)
+        for meta in metas:
+            if meta.column not in self._sound:
+                with located(path=self.name):
+                    self._check_rows(meta)
+                self._sound.add(meta.column)
+        return metas
+
+    def described(self, indices: Sequence[int]) -> list[ColumnMeta]:
+        """Return the metadata of physical columns as `columns` does, for those who want no pages: none is looked at."""
         for index in indices:
             if not 0 <= index < self.footer.num_columns:
                 raise InvalidArgumentError(
@@ -287,12 +299,44 @@ class LanceFileReader:
         if missing:
             with located(path=self.name):
                 metas = self._table.read(missing, [self._column_name(index) for index in missing])
-                for meta in metas:
-                    self._check_rows(meta)
             with self._lock:
                 for meta in metas:
                     self._columns.setdefault(meta.column, meta)
         return [self._columns[index] for index in indices]
+
+    def buffers(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """Read whole buffers, half-open bytes of the file; those in its tail came with it when it was opened.
+
+        Raises
+        ------
+        CorruptFileError
+            One contradicts its checksum.
+        TruncatedReadError
+            The file has become shorter.
+        """
+        tail_start = self.footer.file_size - len(self.tail)
+        absent = [place for place in places if place[0] < tail_start]
+        fetched: dict[tuple[int, int], Bytes] = {}
+        if absent:
+            wanted = np.array(absent, np.int64)
+            fetched = dict(zip(absent, read_coalesced(self.source, wanted[:, 0], wanted[:, 1]), strict=True))
+        found = []
+        for start, stop in places:
+            data = fetched.get((start, stop))
+            if data is None:
+                data = self.tail[start - tail_start : stop - tail_start]
+                self._check_kept(data, start, stop)
+            found.append(data)
+        return found
+
+    def _check_kept(self, data: Bytes, start: int, stop: int) -> None:
+        """Compare a buffer with its checksum, as its source does with those that it reads."""
+        checks = self.checks
+        if checks is None or start == stop:
+            return
+        wrong = checks.blocks.check(data, _NO_OFFSET, np.array([start]), np.array([stop]))
+        if wrong >= 0:
+            raise self._contradiction(*checks.blocks.place(wrong))
 
     def close(self) -> None:
         """Close the source."""
@@ -324,7 +368,8 @@ class LanceFileReader:
 
     def _check_rows(self, meta: ColumnMeta) -> None:
         name, expected = self._expected[meta.column]
-        if expected is not None and meta.num_rows != expected:
+        num_rows = meta.num_rows
+        if expected is not None and num_rows != expected:
             raise CorruptFileError(
-                f"the pages have {meta.num_rows} rows, expected {expected}", column=name, byte_range=meta.byte_range
+                f"the pages have {num_rows} rows, expected {expected}", column=name, byte_range=meta.byte_range
             )

@@ -9,7 +9,7 @@ reference, and aborts the process when that happens while the interpreter ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow
@@ -77,6 +77,8 @@ class ScanRequest:
         Schema of the whole dataset, which may differ from the file's.
     options
         What this scan wants otherwise than the format says; None where nobody said.
+    kept
+        What the handler worked out of the request: files of one scan share it where their filter is the same.
     """
 
     columns: tuple[str, ...]
@@ -87,6 +89,7 @@ class ScanRequest:
     memory_pool: pyarrow.MemoryPool
     dataset_schema: pyarrow.Schema
     options: ScanOptions | None = None
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 class ScanTasks(Protocol):
