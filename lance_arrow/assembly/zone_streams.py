@@ -106,6 +106,14 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     return StoredZones(batch.num_rows, arrays, counts)
 
 
+def known_layout(raw: bytes) -> tuple[bytes, StreamLayout] | None:
+    """Return the messages of a stream and its layout, if a stream like it was read before."""
+    head = _head_of(raw)
+    with _lock:
+        found = _layouts.get((head, len(raw)))
+    return None if found is None else (head, found)
+
+
 _Place = tuple[int, int] | None
 """Where a buffer begins in the stream, and its bytes; None where there is none."""
 
@@ -169,9 +177,7 @@ class StreamLayout:
             arrays[name] = array = pa.Array.from_buffers(type_, self.num_zones, buffers)
             if self.has_checks:
                 array.validate(full=True)
-        counts = {
-            name: _signed(np.frombuffer(raw, type_, self.num_zones, start)) for name, type_, start in self.counts
-        }
+        counts = {name: _signed(np.frombuffer(raw, type_, self.num_zones, start)) for name, type_, start in self.counts}
         return StoredZones(self.num_zones, arrays, counts)
 
 

@@ -304,6 +304,11 @@ class LanceFileReader:
                     self._columns.setdefault(meta.column, meta)
         return [self._columns[index] for index in indices]
 
+    def stored_metadata(self, column: int) -> Bytes:
+        """Return the metadata of a physical column as it is stored, unchecked; there is none in 0.1 files."""
+        assert isinstance(self._table, ColumnTable)
+        return self._table.stored(column)
+
     def buffers(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
         """Read whole buffers, half-open bytes of the file; those in its tail came with it when it was opened.
 

@@ -29,7 +29,7 @@ from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
-from lance_arrow.datasets.handler import ScanRequest
+from lance_arrow.datasets.handler import SIEVE, ScanRequest
 from lance_arrow.datasets.places import buffer_place, file_place, resolve
 from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
 from lance_arrow.errors import InternalError, InvalidArgumentError
@@ -106,9 +106,19 @@ cdef object _request(const shared_ptr[ScanOptions]& options, const CExpression& 
 
 cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
                   const CExpression& filter, int64_t* num_tasks):
-    tasks = handler.plan(_place(source, payload), _request(options, filter, True))
+    request = _request(options, filter, True)
+    tasks = handler.plan(_place(source, payload), request)
     num_tasks[0] = len(tasks)
+    _keep_sieve(options, filter, request)
     return tasks
+
+
+cdef int _keep_sieve(const shared_ptr[ScanOptions]& options, const CExpression& filter, request) except -1:
+    """Let the other files of a scan pass the sieve that the handler made of its request, if any."""
+    sieve = request.kept.get(SIEVE)
+    if sieve is not None:
+        KeepSieve(options, filter, sieve.pointer)
+    return 0
 
 
 cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr[CRecordBatch]]* batches) except -1:
@@ -125,7 +135,9 @@ cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr
 cdef int _count_rows(object handler, const CFileSource& source, object payload,
                      const shared_ptr[ScanOptions]& options, const CExpression& filter,
                      int64_t* num_rows) except -1:
-    answer = handler.count_rows(_place(source, payload), _request(options, filter, False))
+    request = _request(options, filter, False)
+    answer = handler.count_rows(_place(source, payload), request)
+    _keep_sieve(options, filter, request)
     if answer is None:
         return 0
     num_rows[0] = answer

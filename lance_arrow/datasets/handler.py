@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.open_files import OpenFile
 
 
+SIEVE = "sieve"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
     """Where one file is.
@@ -78,7 +81,8 @@ class ScanRequest:
     options
         What this scan wants otherwise than the format says; None where nobody said.
     kept
-        What the handler worked out of the request: files of one scan share it where their filter is the same.
+        What the handler worked out of the request: files of one scan share it where their filter is the same. The
+        bridge looks for a `Sieve` under `SIEVE`, which from then on excludes files before the handler is asked.
     """
 
     columns: tuple[str, ...]

@@ -27,13 +27,14 @@ from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
-from lance_arrow.datasets.handler import FilePlace, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import Receipt
 from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
 from lance_arrow.datasets.scan_options import ScanOptions
+from lance_arrow.datasets.sieving import FileSieve, file_sieve
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
@@ -51,6 +52,7 @@ from lance_arrow.structure.row_selection import cut
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
+_FIRST_TO_LEARN_FROM = 2
 
 
 class FileScanHandler:
@@ -117,7 +119,10 @@ class FileScanHandler:
         part = _part_of(place)
         if part is None:
             wishes = self._wishes(request)
-            return FileScan(self._open(place, wishes), request, place.rows, wishes)
+            file = self._open(place, wishes)
+            found = FileScan(file, request, place.rows, wishes)
+            self._teach(request, wishes, file)
+            return found
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
@@ -149,6 +154,7 @@ class FileScanHandler:
         receipt = _receipt(file, plan.nodes, request)
         judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
         receipt.judged(judged, sure_are_read=False)
+        self._teach(request, wishes, file)
         found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
         return found
@@ -189,6 +195,19 @@ class FileScanHandler:
             while len(self._fragments) > _KEPT_FRAGMENTS:
                 self._fragments.popitem(last=False)
         return made
+
+    def _teach(self, request: ScanRequest, wishes: ScanOptions, file: OpenFile) -> None:
+        """Let the sieve of a scan know what its files look like, from the second one on; receipts want each opened."""
+        asked = _asked(request)
+        asked.num_files += 1
+        verify = wishes.verify if wishes.verify is not None else self.options.verify
+        if asked.num_files == _FIRST_TO_LEARN_FROM and asked.filter is not None:
+            predicate = asked.filter.predicate
+            if predicate is not None and wishes.zone_maps and verify != "full" and not file.rows.runtime.is_watched:
+                asked.sieve = file_sieve(predicate, has_checks=verify != "off")
+        if asked.sieve is not None:
+            asked.sieve.learn(file)
+            request.kept[SIEVE] = asked.sieve.native
 
     def _wishes(self, request: ScanRequest) -> ScanOptions:
         return request.options if request.options is not None else self.scan_options
@@ -244,7 +263,7 @@ def _part_of(place: FilePlace) -> TablePart | None:
     return payload if isinstance(payload, TablePart) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Asked:
     """What a request asks of any file.
 
@@ -254,10 +273,16 @@ class _Asked:
         The columns of a tree that it names.
     filter
         None where all rows are wanted.
+    sieve
+        What leaves out files without asking here; None as long as there is but one file, or nothing to go by.
+    num_files
+        How many were opened for it.
     """
 
     nodes: PerTree[tuple[ColumnNode, ...]]
     filter: FilterPlan | None
+    sieve: FileSieve | None = None
+    num_files: int = 0
 
     @classmethod
     def of(cls, request: ScanRequest) -> _Asked:

@@ -116,7 +116,6 @@ class ZonePredicate:
         verdicts[~found.true] = Verdict.NO
         return verdicts
 
-
     def _literals_of(self, num_zones: int) -> dict[int, ValueRange]:
         """Literals as often as there are zones; kept for the next file, which mostly has as many."""
         held = self._literals
