@@ -6,7 +6,6 @@ counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEnc
 
 from __future__ import annotations
 
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
