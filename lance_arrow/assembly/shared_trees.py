@@ -1,4 +1,4 @@
-"""`shared_tree`: the columns of a file as callers see them, shared by files of one schema: building them is not cheap."""
+"""`shared_tree`: the columns of a file as callers see them; files of one schema share them, since making them is work."""
 
 from __future__ import annotations
 

@@ -106,12 +106,17 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     return StoredZones(batch.num_rows, arrays, counts)
 
 
-def known_layout(raw: bytes) -> tuple[bytes, StreamLayout] | None:
-    """Return the messages of a stream and its layout, if a stream like it was read before."""
-    head = _head_of(raw)
-    with _lock:
-        found = _layouts.get((head, len(raw)))
-    return None if found is None else (head, found)
+def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout] | None:
+    """Return the messages of a zone map and where its columns are; None where these lie in no place that lasts.
+
+    Raises as `read_stream`.
+    """
+    key = _head_of(raw), len(raw)
+    found = _layouts.get(key)
+    if found is None:
+        read_stream(raw, bounds)
+        found = _layouts.get(key)
+    return None if found is None or not found.bounds.equals(bounds) else (key[0], found)
 
 
 _Place = tuple[int, int] | None

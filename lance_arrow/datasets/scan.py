@@ -326,6 +326,8 @@ class FileScan:
         self._late: LateReader | None = None
         self._windows = self._cut(self._wanted_rows())
         self._is_planned = True
+        if not len(self._windows):
+            self._receipt.send(0)
 
     @cached_property
     def _nodes(self) -> tuple[ColumnNode, ...]:

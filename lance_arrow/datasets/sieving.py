@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import Path
 from lance_arrow.assembly.zone_bounds import successor
-from lance_arrow.assembly.zone_streams import StreamLayout, known_layout
+from lance_arrow.assembly.zone_streams import StreamLayout, stream_layout
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated, is_variable
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets._sieve import Sieve
@@ -86,7 +86,8 @@ class FileSieve:
         start = int(meta.buffer_offsets[buffer])
         (stored,) = reader.buffers([(start, start + int(meta.buffer_sizes[buffer]))])
         raw = stored.tobytes()
-        found = known_layout(raw)
+        bounds = bounds_type(leaf)
+        found = None if bounds is None else stream_layout(raw, bounds)
         if found is not None:
             self._learn_stream(number, len(raw), *found)
 
