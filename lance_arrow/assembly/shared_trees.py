@@ -1,4 +1,4 @@
-"""`shared_tree`: the columns of a file as callers see them; files of one schema share them, since making them is work."""
+"""`shared_tree`: the columns of a file as callers see them; files of one schema share what was worked out once."""
 
 from __future__ import annotations
 

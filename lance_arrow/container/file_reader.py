@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType, TracebackType
 
 import numpy as np
@@ -44,16 +43,30 @@ class _SchemaFacts:
     schema: pa.Schema
     leaves: tuple[LeafColumn, ...]
     num_columns: int
+    lengths: Mapping[int, tuple[str, int | None]]
+    """Path of every physical column, and how often its pages count a row; None where only decoding tells."""
 
     @classmethod
     def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> _SchemaFacts:
         fields = fields_from_messages(message.fields)
         schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
-        return cls(fields, schema, leaves, count_columns(leaves))
+        return cls(fields, schema, leaves, count_columns(leaves), _lengths(leaves, version))
 
     @property
     def has_extensions(self) -> bool:
         return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
+
+
+def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int, tuple[str, int | None]]:
+    found: dict[int, tuple[str, int | None]] = {}
+    for leaf in leaves:
+        nodes = [(leaf.column, leaf.path), *((above.header_column, above.path) for above in leaf.ancestors)]
+        for depth, (column, path) in enumerate(nodes):
+            if column is not None:
+                above = leaf.ancestors[depth:]
+                in_list = version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
+                found[column] = path, None if in_list else leaf.lengths_per_row
+    return found
 
 
 class _Schemas:
@@ -195,6 +208,7 @@ class LanceFileReader:
             self.fields: tuple[SchemaField, ...] = facts.fields
             self.schema: pa.Schema = facts.schema
             self.leaves: tuple[LeafColumn, ...] = facts.leaves
+            self._lengths = facts.lengths
             if facts.num_columns != self.footer.num_columns:
                 raise CorruptFileError(
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
@@ -215,6 +229,7 @@ class LanceFileReader:
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = _schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
+        self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])
         self.footer = legacy.footer(self.footer, facts.num_columns)
         self.global_buffers = GlobalBuffers(metadata, self.footer)
@@ -244,7 +259,7 @@ class LanceFileReader:
     def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
         """Return path and page that a covered byte belongs to; the page only if the column's metadata was read."""
         column = table.owner(position)
-        if column is None or column not in self._expected:
+        if column is None or column not in self._lengths:
             return None, None
         page = self._columns[column].page_at(position) if column in self._sound else None
         return self._column_name(column), page
@@ -355,25 +370,13 @@ class LanceFileReader:
     ) -> None:
         self.close()
 
-    @cached_property
-    def _expected(self) -> dict[int, tuple[str, int | None]]:
-        """Name and page lengths' sum of every physical column; None where only decoding tells (below 2.0 lists)."""
-        expected: dict[int, tuple[str, int | None]] = {}
-        for leaf in self.leaves:
-            nodes = [(leaf.column, leaf.path), *((above.header_column, above.path) for above in leaf.ancestors)]
-            for depth, (column, path) in enumerate(nodes):
-                if column is not None:
-                    above = leaf.ancestors[depth:]
-                    in_list = self.version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
-                    expected[column] = path, None if in_list else self.num_rows * leaf.lengths_per_row
-        return expected
-
     def _column_name(self, index: int) -> str:
-        return self._expected[index][0]
+        return self._lengths[index][0]
 
     def _check_rows(self, meta: ColumnMeta) -> None:
-        name, expected = self._expected[meta.column]
+        name, per_row = self._lengths[meta.column]
         num_rows = meta.num_rows
+        expected = None if per_row is None else self.num_rows * per_row
         if expected is not None and num_rows != expected:
             raise CorruptFileError(
                 f"the pages have {num_rows} rows, expected {expected}", column=name, byte_range=meta.byte_range
