@@ -7,6 +7,7 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 |---|---|
 | `row_reader` | `RowReader`: rows of columns of one file, from plan to batch; start here |
 | `headed_reader`, `headed_writer` | the same for 2.0 (and 0.1), whose structs and lists have columns of their own |
+| `joined_rows` | the same for many small files read as one |
 | `readers`, `writers` | which of both fits a file |
 | `column_tree` | the schema as a tree whose leaves know their physical column |
 | `pruning` | paths that callers name, through structs, lists and maps; the tree cut down to them |

@@ -18,9 +18,10 @@ from lance_arrow.assembly.blob_places import BlobPlaces, find_places
 from lance_arrow.assembly.blob_sources import BlobSources
 from lance_arrow.assembly.column_destination import Allocator
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type, type_over
+from lance_arrow.assembly.native_blobs import read_blobs
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.errors import ResourceLimitError, located
-from lance_arrow.io import Location, fetch_into
+from lance_arrow.io import Location, MeteredSource, fetch_into
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut
 
@@ -93,6 +94,23 @@ class BlobReader:
         """Read the bytes of one column into one allocation."""
         with located(path=self._file.name, column=column.leaf.path):
             return _read(column.places, column.leaf.shown.type, Allocator(self._settings.limits, pool))
+
+    def read_few(self, leaf: LeafNode, descriptors: pa.StructArray, most_bytes: int) -> pa.Array | None:
+        """Read blobs that callers see as bytes, at once; None where `pending` must find and read the same blobs.
+
+        Parameters
+        ----------
+        leaf
+            What the descriptors are of.
+        most_bytes
+            More than that are left to `pending`, which cuts them to pieces.
+        """
+        source = self._file.source
+        if not isinstance(source, MeteredSource):
+            return None
+        return read_blobs(
+            descriptors, leaf.shown.type, source, self._file.footer.data_stop, most_bytes, self._rows.runtime
+        )
 
     def close(self) -> None:
         """Close sidecars and whatever else was opened."""

@@ -11,7 +11,7 @@ list is above are read in the first round. Columns of structs hold nothing and a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,17 +21,19 @@ from numpy.typing import NDArray
 from lance_arrow.assembly.arrays import DecodedLeaf
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, ListColumn
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, ListColumn, refuse_unreadable
+from lance_arrow.assembly.native_take import Pages
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import ReadCounts, RowReader, batch_of, halves, values_overflow
+from lance_arrow.assembly.row_reader import Indices, RowReader, values_overflow
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, RowRanges, SlotStructure
+from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, ReadNatively, RowRanges, SlotStructure
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
-from lance_arrow.structure.row_selection import by_page, joined_ranges
+from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
 
 _LIST = LeafType(None, (NodeKind.LIST,))
 _INT32_MAX = np.iinfo(np.int32).max
@@ -108,24 +110,41 @@ class HeadedRowReader(RowReader):
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
         self._item_starts: dict[int, NDArray[np.int64]] = {}
+        self._native_pages: dict[tuple[int, int], NativePage | None] = {}
 
-    def read(
-        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
-    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        leaves = self._readable(nodes)
-        paths = tuple(leaf.path for leaf in leaves)
+    def _decode_leaves(
+        self,
+        leaves: Sequence[LeafNode],
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+        indices: Indices,
+    ) -> tuple[pa.RecordBatch | None, int]:
+        for leaf in leaves:
+            refuse_unreadable(leaf)
         descent = _Descent(self, pool)
-        with located(path=self.file.name):
-            batch = descent.batch(nodes, leaves, rows)
-        if batch is not None:
-            return [batch], ReadCounts(descent.num_pages, paths)
-        (first, of_first), (second, of_second) = (self.read(nodes, half, pool) for half in halves(rows))
-        return first + second, ReadCounts(of_first.pages + of_second.pages, paths)
+        return descent.batch(leaves, rows, finish), descent.num_pages
 
-    def take(
-        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
-    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        return self.read(nodes, rows, pool)
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
+        wanted: list[Pages] = []
+        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
+            pages: Pages = []
+            for number in pages_with(rows, meta.page_starts):
+                page = meta.pages[number]
+                found = self._native_page(leaf, meta, number)
+                pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
+            wanted.append(pages)
+        return wanted, {}
+
+    def _native_page(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> NativePage | None:
+        """Return a page as the engine reads it, or None; they are kept as long as the file is open."""
+        key = leaf.column, number
+        if key not in self._native_pages:
+            with located(column=leaf.path):
+                layout = self._bound(leaf, meta, number)
+                facts = meta.pages[number].facts
+                self._native_pages[key] = layout.native_page(facts) if isinstance(layout, ReadNatively) else None
+        return self._native_pages[key]
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
         """Load the indices of the columns whose rows are those of the file; the others' follow when they are read."""
@@ -215,8 +234,13 @@ class _Descent:
         self._allocator = Allocator(reader.runtime.settings.limits, pool)
         self._lists: dict[int, _Lists] = {}
 
-    def batch(self, nodes: Sequence[ColumnNode], leaves: Sequence[LeafNode], rows: RowRanges) -> pa.RecordBatch | None:
-        """Decode leaves and assemble the columns; None where 32-bit offsets overflow, if rows can be divided."""
+    def batch(
+        self,
+        leaves: Sequence[LeafNode],
+        rows: RowRanges,
+        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+    ) -> pa.RecordBatch | None:
+        """Decode leaves, and let `finish` assemble them; None where 32-bit offsets overflow, if rows can be divided."""
         ways = [_Way(leaf, rows, len(leaf.list_columns) - 1) for leaf in leaves]
         pending = ways
         while pending:
@@ -229,7 +253,7 @@ class _Descent:
                 with located(column=way.leaf.path):
                     own, values = self._reader.decode_pages(way.leaf, way.pages, self._pool)
                     decoded[way.leaf.column] = DecodedLeaf(values, (own, *reversed(way.structure)))
-            return batch_of(nodes, decoded, rows.num_rows)
+            return finish(decoded)
         except LanceError as error:
             find_page(error, leaves, [way.tasks for way in ways], [way.pages for way in ways], self._one_page)
             raise

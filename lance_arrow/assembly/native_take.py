@@ -23,13 +23,15 @@ from lance_arrow.io import MeteredSource, Positional
 from lance_arrow.kernels import native, native_codecs
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Limits
-from lance_arrow.spi import FixedSizeList, RowRanges, VariableWidth
-from lance_arrow.spi.pages import value_bits
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, RowRanges, VariableWidth
+from lance_arrow.spi.pages import struct_field_bytes, value_bits
 
 # Below this many rows of leaves a second thread costs more than it saves.
 _ROWS_PER_PART = 1500
 
-Pages: TypeAlias = list[tuple[native.NativePage | None, int, NDArray[np.int64], NDArray[np.int64]]]
+Pages: TypeAlias = list[
+    tuple[native.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
 
@@ -45,6 +47,8 @@ class TakePlan:
         Bits of a value, or 0 and the width of its offsets.
     item_validity
         One None for each fixed-size list around its items: none of them has a bitmap.
+    field_bytes
+        Of each field of a packed struct; nothing for others.
     plain_type
         The type of a column that is one array of values of one width, with nothing around or inside; else None.
     """
@@ -53,31 +57,49 @@ class TakePlan:
     value_bits: int
     value_offset_bits: int
     item_validity: tuple[None, ...]
+    field_bytes: tuple[int, ...]
     plain_type: pa.DataType | None
 
     @classmethod
     def of(cls, leaf: LeafNode) -> TakePlan | None:
-        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls."""
+        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls.
+
+        Neither does it know leaves of 2.0 with something above them.
+        """
         shape = leaf.leaf.shape
         bits = value_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
             return None
-        layers = 0
-        inner = shape
-        while isinstance(inner, FixedSizeList):
-            layers, inner = layers + 1, inner.items
-        type_ = leaf.field.type
-        is_plain = bits > 0 and not layers and len(leaf.offset_bits) == 1 and type_ == leaf.storage
+        if len(leaf.list_columns) > 1:
+            return None
+        layers, type_ = _no_bitmaps(shape), leaf.field.type
+        is_plain = bits > 0 and isinstance(shape, FixedWidth) and len(leaf.offset_bits) == 1 and type_ == leaf.storage
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
-        return cls(leaf, bits, offset_bits, (None,) * layers, type_ if is_plain else None)
+        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain else None)
 
     def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; of a plain type it is the column already."""
         num_values, values, offsets, nodes = done
         if self.plain_type is not None and nodes[0][0] == num_values:
             return pa.Array.from_buffers(self.plain_type, num_values, [nodes[0][1], values], nodes[0][2])
-        buffers = LeafBuffers(self.leaf.leaf.shape, num_values, values, offsets, self.item_validity)
+        shape = self.leaf.leaf.shape
+        if isinstance(shape, PackedStruct):
+            fields = tuple(
+                LeafBuffers(field, num_values, buffer, None, _no_bitmaps(field))
+                for field, buffer in zip(shape.fields, values, strict=True)
+            )
+            buffers = LeafBuffers(shape, num_values, fields=fields)
+        else:
+            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity)
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
+
+
+def _no_bitmaps(shape: BlockShape | None) -> tuple[None, ...]:
+    """One None for each fixed-size list around the items of a shape."""
+    layers = 0
+    while isinstance(shape, FixedSizeList):
+        layers, shape = layers + 1, shape.items
+    return (None,) * layers
 
 
 def take_leaves(
@@ -119,7 +141,7 @@ def take_leaves(
     allocate = _allocator(runtime.settings.limits, pool)
     parts = _parts(rows[0], len(plans), num_threads)
     wanted = [
-        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits)
+        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits, plan.field_bytes)
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes

@@ -53,7 +53,8 @@ _DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
 _KEPT_TAKE_SETS = 16
 
-_Indices: TypeAlias = Mapping[Hashable, PageIndex]
+Indices: TypeAlias = Mapping[Hashable, PageIndex]
+"""Indices of pages that were loaded for one read, by the names they are cached under."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +175,7 @@ class RowReader:
         return self._read_natively(nodes, rows, pool, is_scan=True)
 
     def _read(
-        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: _Indices
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: Indices
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read as `read` does; `indices` are at hand already, whether or not the cache could keep them."""
         leaves = [leaf for node in nodes for leaf in node.leaves()]
@@ -191,7 +192,7 @@ class RowReader:
         rows: RowRanges,
         pool: pa.MemoryPool | None,
         finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
-        indices: _Indices,
+        indices: Indices,
     ) -> tuple[pa.RecordBatch | None, int]:
         """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
@@ -274,7 +275,7 @@ class RowReader:
             held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
         return held
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], _Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
@@ -342,7 +343,7 @@ class RowReader:
         return leaves
 
     def _tasks(
-        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: _Indices
+        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: Indices
     ) -> tuple[list[PageTask], list[tuple[int, int]]]:
         tasks: list[PageTask] = []
         spans = []
@@ -386,7 +387,10 @@ class RowReader:
         return self.file.described([leaf.column for leaf in leaves])
 
     def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
-        bound = self.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
+        self._check_described(leaf, meta.message, meta.description, len(meta.buffer_sizes))
+
+    def _check_described(self, leaf: LeafNode, message: str, description: bytes, num_buffers: int) -> None:
+        bound = self.runtime.binder.column(message, description, num_buffers)
         if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
             raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
 

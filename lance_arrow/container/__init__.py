@@ -7,6 +7,7 @@ written comes as encoded pages and leaves as bytes in order.
 | Module | Open it for |
 |---|---|
 | `file_reader` | `LanceFileReader`, which opens a source once: start here |
+| `joined_files` | `JoinedFiles`: small files of one schema, in memory, as one |
 | `footer` | the last 40 bytes, versions |
 | `metadata_bytes` | the bytes of the file's end, kept since the first read |
 | `global_buffers` | buffers shared by all columns |

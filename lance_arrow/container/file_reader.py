@@ -36,7 +36,7 @@ _NO_OFFSET = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class _SchemaFacts:
+class SchemaFacts:
     """What a schema message says, in the ways it is asked for."""
 
     fields: tuple[SchemaField, ...]
@@ -47,7 +47,7 @@ class _SchemaFacts:
     """Path of every physical column, and how often its pages count a row; None where only decoding tells."""
 
     @classmethod
-    def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> _SchemaFacts:
+    def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
         fields = fields_from_messages(message.fields)
         schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
         return cls(fields, schema, leaves, count_columns(leaves), _lengths(leaves, version))
@@ -69,7 +69,7 @@ def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int,
     return found
 
 
-class _Schemas:
+class KnownSchemas:
     """Schemas of files opened before, by content: the files of a dataset have one, and building it is most of an open.
 
     Extension types are not kept: which of them are registered may change.
@@ -79,17 +79,17 @@ class _Schemas:
     max_bytes = 64 << 10
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[bytes, FileVersion], _SchemaFacts] = OrderedDict()
+        self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, message: file_schema_pb2.Schema, version: FileVersion) -> _SchemaFacts:
+    def get(self, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
         key = message.SerializeToString(deterministic=True), version
         with self._lock:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
                 return held
-        facts = _SchemaFacts.of(message, version)
+        facts = SchemaFacts.of(message, version)
         if len(key[0]) <= self.max_bytes and not facts.has_extensions:
             with self._lock:
                 self._held[key] = facts
@@ -98,7 +98,7 @@ class _Schemas:
         return facts
 
 
-_schemas = _Schemas()
+known_schemas = KnownSchemas()
 
 
 class LanceFileReader:
@@ -204,7 +204,7 @@ class LanceFileReader:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
-            facts = _schemas.get(descriptor.schema, self.version)
+            facts = known_schemas.get(descriptor.schema, self.version)
             self.fields: tuple[SchemaField, ...] = facts.fields
             self.schema: pa.Schema = facts.schema
             self.leaves: tuple[LeafColumn, ...] = facts.leaves
@@ -227,7 +227,7 @@ class LanceFileReader:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
         legacy = LegacyFile.open(metadata)
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
-        facts = _schemas.get(legacy.schema, self.version)
+        facts = known_schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])

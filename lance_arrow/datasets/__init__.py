@@ -15,6 +15,7 @@ In: paths, buffers, filesystems, and pyarrow's scan requests. Out: record batche
 | `table_columns`, `field_sources` | columns of a table, and which file of a fragment each comes from |
 | `fragment_rows`, `fragment_reading`, `fragment_scan` | live rows of one fragment: files side by side, what is left |
 | `table_reader`, `table_dataset` | rows of a version, without the bridge and as a dataset |
+| `table_taking`, `joined_fragments` | rows of many fragments at once; fragments of small files read together |
 | `table_session`, `table_parts` | files found in a table's folder, and what rows they stand for |
 
 Forbidden here: knowing encodings, reading bytes but through `io`, Arrow C++ headers outside the bridge's files.

@@ -13,7 +13,7 @@ from itertools import chain, islice
 import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader, PendingBatch
-from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.expansion import check_expansion
@@ -151,6 +151,12 @@ class FileBatches:
             return (piece.filled() for piece in first)
         num_ahead = settings.windows_within_budget(most) - 1
         return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces), num_ahead=num_ahead))
+
+    def few_blobs(self, node: ColumnNode, column: pa.ChunkedArray) -> pa.Array | None:
+        """Read the blobs of one column at once, by native code; None where `with_blobs` must read them."""
+        if not isinstance(node, LeafNode) or column.num_chunks != 1:
+            return None
+        return self._blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
 
     def _condition(self, filter: Predicate) -> RowFilter:
         schema = self._rows.schema

@@ -16,6 +16,7 @@ from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, zones_schema
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
 from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.zone_predicates import ZonePredicate
@@ -28,7 +29,8 @@ from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, pa
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
 
-_ADDRESS_SHIFT = 32
+ADDRESS_BITS = 32
+"""Bits of a row's offset in its address; the fragment's id is above them."""
 
 
 class FragmentRows:
@@ -44,13 +46,23 @@ class FragmentRows:
         Where its files are opened.
     filesystem
         The table's.
+    wishes
+        Of the scan; the defaults when None.
     """
 
-    def __init__(self, columns: TableColumns, meta: FragmentMeta, files: OpenFiles, filesystem: AnyFileSystem) -> None:
+    def __init__(
+        self,
+        columns: TableColumns,
+        meta: FragmentMeta,
+        files: OpenFiles,
+        filesystem: AnyFileSystem,
+        wishes: ScanOptions | None = None,
+    ) -> None:
         self.columns = columns
         self.meta = meta
         self._files = files
         self._filesystem = filesystem
+        self.wishes = ScanOptions() if wishes is None else wishes
         self._limits = default_runtime().settings.limits
 
     @cached_property
@@ -109,12 +121,12 @@ class FragmentRows:
         """Return a virtual column for rows of the files."""
         kind = VirtualColumn(number)
         if kind is VirtualColumn.ROW_ID and self.row_ids is not None:
-            return _owned(self.row_ids.at(offsets), pool)
+            return owned_ids(self.row_ids.at(offsets), pool)
         if kind in (VirtualColumn.ROW_ID, VirtualColumn.ROW_ADDRESS):
-            return _owned(offsets.astype(np.uint64) + np.uint64(self.meta.id << _ADDRESS_SHIFT), pool)
+            return owned_ids(offsets.astype(np.uint64) + np.uint64(self.meta.id << ADDRESS_BITS), pool)
         versions = self._created_at if kind is VirtualColumn.CREATED_AT else self._updated_at
         # Rows whose version nobody wrote down are as old as the table.
-        return _owned(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
+        return owned_ids(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
 
     @cached_property
     def _created_at(self) -> RowVersions | None:
@@ -145,12 +157,15 @@ class FragmentRows:
         LanceError, OSError
             As `open_file`; a zone map is damaged.
         """
+        chosen = self.live if within is None else within
+        if not self.wishes.zone_maps:
+            return JudgedRows(chosen, RowRanges.one(0, 0))
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields:
             found = self._zones_of(path)
             if found is not None:
                 zones[path] = found
-        return judged_fragment(zones, self.num_physical, predicate, self.live if within is None else within)
+        return judged_fragment(zones, self.num_physical, predicate, chosen)
 
     def _zones_of(self, path: Path) -> BoundedZones | None:
         leaf = leaf_at(self.columns.all_roots, path)
@@ -187,7 +202,7 @@ class FragmentRows:
         """The one zone of addresses, which are as many as there are rows."""
         if not self.num_physical:
             return None
-        first = self.meta.id << _ADDRESS_SHIFT
+        first = self.meta.id << ADDRESS_BITS
         low, high = pa.array([first], pa.uint64()), pa.array([first + self.num_physical - 1], pa.uint64())
         yes, none = pa.array([True]), pa.array([0], pa.int64())
         count = pa.array([self.num_physical], pa.int64())
@@ -211,7 +226,9 @@ class FragmentRows:
         facts = self.columns.facts
         path = facts.data_path(file)
         try:
-            opened = self._files.get(FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes))
+            opened = self._files.get(
+                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.wishes
+            )
         except FileNotFoundError as error:
             raise _missing(facts.manifest_path, path) from error
         size = opened.source.size()
@@ -235,7 +252,7 @@ def _missing(manifest_path: str, path: str) -> MissingFileError:
     )
 
 
-def _owned(values: NDArray[np.uint64], pool: pa.MemoryPool | None) -> pa.Array:
+def owned_ids(values: NDArray[np.uint64], pool: pa.MemoryPool | None) -> pa.Array:
     """Copy numbers into memory of Arrow's, which may outlive the interpreter."""
     buffer = pa.allocate_buffer(values.nbytes, pool)
     np.frombuffer(buffer, np.uint64)[:] = values

@@ -10,13 +10,15 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.handler import ScanRequest
-from lance_arrow.datasets.table_filter import FilteredReading
+from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_reader import TableWatch
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import difference, intersection
 
 _TRUE = pc.scalar(True)
 
@@ -30,10 +32,13 @@ class FragmentScan:
         The columns wanted of the fragment, in rows that may satisfy the filter.
     request
         What pyarrow wants.
+    leave_sure
+        Whether rows that satisfy the filter for sure, as zone maps tell, are not read.
     """
 
-    def __init__(self, found: FilteredReading, request: ScanRequest) -> None:
+    def __init__(self, found: FilteredReading, request: ScanRequest, *, leave_sure: bool = False) -> None:
         self._found = found
+        self._rows = difference(found.live, found.judged.sure) if leave_sure else found.live
         self._reading = found.reading
         self._request = request
         self._lock = Lock()
@@ -42,16 +47,19 @@ class FragmentScan:
         self._watch.judged(found.judged)
         self._done = 0
         self._windows = self._cut()
+        if not self._windows:
+            self._send()
 
     def _cut(self) -> Sequence[RowRanges]:
         """Cut the live rows so that all tasks in flight stay within the budget."""
         request, reading = self._request, self._reading
         settings = default_runtime().settings
         in_flight = request.batch_readahead if request.use_threads else 1
-        max_bytes = settings.memory_budget_bytes / (max(1, in_flight) + settings.num_threads)
+        budget_bytes = reading.rows.wishes.memory_budget_bytes or settings.memory_budget_bytes
+        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if reading.has_blobs:
             max_bytes /= 2
-        rows = self._found.live
+        rows = self._rows
         if not rows.num_rows:
             return []
         batch_rows = min(request.batch_size, max(1, rows.num_rows))
@@ -83,8 +91,25 @@ class FragmentScan:
             self._watch.count(num_pages, sum(batch.num_rows for batch in batches))
             finished = self._done == len(self._windows)
         if finished:
-            runtime = default_runtime()
-            if runtime.is_watched:
-                filter = None if self._request.filter.equals(_TRUE) else str(self._request.filter)
-                runtime.finished(self._watch.report(self._reading.nodes, filter))
+            self._send()
         return batches
+
+    def _send(self) -> None:
+        runtime = default_runtime()
+        if runtime.is_watched:
+            filter = None if self._request.filter.equals(_TRUE) else str(self._request.filter)
+            runtime.finished(self._watch.report(self._reading.nodes, filter))
+
+
+def count_rows(rows: FragmentRows, filter: TableFilter, request: ScanRequest) -> int:
+    """Count the rows of a fragment that satisfy a filter; those that do for sure are not read.
+
+    Raises
+    ------
+    InvalidArgumentError, LanceError, OSError
+        As a scan.
+    """
+    found = FilteredReading(rows, filter.nodes, filter)
+    scan = FragmentScan(found, request, leave_sure=True)
+    read = sum(batch.num_rows for index in range(len(scan)) for batch in scan.run(index))
+    return read + intersection(found.live, found.judged.sure).num_rows

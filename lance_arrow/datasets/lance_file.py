@@ -23,7 +23,7 @@ from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
-from lance_arrow.datasets.row_taking import as_table, take_stored
+from lance_arrow.datasets.row_taking import as_table, take_stored, with_blobs
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
@@ -175,8 +175,7 @@ class LanceFile:
         projection = self._projection(columns)
         receipt = self._batches.receipt(projection.nodes)
         table, counts = take_stored(self._rows, projection, as_offsets(indices))
-        if projection.has_blobs:
-            table = as_table(list(self._batches.with_blobs(projection, table.to_batches())), projection.schema)
+        table = with_blobs(self._batches, projection, table)
         receipt.tally.add(counts, table.num_rows)
         receipt.send(table.num_rows)
         return table

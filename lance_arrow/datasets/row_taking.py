@@ -37,6 +37,21 @@ def take_stored(rows: RowReader, projection: Projection, offsets: NDArray[np.int
     return table.take(pa.array(order.positions)), counts
 
 
+def with_blobs(batches: FileBatches, projection: Projection, stored: pa.Table) -> pa.Table:
+    """Put the bytes of blobs, where they are wanted, in place of their descriptors in rows that were taken."""
+    if not projection.has_blobs:
+        return stored
+    columns = stored.columns
+    for number, output in enumerate(projection.outputs):
+        if output.shown is output.stored:
+            continue
+        few = batches.few_blobs(output.node, columns[number])
+        if few is None:
+            return as_table(list(batches.with_blobs(projection, stored.to_batches())), projection.schema)
+        columns[number] = few
+    return pa.Table.from_arrays(columns, schema=projection.schema)
+
+
 def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, offsets: NDArray[np.int64]) -> pa.Table:
     """Read rows of a file that `is_as_stored`, in the caller's order, duplicates kept.
 
@@ -57,8 +72,7 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)
     receipt = batches.receipt(projection.nodes)
     table, counts = take_stored(file.rows, projection, offsets)
-    if projection.has_blobs:
-        table = as_table(list(batches.with_blobs(projection, table.to_batches())), projection.schema)
+    table = with_blobs(batches, projection, table)
     receipt.tally.add(counts, table.num_rows)
     receipt.send(table.num_rows)
     return table

@@ -27,6 +27,7 @@ from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
+from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
 from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
@@ -85,7 +86,7 @@ class FileScanHandler:
         self.files = OpenFiles(self.options)
         self._sessions = TableSessions(choice)
         self._columns: list[TableColumns] = []
-        self._fragments: OrderedDict[tuple[int, int], FragmentRows] = OrderedDict()
+        self._fragments: OrderedDict[tuple[int, int, ScanOptions], FragmentRows] = OrderedDict()
         self._lock = Lock()
 
     def adopt(self, place: FilePlace) -> object | None:
@@ -127,7 +128,7 @@ class FileScanHandler:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
-        rows = self._fragment(part.facts, part.fragment, place)
+        rows = self._fragment(part.facts, part.fragment, place, self._wishes(request))
         nodes = _asked(request).nodes.of(rows.columns.all_roots)
         return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
 
@@ -137,10 +138,12 @@ class FileScanHandler:
         if part is not None:
             if part.fragment is None:
                 return 0
-            if not request.filter.equals(_TRUE):
-                return None
-            # What the manifest says: no file is opened.
-            return self._fragment(part.facts, part.fragment, place).num_rows
+            rows = self._fragment(part.facts, part.fragment, place, self._wishes(request))
+            if request.filter.equals(_TRUE):
+                # What the manifest says: no file is opened.
+                return rows.num_rows
+            wanted = _table_filter(rows, request)
+            return None if wanted is None else count_fragment(rows, wanted, request)
         wishes = self._wishes(request)
         file = self._open(place, wishes)
         within = rows_within(place.rows, file.rows.num_rows)
@@ -180,10 +183,12 @@ class FileScanHandler:
             self._columns = [*self._columns[1 - _KEPT_TABLES :], made]
         return made
 
-    def _fragment(self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace) -> FragmentRows:
+    def _fragment(
+        self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace, wishes: ScanOptions
+    ) -> FragmentRows:
         """Return the rows of a fragment; deletions and row ids of the last few are kept."""
         columns = self.columns_of(facts)
-        key = id(columns), fragment.id
+        key = id(columns), fragment.id, wishes
         location = locate(place.path, filesystem=place.filesystem)
         assert location is not None
         with self._lock:
@@ -191,7 +196,7 @@ class FileScanHandler:
             if held is not None and held.columns is columns and held.meta == fragment:
                 self._fragments.move_to_end(key)
                 return held
-            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem)
+            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem, wishes)
             while len(self._fragments) > _KEPT_FRAGMENTS:
                 self._fragments.popitem(last=False)
         return made

@@ -202,8 +202,7 @@ class _Translation:
         of = _Operands(decimal, self._type_of(node.this))
         values = [self._literal(one, of) for one in members]
         known = [one for one in values if one.is_valid]
-        if any(pa.types.is_floating(one.type) or one.as_py() == 0 for one in known):
-            # Arrow's lookup tells the two zeros apart.
+        if not _are_looked_up(known, self._type_of(node.this)):
             return _balanced(operator.or_, [value == one for one in wanted])
         try:
             array = pa.array([one.as_py() for one in known], None if decimal or not known else known[0].type)
@@ -267,7 +266,20 @@ class _Translation:
     def remainder(self, node: exp.Expression, of: _Operands) -> pc.Expression:
         """``%``, which has the sign of what is divided."""
         left, right = self.value(node.this, of), self.value(node.expression, of)
-        return left - pc.trunc(left / right) * right
+        # Quotients of integers are whole already; to truncate them is to make floats of them, of 53 bits.
+        is_whole = all(self._is_integer(one) for one in (node.this, node.expression))
+        return left - (left / right if is_whole else pc.trunc(left / right)) * right
+
+    def _is_integer(self, node: exp.Expression) -> bool:
+        """Whether values are known to be integers."""
+        if isinstance(node, exp.Paren | exp.Neg):
+            return self._is_integer(node.this)
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod):
+            return self._is_integer(node.this) and self._is_integer(node.expression)
+        if isinstance(node, exp.Literal):
+            return not node.is_string and node.this.isdecimal()
+        type_ = self._type_of(node)
+        return type_ is not None and pa.types.is_integer(type_)
 
     def _names(self, node: exp.Expression) -> list[str]:
         parts = node.parts
@@ -351,6 +363,15 @@ class _Translation:
             type_ = self._type_of(node)
             return type_ is not None and pa.types.is_decimal(type_)
         return any(self._mentions_decimals(one) for one in node.iter_expressions())
+
+
+def _are_looked_up(values: Sequence[pa.Scalar], column: pa.DataType | None) -> bool:
+    """Whether Arrow's lookup finds what comparing finds: it wants one type, and tells the two zeros apart."""
+    numbers = {one.type for one in values if pa.types.is_integer(one.type) or pa.types.is_floating(one.type)}
+    if len(numbers) > 1 or any(pa.types.is_floating(one) for one in numbers):
+        return False
+    may_be_float = column is None or pa.types.is_floating(column)
+    return not (may_be_float and any(one.as_py() == 0 for one in values))
 
 
 class _Operands:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.fragment_reading import FragmentReading
@@ -38,6 +39,11 @@ class TableFilter:
         self._plan = plan
         self.predicate = plan.predicate
         self.nodes = plan.nodes(columns.all_roots)
+
+    @property
+    def expression(self) -> pc.Expression:
+        """The filter, bound."""
+        return self._plan.expression
 
     @property
     def is_repeatable(self) -> bool:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -27,16 +28,18 @@ from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.row_filter import FilterPlan
+from lance_arrow.datasets.row_taking import rows_without_columns
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
+from lance_arrow.datasets.table_taking import TableTaking
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import JudgedRows
-from lance_arrow.errors import InvalidArgumentError, located
+from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import ReadReport, RowRanges
-from lance_arrow.structure.row_selection import by_page, take_order
+from lance_arrow.structure.row_selection import take_order
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -175,24 +178,15 @@ class TableReader:
         """
         projection = self.projection(columns)
         order = take_order(as_offsets(indices), self.num_rows)
-        parts = list(by_page(order.rows, self.starts))
-
-        def read(part: tuple[int, RowRanges]) -> tuple[list[pa.RecordBatch], FragmentReading]:
-            number, live = part
-            reading = self._reading(number, projection)
-            offsets = reading.rows.offsets_of(expanded(live.starts, live.stops))
-            batches, _ = reading.read(take_order(offsets, reading.rows.num_physical).rows, is_take=True)
-            return batches, reading
-
-        taken = [batch for batches, _ in self._runtime.map(read, parts) for batch in batches]
-        table = table_of([projection.cut(batch, filled=True) for batch in taken], projection.schema)
-        if order.positions is None:
-            return table
-        if not table.num_columns:
-            # pyarrow's `take` forgets how many rows a table without columns has.
-            nothing = pa.array([{}] * len(order.positions), pa.struct([]))
-            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
-        return table.take(pa.array(order.positions))
+        live = expanded(order.rows.starts, order.rows.stops)
+        numbers = np.searchsorted(self.starts, live, side="right") - 1
+        offsets = live - self.starts[numbers]
+        borders = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
+        for start, stop in pairwise(borders.tolist()):
+            if self.fragments[int(numbers[start])].deletion is not None:
+                rows = self.fragment(int(numbers[start]))
+                offsets[start:stop] = rows.offsets_of(offsets[start:stop])
+        return self._taken(numbers, offsets, order.positions, projection)
 
     def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
         """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.
@@ -204,63 +198,36 @@ class TableReader:
         """
         projection = self.projection(columns)
         distinct, back = np.unique(ids, return_inverse=True)
-        numbers, offsets = self._found(distinct)
-        missing = np.flatnonzero(numbers < 0)
-        if len(missing):
-            wrong = int(distinct[missing[0]])
-            raise InvalidArgumentError(f"no row has the id {wrong}", detail=wrong)
+        numbers, offsets = self._taking.find(distinct)
         order = np.lexsort((offsets, numbers))
-        parts = [part for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(part)]
-
-        def read(part: NDArray[np.int64]) -> list[pa.RecordBatch]:
-            reading = self._reading(int(numbers[part[0]]), projection)
-            rows = take_order(offsets[part], reading.rows.num_physical).rows
-            return reading.read(rows, is_take=True)[0]
-
-        taken = [batch for batches in self._runtime.map(read, parts) for batch in batches]
-        table = table_of([projection.cut(batch, filled=True) for batch in taken], projection.schema)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        if not table.num_columns:
-            nothing = pa.array([{}] * len(ids), pa.struct([]))
-            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(nothing)])
-        return table.take(pa.array(place[back.ravel()]))
+        return self._taken(numbers[order], offsets[order], place[back.ravel()], projection)
 
-    def _found(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return number of the fragment and offset of the live row of each id, ascending ones; -1 where none has it."""
-        numbers, offsets = np.full(len(ids), -1, np.int64), np.full(len(ids), -1, np.int64)
-        lows, highs = self._id_bounds
-        starts, stops = np.searchsorted(ids, lows, "left"), np.searchsorted(ids, highs, "right")
-        for number in np.flatnonzero(starts < stops).tolist():
-            rows = self.fragment(number)
-            picks = slice(int(starts[number]), int(stops[number]))
-            if rows.row_ids is None:
-                here = (ids[picks] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-            else:
-                here = rows.row_ids.find(ids[picks])
-            if rows.deletions is not None and len(rows.deletions.offsets):
-                gone = rows.deletions.offsets
-                at = np.minimum(np.searchsorted(gone, here), len(gone) - 1)
-                here = np.where(gone[at] == here, -1, here)
-            is_here = here >= 0
-            numbers[picks] = np.where(is_here, number, numbers[picks])
-            offsets[picks] = np.where(is_here, here, offsets[picks])
-        return numbers, offsets
+    def _taken(
+        self,
+        numbers: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        positions: NDArray[np.int64] | None,
+        projection: Projection,
+    ) -> pa.Table:
+        """Read rows, see `TableTaking.read`, and put them where the caller wants them."""
+        batches, order = self._taking.read(numbers, offsets, projection)
+        table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
+        if (order != np.arange(len(order))).any():
+            place = np.empty(len(order), np.int64)
+            place[order] = np.arange(len(order))
+            positions = place if positions is None else place[positions]
+        if positions is None:
+            return table
+        if not table.num_columns:
+            # pyarrow's `take` forgets how many rows a table without columns has.
+            return rows_without_columns(len(positions))
+        return table.take(pa.array(positions))
 
     @cached_property
-    def _id_bounds(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The least and the greatest id of each fragment."""
-        lows, highs = np.ones(len(self.fragments), np.uint64), np.zeros(len(self.fragments), np.uint64)
-        for number in range(len(self.fragments)):
-            rows = self.fragment(number)
-            if rows.row_ids is None:
-                first = rows.meta.id << 32
-                bounds = (first, first + rows.num_physical - 1) if rows.num_physical else None
-            else:
-                bounds = rows.row_ids.bounds
-            if bounds is not None:
-                lows[number], highs[number] = bounds
-        return lows, highs
+    def _taking(self) -> TableTaking:
+        return TableTaking(self.columns, self._filesystem, self.fragments, self.fragment, self._reading, self._runtime)
 
     def fragment(self, number: int) -> FragmentRows:
         """Return the rows of a fragment, with its deletions and row ids kept once they were read."""

@@ -2,8 +2,10 @@
  *
  * A bound codec offers it by a method `native()` that returns a capsule named LANCE_ARROW_CHUNK_CODEC or
  * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md); a codec without one is served by its
- * `decode` as always. Functions must not keep pointers, call Python, or touch a byte outside what they are given,
- * whatever the bytes say. They may be called from any thread, and from several at once. */
+ * `decode` as always. A codec of zipped values, or a buffer scheme, that keeps some values as they are behind a head may
+ * say so by a method `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep
+ * pointers, call Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any
+ * thread, and from several at once. */
 #ifndef LANCE_ARROW_NATIVE_H
 #define LANCE_ARROW_NATIVE_H
 
@@ -15,6 +17,7 @@ extern "C" {
 
 #define LANCE_ARROW_CHUNK_CODEC "lance_arrow.chunk_codec/1"
 #define LANCE_ARROW_VALUE_CODEC "lance_arrow.value_codec/1"
+#define LANCE_ARROW_STORED_VALUES "lance_arrow.stored_values/1"
 
 /* NULL for success, else a static ASCII sentence. A refusal makes the engine read the same rows again through `decode`,
  * which raises the error that names column, page and bytes. */
@@ -62,6 +65,16 @@ typedef struct LaValueCodec {
   LaRefusal (*expand)(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
                       int64_t num_values, LaValues* out);
 } LaValueCodec;
+
+/* Zipped values of any length that may be a head of a few bytes and then the value as it is: these are read straight to
+ * where they belong, all others go through `expand`. */
+typedef struct LaStoredValues {
+  const void* self;
+  /* Bytes of the head of a value that takes `size` bytes with it, were it stored so; negative where none can be. */
+  int64_t (*head_bytes)(const void* self, int64_t size);
+  /* Whether a value of `size` bytes that begins with this head is stored so. */
+  int64_t (*is_stored)(const void* self, const uint8_t* head, int64_t size);
+} LaStoredValues;
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `fetching` | `fetch`, `read_coalesced`: plan, read, cut |
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
+| `small_files` | many small files whole |
 | `metered` | counting requests and bytes |
 | `sink` | the `ByteSink` protocol: start here for writing |
 | `open_sink` | from what the caller gave to an open sink |
@@ -20,7 +21,8 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `verified_source` | comparing blocks with their checksums as they are read |
 
 Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
-`arrow_source`, `arrow_sink`, `location`, `open_source` and `open_sink` only, as the owner of filesystems.
+`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` only, as the owner of
+filesystems.
 """
 
 from lance_arrow.io.buffer_source import BufferSource
@@ -34,6 +36,7 @@ from lance_arrow.io.open_sink import open_sink
 from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.sink import ByteSink
+from lance_arrow.io.small_files import read_small_files
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
 from lance_arrow.io.trees import ListedFile, list_tree
 from lance_arrow.io.verified_source import VerifiedSource
@@ -69,6 +72,7 @@ __all__ = [
     "open_sink",
     "open_source",
     "read_coalesced",
+    "read_small_files",
     "redact",
     "remove_file",
     "resolve",

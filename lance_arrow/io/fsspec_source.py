@@ -140,7 +140,7 @@ class FsspecSource:
         self._closed = False
         in_memory = isinstance(filesystem, MemoryFileSystem | AbstractArchiveFileSystem)
         self.coalescing: Coalescing = LOCAL_COALESCING if in_memory else REMOTE_COALESCING
-        self._has_ranges = _has_ranges(filesystem)
+        self._has_ranges = has_ranges(filesystem)
         self._tail: tuple[int, Bytes] | None = None
 
     def size(self) -> int:
@@ -264,7 +264,7 @@ def _is_of_one_thread(filesystem: AbstractFileSystem) -> bool:
     return not _PROTOCOLS_OF_ONE_THREAD.isdisjoint(protocols)
 
 
-def _has_ranges(filesystem: AbstractFileSystem) -> bool:
+def has_ranges(filesystem: AbstractFileSystem) -> bool:
     """Tell whether ranges are this filesystem's own, rather than inherited ones that open the file each time."""
     # A block cache opens its target without read-ahead by itself, and refuses to be told so twice.
     if isinstance(filesystem, AsyncFileSystem | CachingFileSystem):

@@ -28,8 +28,9 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `checksums` | CRC32C of blocks, and which blocks were compared with theirs |
 | `chunk_writing` | puts mini-block chunks together |
 | `zipping` | puts levels and values together, entry by entry |
+| `file_tables` | reads what describes many small files |
 | `distinct` | numbers distinct values in order of first appearance |
-| `positional` | reads many ranges of a file |
+| `positional` | reads many ranges of a file, and many small files |
 | `native_codecs` | capsules of the C tables of the format's codecs |
 | `native` | the engine that reads rows of many leaves by them |
 | `native_checks` | calls one such table, for tests |
@@ -47,7 +48,7 @@ from lance_arrow.kernels.bits import (
 )
 from lance_arrow.kernels.bounds import bound_fixed, bound_variable
 from lance_arrow.kernels.checksums import BlockChecks, crc32c, crc32c_blocks, crc32c_of
-from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words
+from lance_arrow.kernels.chunk_tables import parse_chunk_headers, parse_chunk_words, parse_many_chunk_words
 from lance_arrow.kernels.chunk_writing import cut_levels, write_chunks
 from lance_arrow.kernels.distinct import index_fixed, index_variable
 from lance_arrow.kernels.gather import (
@@ -154,6 +155,7 @@ __all__ = [
     "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
+    "parse_many_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
     "renumber_levels",

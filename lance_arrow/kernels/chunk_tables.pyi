@@ -30,6 +30,40 @@ def parse_chunk_words(
         An output has the wrong length.
     """
 
+def parse_many_chunk_words(
+    data: NDArray[np.uint8],
+    word_starts: NDArray[np.int64],
+    word_sizes: NDArray[np.int64],
+    large: bool,
+    num_values: NDArray[np.int64],
+    data_bytes: NDArray[np.int64],
+    borders: NDArray[np.int64],
+    out_starts: NDArray[np.int64],
+    out_value_starts: NDArray[np.int64],
+) -> None:
+    """Do `parse_chunk_words` for many pages.
+
+    Parameters
+    ----------
+    data
+        Holds the chunk tables.
+    word_starts, word_sizes
+        ``(n,) int64``: where each lies.
+    large
+        As in `parse_chunk_words`.
+    num_values, data_bytes
+        ``(n,) int64``, as there.
+    borders
+        ``(n + 1,) int64``: where the places of each page begin in the outputs, and their end.
+    out_starts, out_value_starts
+        ``(m,) int64``, as there, page by page.
+
+    Raises
+    ------
+    CorruptPageError, InternalError
+        As `parse_chunk_words`; ``detail`` is the page.
+    """
+
 def parse_chunk_headers(
     data: NDArray[np.uint8],
     chunk_starts: NDArray[np.int64],

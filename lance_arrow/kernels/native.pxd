@@ -1,5 +1,5 @@
 # What `native.pyx` uses of the engine's headers.
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
@@ -18,6 +18,9 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
 
     cdef struct LaValueCodec:
         int64_t bits
+
+    cdef struct LaStoredValues:
+        pass
 
 cdef extern from "block_checks.hpp" namespace "lance_arrow::kernels" nogil:
     cdef cppclass BlockChecks:
@@ -57,6 +60,12 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     cdef cppclass ChunkedPage(Page):
         ChunkedPage(const ChunkForm&, const ChunkPlaces&) except +
 
+    cdef cppclass FlatPage(Page):
+        FlatPage(int64_t, cbool) except +
+
+    cdef cppclass BinaryPage(Page):
+        BinaryPage(int64_t, uint64_t) except +
+
     cdef cppclass ZipForm "lance_arrow::kernels::ZipForm":
         int bits_rep, bits_def
         int64_t bytes_per_value
@@ -67,9 +76,15 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int max_rep, max_def
         int64_t num_entries, num_values
         const LaValueCodec* values
+        const LaStoredValues* stored
 
     cdef cppclass ZippedPage(Page):
         ZippedPage(const StreamForm&, const int64_t*, int64_t) except +
+
+    cdef cppclass PlacesPage(Page):
+        PlacesPage(const Page*, int) except +
+
+    const int64_t PLACE_BITS "lance_arrow::kernels::native::PlacesPage::kPlaceBits"
 
     cdef struct Reader:
         int fd
@@ -85,6 +100,8 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t first_row
         int64_t data_start
         int64_t data_bytes
+        int64_t second_start
+        int64_t second_bytes
 
     cdef cppclass Lendable "lance_arrow::kernels::native::Buffer":
         void lend(uint8_t*, int64_t, cbool)
@@ -108,6 +125,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         vector[unique_ptr[LeafPart]] parts
         vector[int] offset_bits
         int64_t value_bits
+        vector[int64_t] field_bytes
         cbool lent
         void borrow_part() except +
         void give_back_part()
@@ -121,6 +139,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     Outcome measure_leaf(const Leaf&, int64_t*, cbool*) except +
     Outcome fill_structure(const Leaf&, NodeOut*) except +
     void copy_values(const Leaf&, uint8_t*, uint8_t*, int) except +
+    void split_fields(const Leaf&, uint8_t* const*)
 
 cdef enum:
     MAX_NODES = 64

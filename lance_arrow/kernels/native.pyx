@@ -6,7 +6,7 @@ which know how to name column, page and bytes.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
@@ -15,6 +15,9 @@ from lance_arrow.kernels.outcome cimport Outcome
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
+cdef int _ALL_VALID_ITEM = 1
+cdef int _NULLABLE_ITEM = 3
+cdef const char* _STORED = "lance_arrow.stored_values/1"
 
 
 cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
@@ -25,12 +28,14 @@ cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
 
 cdef class NativePage:
     """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `offset_bits` the width of the offsets of its values as they are stored, 0 where they have one width; `is_for_scans`
-    tells whether long runs of rows, too, are read faster this way than by the layouts."""
+    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
+    0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
+    the layouts."""
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
+    cdef readonly int second_buffer
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans
 
@@ -48,12 +53,30 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     page.page.reset(made)
     made.num_rows = num_rows
     page.data_buffer = data_buffer
+    page.second_buffer = -1
     page.offset_bits = offset_bits
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
     page.kept = kept
     page.is_for_scans = True
     return page
+
+
+cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
+    """Write down the form of chunks; False where the codecs take what the engine has no room for."""
+    form.large = large
+    form.values = _chunk_codec(values)
+    form.rep = _chunk_codec(rep)
+    form.def_ = _chunk_codec(def_)
+    form.max_rep, form.max_def, form.max_visible = levels
+    form.has_items = False
+    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+        return False
+    for stream in (rep, def_):
+        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+            return False
+    return True
 
 
 def chunked_page(
@@ -89,18 +112,9 @@ def chunked_page(
     cdef ChunkForm form
     cdef ChunkPlaces places
     cdef const uint8_t[::1] item_values, item_offsets
-    form.large = large
-    form.values = _chunk_codec(values)
-    form.rep = _chunk_codec(rep)
-    form.def_ = _chunk_codec(def_)
-    form.max_rep, form.max_def, form.max_visible = levels
-    form.has_items = items is not None
-    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+    if not _has_form(&form, levels, large, values, rep, def_):
         return None
-    for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
-        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
-            return None
+    form.has_items = items is not None
     if items is not None and form.values.bits not in (8, 16, 32, 64):
         return None
     if items is not None:
@@ -123,9 +137,53 @@ def chunked_page(
     return _page(new ChunkedPage(form, places), num_rows, layers, 1, offset_bits, kept)
 
 
+def chunked_pages(
+    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] borders not None,
+):
+    """Build many pages of chunks of one form, without lists and dictionaries.
+
+    Parameters
+    ----------
+    num_rows
+        ``(n,) int64``: rows of each page.
+    layers, levels, offset_bits, values, def_, large
+        As in `chunked_page`.
+    chunk_starts, value_starts
+        As in `chunked_page`, of all pages one after the other.
+    borders
+        ``(n + 1,) int64``: where in these each page begins, and their end.
+
+    Returns
+    -------
+    list of NativePage, or None
+        As in `chunked_page`.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
+    cdef tuple kept = (values, def_, chunk_starts, value_starts)
+    cdef tuple kinds = tuple([int(kind) for kind in layers])
+    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
+        raise ValueError("arrays over pages have contradicting lengths")
+    for one in range(n):
+        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
+            raise ValueError("a page has no chunk, or lies outside the tables")
+    if not _has_form(&form, levels, large, values, None, def_):
+        return None
+    places.rows_started = places.rows_finished = places.rows_left = NULL
+    found = []
+    for one in range(n):
+        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
+        places.num_chunks = borders[one + 1] - borders[one] - 1
+        found.append(_page(new ChunkedPage(form, places), num_rows[one], kinds, 1, offset_bits, kept))
+    return found
+
+
 def zipped_page(
     int64_t num_rows, layers, tuple levels, int offset_bits, tuple counts, tuple entry, values, int64_t row_bytes,
-    const int64_t[::1] row_starts=None,
+    const int64_t[::1] row_starts=None, stored=None,
 ):
     """Build a page of zipped entries.
 
@@ -141,18 +199,88 @@ def zipped_page(
         Capsule of a value codec.
     row_bytes, row_starts
         Bytes of every row, or (``row_bytes`` unused) ``(num_rows + 1,) int64`` places in the stream.
+    stored
+        Capsule that tells which values are stored as they are; None where the codec has none.
     """
     cdef StreamForm form
     form.zip.bits_rep, form.zip.bits_def, form.zip.bytes_per_value, form.zip.bits_per_offset = entry
     form.max_rep, form.max_def, form.zip.max_visible = levels
     form.num_entries, form.num_values = counts
     form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
+    form.stored = NULL
+    if stored is not None:
+        form.stored = <const LaStoredValues*>PyCapsule_GetPointer(stored, _STORED)
     cdef NativePage page
     cdef const int64_t* starts = NULL
     if row_starts is not None:
         starts = &row_starts[0]
-    page = _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts))
+    page = _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
     page.is_for_scans = row_starts is None
+    return page
+
+
+def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1):
+    """Build a page of values of one width, or bits, back to back.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page; both buffers are large enough for them.
+    bits
+        Of a value: 1 or a multiple of 8.
+    data_buffer, validity_buffer
+        Numbers of buffers: values, and a bit for each of them that is set where it is valid; -1 where all are.
+    """
+    cdef bint has_validity = validity_buffer >= 0
+    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(new FlatPage(bits, has_validity), num_rows, layers, data_buffer, 0, ())
+    page.second_buffer = validity_buffer
+    return page
+
+
+def binary_page(
+    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
+):
+    """Build a page of byte strings.
+
+    Parameters
+    ----------
+    num_rows, offset_bits
+        As in `chunked_page`; the buffer of ends is large enough.
+    data_buffer, ends_buffer
+        Numbers of buffers: the bytes, and where each string ends.
+    end_bytes
+        Bytes of an end, 4 or 8.
+    null_adjustment
+        Added to the ends of nulls; 0 where none is null.
+    """
+    layers = (_NULLABLE_ITEM,)
+    cdef NativePage page = _page(
+        new BinaryPage(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
+    page.second_buffer = ends_buffer
+    return page
+
+
+def places_page(NativePage inner not None, layers, int highest):
+    """Build a page of places of values out of the page that holds them; they tell which values are null.
+
+    Parameters
+    ----------
+    inner
+        Positions and sizes, 64 bits each, without a structure.
+    layers, highest
+        Layer kinds of the values, inner-most first, and the largest definition level of these.
+
+    Returns
+    -------
+    NativePage or None
+        None where `inner` holds something else.
+    """
+    if inner.page.get().value_bits != PLACE_BITS or inner.offset_bits != 0:
+        return None
+    cdef NativePage page = _page(
+        new PlacesPage(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
+    page.is_for_scans = inner.is_for_scans
     return page
 
 
@@ -181,13 +309,18 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             return None
         ref.page = page.page.get()
         ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+        ref.second_start = ref.second_bytes = 0
+        if page.second_buffer >= 0:
+            ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
         take.refs.push_back(ref)
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)
         has_lists = has_lists or bits != 0
     take.leaf.value_bits = value_bits
     take.value_offset_bits = wanted[3]
-    take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists
+    for num_bytes in wanted[4]:
+        take.leaf.field_bytes.push_back(<int64_t>num_bytes)
+    take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and take.leaf.field_bytes.size() == 0
     width = value_bits // 8
     if take.leaf.lent:
         # Every row is a value of known size: it is decoded where Arrow wants it.
@@ -212,9 +345,10 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate):
     Parameters
     ----------
     wanted
-        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits)``: pages that hold rows, in order, each
-        ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most first, the
-        width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets.
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes)``: pages that hold rows, in order,
+        each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most first,
+        the width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets; bytes of each field of
+        a packed struct, which are the bits of a value together, and nothing for others.
     part_rows
         Rows of each part; parts are read side by side.
     limit_bytes
@@ -367,6 +501,19 @@ cdef Outcome _run(LeafTake leaf, int part, Request* request):
     return outcome
 
 
+cdef tuple _split(LeafTake leaf, int64_t num_values, allocate):
+    """Lay the fields of a packed struct out, each in memory of its own."""
+    cdef vector[uint8_t*] addresses
+    fields = []
+    for num_bytes in leaf.leaf.field_bytes:
+        buffer = allocate(num_values * num_bytes)
+        addresses.push_back(<uint8_t*><size_t>buffer.address)
+        fields.append(buffer)
+    with nogil:
+        split_fields(leaf.leaf, addresses.data())
+    return tuple(fields)
+
+
 cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allocate):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
@@ -414,7 +561,9 @@ cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allo
             return "the values exceed 32-bit offsets"
         value_offsets = allocate((num_values + 1) * offset_bits // 8)
         offset_bytes = <uint8_t*><size_t>value_offsets.address
-    if values is None:
+    if leaf.leaf.field_bytes.size():
+        values = _split(leaf, num_values, allocate)
+    elif values is None:
         values = allocate(num_bytes if offset_bits else (num_values * leaf.leaf.value_bits + 7) // 8)
         value_bytes = <uint8_t*><size_t>values.address
         if leaf.leaf.value_bits == 1 and num_values:
@@ -446,7 +595,8 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate):
     -------
     list of tuple or str
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
-        num_items)`` per node, inner-most first; a sentence where the levels contradict the layers.
+        num_items)`` per node, inner-most first; a sentence where the levels contradict the layers. Values are one
+        buffer, or a tuple of one per field.
     """
     cdef LeafTake leaf
     done = []

@@ -44,10 +44,15 @@ cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" n
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
     HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) except +
+    cdef cppclass HeldStoredValues:
+        pass
+
+    HeldStoredValues* hold_stored_zstd(int64_t most_bytes) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
+cdef const char* _STORED = "lance_arrow.stored_values/1"
 
 
 cdef void _drop_chunk(object capsule) noexcept:
@@ -59,6 +64,11 @@ cdef void _drop_chunk(object capsule) noexcept:
 cdef void _drop_value(object capsule) noexcept:
     cdef HeldValueCodec* held = <HeldValueCodec*>PyCapsule_GetPointer(capsule, _VALUE)
     Py_XDECREF(<PyObject*>held.child)
+    del held
+
+
+cdef void _drop_stored(object capsule) noexcept:
+    cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
     del held
 
 
@@ -183,6 +193,11 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
         out.ends[value] = base + offsets[value + 1]
     out.end = base + offsets[num_values]
     return True
+
+
+def stored_zstd(int64_t most_bytes):
+    """Zstandard frames behind their size, of one block that is stored as it is, with at most so many bytes."""
+    return PyCapsule_New(hold_stored_zstd(most_bytes), _STORED, _drop_stored)
 
 
 def is_plain(value_codec):

@@ -69,6 +69,15 @@ inline HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t t
   return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
 }
 
+struct HeldStoredValues : LaStoredValues {
+  std::shared_ptr<void> form;
+};
+
+inline HeldStoredValues* hold_stored_zstd(int64_t most_bytes) {
+  auto form = std::make_shared<StoredZstd>(StoredZstd{most_bytes});
+  return new HeldStoredValues{{form.get(), &StoredZstd::head_bytes, &StoredZstd::is_stored}, form};
+}
+
 using Expand = LaRefusal (*)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*);
 
 inline HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) {

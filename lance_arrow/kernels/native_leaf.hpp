@@ -3,71 +3,35 @@
 // Bytes are read in small batches into memory that stays in the cache and is used again; a batch is opened at once.
 #pragma once
 
-#include <cerrno>
 #include <memory>
 
-#include <unistd.h>
-
-#include "block_checks.hpp"
+#include "native_arrays.hpp"
 #include "native_chunked.hpp"
+#include "native_fetch.hpp"
 #include "native_zipped.hpp"
 #include "unravel.hpp"
 
 namespace lance_arrow::kernels::native {
 
-// Bytes of a file by position, or of memory (fd < 0).
-struct Reader {
-  int fd;
-  const uint8_t* memory;
-  int64_t size;
-  BlockChecks* checks;  // null: nothing is compared with checksums
-};
-
-// What reading cost, for receipts.
-struct ReadCount {
-  int64_t requests = 0;
-  int64_t ranges = 0;
-  int64_t bytes_wanted = 0;
-  int64_t bytes_read = 0;
-};
-
-inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uint8_t* out) {
-  if (!inside(start, size, reader.size)) return corrupt("a range lies outside the file", start);
-  if (reader.fd < 0) {
-    copy_bytes(out, reader.memory + start, size);
-    return success();
-  }
-  while (size > 0) {
-    const ssize_t received = pread(reader.fd, out, static_cast<size_t>(size), start);
-    if (received > 0) {
-      out += received;
-      start += received;
-      size -= received;
-    } else if (received == 0 || errno != EINTR) {
-      return corrupt("a read failed or came back short", start);
-    }
-  }
-  return success();
-}
-
-// A page of the leaf and where its rows and its data buffer lie.
+// A page of the leaf and where its rows and its data buffers lie.
 struct PageRef {
   const Page* page;
   int64_t first_row;
   int64_t data_start;  // in the file
   int64_t data_bytes;
+  int64_t second_start = 0;
+  int64_t second_bytes = 0;
 };
 
 constexpr int64_t kBatchRuns = 256;
 constexpr int64_t kMaxGap = 4 << 10;    // a request costs about what copying this much costs
 constexpr int64_t kMaxSpan = 1 << 20;
 constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read where they belong
-constexpr int64_t kKeptArena = 8 << 20;
 constexpr int64_t kMostArena = 4 << 20;  // batches above it are followed by smaller ones
 
 // What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.
 inline int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
-  constexpr int64_t worth_it = 1 << 20;
+  constexpr int64_t worth_it = 16 << 10;
   int64_t bytes = 0, run = 0;
   LocalRuns local;
   for (const PageRef& ref : pages) {
@@ -87,7 +51,7 @@ inline int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& r
 
 class LeafReader {
  public:
-  LeafReader(const std::vector<PageRef>& pages, const Reader& reader) : pages_(pages), reader_(reader) {}
+  LeafReader(const std::vector<PageRef>& pages, const Reader& reader) : pages_(pages), fetcher_(reader) {}
 
   // Appends rows (of the column, within the pages given) to `out`.
   Outcome run(const LaRuns& rows, LeafPart* out) {
@@ -109,7 +73,9 @@ class LeafReader {
         local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
         if (local_.count == 0) break;
         any = true;
-        const Outcome outcome = batch(ref, local_.view(), out);
+        const LaRuns wanted = local_.view();
+        const Outcome outcome =
+            ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
         if (outcome.message != nullptr) return outcome;
         if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
         if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
@@ -119,7 +85,7 @@ class LeafReader {
     return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
   }
 
-  const ReadCount& count() const { return count_; }
+  const ReadCount& count() const { return fetcher_.count(); }
 
  private:
   void note_levels(LevelPart part, int64_t values_before, LeafPart* out) const {
@@ -134,46 +100,131 @@ class LeafReader {
   Outcome batch(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
     Outcome outcome = ref.page->plan(rows, &ranges_);
     if (outcome.message != nullptr) return outcome;
-    const size_t num_ranges = ranges_.starts.size();
-    if (num_ranges > 0 && (ranges_.starts[0] < 0 || ranges_.stops[num_ranges - 1] > ref.data_bytes))
-      return corrupt("rows lie outside their page", 0);
+    if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && all_large(ranges_)) {
+      if (!lie_inside(ref, ranges_)) return corrupt("rows lie outside their page", 0);
+      fetcher_.count().ranges += static_cast<int64_t>(ranges_.starts.size());
+      return read_direct(ref, out);
+    }
+    Buffer large;
+    Fetched fetched;
+    outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+    if (outcome.message != nullptr) return outcome;
+    if (!ref.page->in_two_steps) return ref.page->open(rows, ranges_, fetched, out);
+    const int64_t end = out->num_bytes;
+    outcome = ref.page->plan_values(rows, ranges_, fetched, &values_, out);
+    return outcome.message != nullptr ? outcome : read_values(ref, end, out);
+  }
+
+  static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
+    const size_t num_ranges = ranges.starts.size(), border = std::min(ranges.second, num_ranges);
+    return (border == 0 || (ranges.starts[0] >= 0 && ranges.stops[border - 1] <= ref.data_bytes)) &&
+           (border == num_ranges || (ranges.starts[border] >= 0 && ranges.stops[num_ranges - 1] <= ref.second_bytes));
+  }
+
+  // Reads ranges into memory that this thread uses again, or into `large`: it is rarely above what a thread keeps.
+  Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
+    const size_t num_ranges = ranges.starts.size();
+    if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
-    count_.ranges += static_cast<int64_t>(num_ranges);
-    if (ref.page->is_plain && !ranges_.has_headers && num_ranges > 0 && all_large()) return read_direct(ref, out);
+    fetcher_.count().ranges += static_cast<int64_t>(num_ranges);
     int64_t arena_bytes = 0;
     spans_.clear();
     for (size_t range = 0; range < num_ranges;) {
       size_t end = range + 1;
-      const int64_t start = ranges_.starts[range];
-      while (end < num_ranges && ranges_.starts[end] - ranges_.stops[end - 1] <= kMaxGap &&
-             ranges_.stops[end] - start <= kMaxSpan)
+      const int64_t start = ranges.starts[range];
+      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= kMaxGap &&
+             ranges.stops[end] - start <= kMaxSpan)
         ++end;
       for (size_t one = range; one < end; ++one) {
-        places_[one] = arena_bytes + ranges_.starts[one] - start;
-        count_.bytes_wanted += ranges_.stops[one] - ranges_.starts[one];
+        places_[one] = arena_bytes + ranges.starts[one] - start;
+        fetcher_.count().bytes_wanted += ranges.stops[one] - ranges.starts[one];
       }
-      spans_.push_back({start, ranges_.stops[end - 1] - start, arena_bytes});
+      const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+      spans_.push_back({base + start, ranges.stops[end - 1] - start, arena_bytes});
       // Spans begin at multiples of 8.
-      arena_bytes += (ranges_.stops[end - 1] - start + 15) & ~int64_t{7};
+      arena_bytes += (ranges.stops[end - 1] - start + 15) & ~int64_t{7};
       range = end;
     }
     arena_bytes_ = arena_bytes;
     thread_local Buffer kept;
-    Buffer large;  // what is read at once is rarely above what a thread keeps
-    uint8_t* arena = (arena_bytes <= kKeptArena ? kept : large).reserve(0, arena_bytes, out->limit);
+    uint8_t* arena = (arena_bytes <= kKeptArena ? &kept : large)->reserve(0, arena_bytes, limit);
     if (arena == nullptr) return above_limit();
     for (const Span& span : spans_) {
-      outcome = fetch(ref.data_start + span.start, span.size, arena + span.place);
+      const Outcome outcome = fetcher_.fetch(span.start, span.size, arena + span.place);
       if (outcome.message != nullptr) return outcome;
     }
-    return ref.page->open(rows, ranges_, {arena, places_.data()}, out);
+    *fetched = {arena, places_.data()};
+    return success();
+  }
+
+  // Reads the values that the second step named to where `end` says; all else of them is there already.
+  Outcome read_values(const PageRef& ref, int64_t end, LeafPart* out) {
+    if (!lie_inside(ref, values_)) return corrupt("rows lie outside their page", 0);
+    uint8_t* to = out->values.reserve(end, out->num_bytes - end, out->limit);
+    if (to == nullptr) return above_limit();
+    const bool is_direct = all_large(values_);
+    Buffer large;
+    Fetched fetched{nullptr, nullptr};
+    if (!is_direct) {
+      const Outcome outcome = gather(ref, values_, out->limit, &large, &fetched);
+      if (outcome.message != nullptr) return outcome;
+    }
+    for (size_t range = 0; range < values_.starts.size(); ++range) {
+      const int64_t size = values_.stops[range] - values_.starts[range];
+      if (is_direct) {
+        fetcher_.count().ranges += 1;
+        fetcher_.count().bytes_wanted += size;
+        const Outcome outcome = fetcher_.fetch(ref.data_start + values_.starts[range], size, to);
+        if (outcome.message != nullptr) return outcome;
+      } else {
+        copy_bytes(to, fetched.data + fetched.places[range], size);
+      }
+      to += size;
+    }
+    return success();
+  }
+
+  // Rows of one large value each: a value that is stored as it is needs no opening; what is not is read again.
+  Outcome read_stored(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
+    for (int64_t run = 0; run < rows.num_runs; ++run)
+      for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row) {
+        bool is_done = false;
+        Outcome outcome = read_if_stored(ref, row, out, &is_done);
+        const int64_t next = row + 1;
+        if (outcome.message == nullptr && !is_done) outcome = batch(ref, {&row, &next, 1}, out);
+        if (outcome.message != nullptr) return outcome;
+      }
+    return success();
+  }
+
+  Outcome read_if_stored(const PageRef& ref, int64_t row, LeafPart* out, bool* is_done) {
+    StoredRow stored;
+    if (!ref.page->stored_row(row, &stored)) return success();
+    const int64_t row_bytes = stored.head_bytes + stored.value_bytes;
+    if (stored.start < 0 || stored.start > ref.data_bytes - row_bytes) return corrupt("rows lie outside their page", 0);
+    if (fetcher_.is_pending(ref.data_start + stored.start, row_bytes)) return success();
+    LaValues place = out->place(1, 0);
+    uint8_t* to = place.values == nullptr ? nullptr : place.reserve(place.host, place.end, stored.value_bytes);
+    if (to == nullptr) return above_limit();
+    uint8_t head[kMostHead];
+    const Outcome outcome =
+        fetcher_.fetch_behind_head(ref.data_start + stored.start, head, stored.head_bytes, to, stored.value_bytes);
+    if (outcome.message != nullptr || !ref.page->is_stored(head, stored)) return outcome;
+    ++fetcher_.count().ranges;
+    fetcher_.count().bytes_wanted += row_bytes;
+    place.end += stored.value_bytes;
+    *place.ends = place.end;
+    out->took(1, place);
+    if (ref.page->has_def()) out->def.push_back(0);
+    *is_done = true;
+    return success();
   }
 
   // Whether a request for each range costs no more than reading them together and copying them apart.
-  bool all_large() const {
+  static bool all_large(const Ranges& ranges) {
     int64_t wanted = 0;
-    for (size_t range = 0; range < ranges_.starts.size(); ++range) wanted += ranges_.stops[range] - ranges_.starts[range];
-    return wanted >= kDirectBytes * static_cast<int64_t>(ranges_.starts.size()) || ranges_.starts.size() == 1;
+    for (size_t range = 0; range < ranges.starts.size(); ++range) wanted += ranges.stops[range] - ranges.starts[range];
+    return wanted >= kDirectBytes * static_cast<int64_t>(ranges.starts.size()) || ranges.starts.size() == 1;
   }
 
   // Plain values need no opening: they are read where they belong.
@@ -183,43 +234,11 @@ class LeafReader {
       const int64_t size = ranges_.stops[range] - ranges_.starts[range];
       const LaValues place = out->place(size / width, ref.page->value_bits);
       if (place.values == nullptr) return above_limit();
-      const Outcome outcome = fetch(ref.data_start + ranges_.starts[range], size, place.values);
+      const Outcome outcome = fetcher_.fetch(ref.data_start + ranges_.starts[range], size, place.values);
       if (outcome.message != nullptr) return outcome;
-      count_.bytes_wanted += size;
+      fetcher_.count().bytes_wanted += size;
       out->took(size / width, place);
     }
-    return success();
-  }
-
-  Outcome fetch(int64_t start, int64_t size, uint8_t* out) {
-    ++count_.requests;
-    int64_t wide_start = start, wide_stop = start + size;
-    if (reader_.checks != nullptr && reader_.checks->num_pending() > 0 && inside(start, size, reader_.size) &&
-        reader_.checks->widen(&wide_start, &wide_stop))
-      return fetch_checked(start, size, wide_start, wide_stop, out);
-    count_.bytes_read += size;
-    return read_bytes(reader_, start, size, out);
-  }
-
-  // Blocks that nobody checked: they are read whole, compared, and the wanted part is copied out of them.
-  Outcome fetch_checked(int64_t start, int64_t size, int64_t wide_start, int64_t wide_stop, uint8_t* out) {
-    const int64_t wide_bytes = wide_stop - wide_start;
-    count_.bytes_read += wide_bytes;
-    if (!inside(wide_start, wide_bytes, reader_.size)) return corrupt("a block lies outside the file", wide_start);
-    const bool is_exact = wide_bytes == size;
-    thread_local Buffer kept;
-    Buffer large;
-    uint8_t* wide = out;
-    if (reader_.fd >= 0) {
-      if (!is_exact) wide = (wide_bytes <= kKeptArena ? kept : large).reserve(0, wide_bytes, wide_bytes);
-      if (wide == nullptr) return above_limit();
-      const Outcome outcome = read_bytes(reader_, wide_start, wide_bytes, wide);
-      if (outcome.message != nullptr) return outcome;
-    }
-    const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
-    const int64_t wrong = reader_.checks->check(wide_start, wide_stop, bytes);
-    if (wrong >= 0) return corrupt("a block of the file contradicts its checksum", wrong);
-    if (bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
     return success();
   }
 
@@ -228,12 +247,11 @@ class LeafReader {
   };
 
   const std::vector<PageRef>& pages_;
-  Reader reader_;
+  Fetcher fetcher_;
   int64_t max_runs_ = kBatchRuns;
   int64_t arena_bytes_ = 0;
-  ReadCount count_;
   LocalRuns local_;
-  Ranges ranges_;
+  Ranges ranges_, values_;
   std::vector<int64_t> places_;
   std::vector<Span> spans_;
 };

@@ -80,9 +80,12 @@ struct Piece {
   int64_t chunk;
 };
 
-// Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range.
+// Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range. Those from number `second` on
+// lie in the page's second buffer.
 struct Ranges {
+  static constexpr size_t kNone = static_cast<size_t>(-1);
   std::vector<int64_t> starts, stops;
+  size_t second = kNone;
   std::vector<Piece> pieces;  // where a page wants to find them again
   bool has_headers = false;
 
@@ -91,18 +94,28 @@ struct Ranges {
     stops.clear();
     pieces.clear();
     has_headers = false;
+    second = kNone;
   }
+  void begin_second() { second = starts.size(); }
   void add_piece(int64_t start, int64_t stop, int64_t chunk) {
     add(start, stop);
     pieces.push_back({starts.size() - 1, start - starts.back(), stop - start, chunk});
     has_headers |= chunk >= 0;
   }
   void add(int64_t start, int64_t stop) {
-    if (!starts.empty() && stops.back() == start) {
+    if (!starts.empty() && starts.size() != second && stops.back() == start) {
       stops.back() = stop;
     } else {
       starts.push_back(start);
       stops.push_back(stop);
+    }
+  }
+  // Adds a range that may begin within the one before.
+  void add_shared(int64_t start, int64_t stop) {
+    if (!starts.empty() && starts.size() != second && start < stops.back()) {
+      stops.back() = std::max(stops.back(), stop);
+    } else {
+      add(start, stop);
     }
   }
 };
@@ -196,6 +209,15 @@ struct Fetched {
   const int64_t* places;
 };
 
+// Where a row that is one value lies in the page's data buffer, were its value stored as it is.
+struct StoredRow {
+  int64_t start;
+  int64_t head_bytes;  // levels, length and the codec's own head
+  int64_t value_bytes;
+};
+
+constexpr int64_t kMostHead = 64;
+
 class Page {
  public:
   virtual ~Page() = default;
@@ -204,6 +226,8 @@ class Page {
   std::vector<uint8_t> layers;  // inner-most first
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
+  // plan() names what plan_values() needs, and that names the ranges that are the values, back to back.
+  bool in_two_steps = false;
 
   // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
   // chunk twice. A page whose rows are counted only where all of them are opened says its end.
@@ -212,8 +236,20 @@ class Page {
   // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
   virtual int64_t expected_bytes(const LaRuns&) const { return 0; }
 
+  // Whether values of rows may be stored as they are, one a row, and most are large.
+  virtual bool may_be_stored(const LaRuns&) const { return false; }
+  virtual bool stored_row(int64_t, StoredRow*) const { return false; }
+  virtual bool has_def() const { return false; }  // whether such rows have a definition level, then 0
+  // Whether the head that was read says so; the page remembers, and stops to hope where too few are.
+  virtual bool is_stored(const uint8_t*, const StoredRow&) const { return false; }
+
   virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
   virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;
+
+  // Appends all of the rows to `out` but the bytes of their values, which lie in `values`.
+  virtual Outcome plan_values(const LaRuns&, const Ranges&, const Fetched&, Ranges*, LeafPart*) const {
+    return misuse("a page is opened in one step");
+  }
 };
 
 inline Outcome refused(LaRefusal refusal) { return {refusal, -1, kBytes}; }

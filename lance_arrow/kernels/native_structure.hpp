@@ -2,6 +2,7 @@
 #pragma once
 
 #include "native_leaf.hpp"
+#include "native_places.hpp"
 
 namespace lance_arrow::kernels::native {
 
@@ -11,6 +12,7 @@ struct Leaf {
   std::vector<int64_t> dimensions;  // per node, inner-most first; all 0 in what the engine reads
   std::vector<int> offset_bits;     // per node; 0 for what is no list
   int64_t value_bits = 0;
+  std::vector<int64_t> field_bytes;  // of a packed struct, whose values are rows of these fields
   bool lent = false;  // values already lie where Arrow wants them
 
   // The only part, in memory that this thread filled before.
@@ -141,6 +143,26 @@ void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
     for (int64_t value = 0; value < part->num_values; ++value)
       store<Offset>(offsets, at++, static_cast<Offset>(base + part->ends[static_cast<size_t>(value)]));
     base += part->num_bytes;
+  }
+}
+
+// Splits rows of packed fields: the values of field number f go to fields[f].
+inline void split_fields(const Leaf& leaf, uint8_t* const* fields) {
+  const int64_t row_bytes = leaf.value_bits / 8;
+  int64_t first_byte = 0;
+  for (size_t field = 0; field < leaf.field_bytes.size(); ++field) {
+    const int64_t width = leaf.field_bytes[field];
+    uint8_t* to = fields[field];
+    for (const auto& part : leaf.parts) {
+      const uint8_t* from = part->values.data() + first_byte;
+      for (int64_t row = 0; row < part->num_values; ++row, to += width) {
+        if (width == 8)
+          std::memcpy(to, from + row * row_bytes, 8);
+        else
+          copy_bytes(to, from + row * row_bytes, width);
+      }
+    }
+    first_byte += width;
   }
 }
 

@@ -1,6 +1,8 @@
 // Full-zip pages in the engine: rows are cut out of the stream, then split into levels and places of values.
 #pragma once
 
+#include <atomic>
+
 #include "interleave.hpp"
 #include "native_pages.hpp"
 
@@ -11,6 +13,7 @@ struct StreamForm {
   int max_rep = 0, max_def = 0;
   int64_t num_entries = 0, num_values = 0;  // of the whole page
   const LaValueCodec* values = nullptr;
+  const LaStoredValues* stored = nullptr;  // null: none is stored as it is, or all are
 };
 
 class ZippedPage : public Page {
@@ -29,14 +32,39 @@ class ZippedPage : public Page {
   }
 
   int64_t expected_bytes(const LaRuns& rows) const override {
-    constexpr int64_t large_row = 1 << 10;  // of smaller ones, what is not their values weighs too much
     if (row_starts_ == nullptr || value_bits != 0) return 0;
-    int64_t bytes = 0, num_rows = 0;
-    for (int64_t run = 0; run < rows.num_runs; ++run) {
-      bytes += row_starts_[rows.stops[run]] - row_starts_[rows.starts[run]];
-      num_rows += rows.stops[run] - rows.starts[run];
-    }
-    return bytes >= large_row * num_rows ? bytes : 0;
+    const int64_t bytes = row_bytes_of(rows);
+    return bytes >= kLargeRow * num_selected(rows) ? bytes : 0;
+  }
+
+  bool may_be_stored(const LaRuns& rows) const override {
+    const bool has_stored = row_starts_ != nullptr && form_.max_rep == 0 && value_bits == 0 &&
+                            (form_.stored != nullptr || form_.values->is_plain != 0);
+    return has_stored && is_hopeful() && row_bytes_of(rows) >= kDirectRow * num_selected(rows);
+  }
+
+  bool stored_row(int64_t row, StoredRow* out) const override {
+    const int64_t prefix = control_bytes() + form_.zip.bits_per_offset / 8;
+    const int64_t size = row_starts_[row + 1] - row_starts_[row] - prefix;
+    if (size < kLargeRow || !is_hopeful()) return false;
+    const int64_t head = form_.stored == nullptr ? 0 : form_.stored->head_bytes(form_.stored->self, size);
+    if (head < 0 || head > kMostHead - prefix || head > size) return false;
+    *out = {row_starts_[row], prefix + head, size - head};
+    return true;
+  }
+
+  bool has_def() const override { return form_.zip.bits_def > 0; }
+
+  bool is_stored(const uint8_t* head, const StoredRow& row) const override {
+    const int64_t control = control_bytes(), prefix = control + form_.zip.bits_per_offset / 8;
+    const int64_t size = row.head_bytes - prefix + row.value_bytes;
+    bool is = true;
+    for (int64_t byte = 0; byte < control; ++byte) is = is && head[byte] == 0;  // no level: neither null nor hidden
+    const auto length = form_.zip.bits_per_offset == 32 ? load<uint32_t>(head + control, 0) : load<uint64_t>(head + control, 0);
+    is = is && length == static_cast<uint64_t>(size) &&
+         (form_.stored == nullptr || form_.stored->is_stored(form_.stored->self, head + prefix, size) != 0);
+    (is ? found_ : others_).fetch_add(1, std::memory_order_relaxed);
+    return is;
   }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
@@ -95,6 +123,27 @@ class ZippedPage : public Page {
   }
 
  private:
+  static constexpr int64_t kLargeRow = 1 << 10;   // of smaller ones, what is not their values weighs too much
+  static constexpr int64_t kDirectRow = 4 << 10;  // a request costs about what copying this much costs
+
+  // Whether enough of the values that were looked at are stored as they are.
+  bool is_hopeful() const {
+    constexpr int64_t chances = 8;
+    return others_.load(std::memory_order_relaxed) < chances + found_.load(std::memory_order_relaxed);
+  }
+
+  int64_t row_bytes_of(const LaRuns& rows) const {
+    int64_t bytes = 0;
+    for (int64_t run = 0; run < rows.num_runs; ++run)
+      bytes += row_starts_[rows.stops[run]] - row_starts_[rows.starts[run]];
+    return bytes;
+  }
+
+  int64_t control_bytes() const {
+    const int bits = form_.zip.bits_rep + form_.zip.bits_def;
+    return bits == 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
+  }
+
   // Rows that the plan put into range number `range`; `*run` is the first of them, and becomes the first behind them.
   int64_t rows_of(const LaRuns& rows, const Ranges& ranges, size_t range, int64_t* run) const {
     int64_t wanted = 0;
@@ -131,6 +180,7 @@ class ZippedPage : public Page {
   StreamForm form_;
   const int64_t* row_starts_;
   int64_t row_bytes_;
+  mutable std::atomic<int64_t> found_{0}, others_{0};  // values that were, and were not, stored as they are
 };
 
 }  // namespace lance_arrow::kernels::native

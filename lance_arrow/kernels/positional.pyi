@@ -10,3 +10,10 @@ def read_ranges(
     out_starts: NDArray[np.int64],
     out: NDArray[np.uint8],
 ) -> int: ...
+def read_files(
+    paths: list[bytes],
+    sizes: NDArray[np.int64],
+    out_starts: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    flags: NDArray[np.uint8],
+) -> None: ...

@@ -12,6 +12,7 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | `base_paths` | where a file lies that a manifest names; what may not be named |
 | `deletions` | either form of deletion file to sorted row offsets |
 | `row_ids` | stable row ids, searchable without being expanded |
+| `row_id_index` | which fragment and row has an id, over all fragments |
 | `row_id_writing` | stable row ids and row versions of new fragments |
 | `zone_indices` | which ZONEMAP indices there are |
 | `references` | tags and branches |

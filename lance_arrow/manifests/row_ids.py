@@ -7,12 +7,13 @@ Source: lance.table.RowIdSequence, U64Segment. Bits count from the least signifi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptManifestError
@@ -158,6 +159,10 @@ class RowIds:
     def __len__(self) -> int:
         return int(self._starts[-1])
 
+    def placed(self) -> Iterator[tuple[RowIdSegment, int]]:
+        """Yield the segments, and the offset of the first row of each."""
+        return zip(self.segments, self._starts.tolist(), strict=False)
+
     @cached_property
     def bounds(self) -> tuple[int, int] | None:
         """The least and the greatest number that an id may be; None when there is no row."""
@@ -209,6 +214,21 @@ def parse_row_ids(data: bytes, num_rows: int) -> RowIds:
     if len(ids) != num_rows:
         raise CorruptManifestError(f"there are {len(ids)} row ids for {num_rows} rows", detail=len(ids))
     return ids
+
+
+def single_range(data: bytes, num_rows: int) -> tuple[int, int] | None:
+    """Return the range that the row ids of a fragment are, without more ado; None where `parse_row_ids` must tell.
+
+    Most fragments have one range, and a version may have a hundred thousand fragments.
+    """
+    try:
+        segments = RowIdSequence.FromString(data).segments
+    except DecodeError:
+        return None
+    if len(segments) != 1 or segments[0].WhichOneof("segment") != "range":
+        return None
+    start, stop = segments[0].range.start, segments[0].range.end
+    return (start, stop) if stop - start == num_rows and num_rows > 0 else None
 
 
 class RowVersions:

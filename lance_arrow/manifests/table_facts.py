@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fsspec.implementations.local import LocalFileSystem
@@ -55,6 +56,11 @@ class TableFacts:
     def data_path(self, file: DataFileMeta) -> str:
         """Return the path of a data file; `place_of` tells what it raises."""
         return self._place(file.base_id, DATA, file.path)
+
+    def data_paths(self, files: Sequence[DataFileMeta]) -> list[str]:
+        """Return the paths of many data files, as `data_path` does."""
+        prefix = posixpath.join(self.root, DATA, "")
+        return [prefix + file.path if file.base_id is None else self.data_path(file) for file in files]
 
     def deletion_path(self, deletion: DeletionFileMeta) -> str:
         """Return the path of a deletion file."""

@@ -15,6 +15,7 @@ from lance_arrow.spi.arrays import (
     EncodedArray,
     FindsFewValues,
     HoldsItems,
+    PlainValues,
 )
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
 from lance_arrow.spi.block_summary import BlockSummary
@@ -74,12 +75,22 @@ from lance_arrow.spi.layouts import (
     FindsFewRows,
     LayoutFactory,
     LoadedPage,
+    ManyPages,
+    OpensManyPages,
     PageFacts,
     PageIndex,
     PageReadPlan,
     ZoneMapPlace,
 )
-from lance_arrow.spi.native import HasNativePage, NativeSide, include_dir, native_side
+from lance_arrow.spi.native import (
+    HasNativePage,
+    HasStoredValues,
+    NativeSide,
+    ReadNatively,
+    include_dir,
+    native_side,
+    stored_side,
+)
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
@@ -139,6 +150,7 @@ __all__ = [
     "FixedWidth",
     "Frames",
     "HasNativePage",
+    "HasStoredValues",
     "HoldsItems",
     "ItemValidity",
     "LayerKind",
@@ -149,9 +161,11 @@ __all__ = [
     "Limits",
     "LoadedPage",
     "LockedCommit",
+    "ManyPages",
     "NativeSide",
     "NodeKind",
     "NumBytes",
+    "OpensManyPages",
     "PackedStruct",
     "PageContent",
     "PageFacts",
@@ -159,6 +173,8 @@ __all__ = [
     "PageReadPlan",
     "PageStructure",
     "PendingPage",
+    "PlainValues",
+    "ReadNatively",
     "ReadReport",
     "RowRanges",
     "SchemeEncoder",
@@ -187,4 +203,5 @@ __all__ = [
     "new_block",
     "private_description",
     "starts_of",
+    "stored_side",
 ]

@@ -92,6 +92,15 @@ class FindsFewValues(Protocol):
         """Parse and check these bytes."""
 
 
+@runtime_checkable
+class PlainValues(Protocol):
+    """Optional part of a bound array whose values, none of them null, may lie in a buffer as they are."""
+
+    @property
+    def plain_buffer(self) -> int | None:
+        """Which buffer of the page that is, from its first byte on; None where something is to be done with them."""
+
+
 class ArrayFactory(Protocol):
     """What a plugin provides for one case of an array encoding."""
 

@@ -159,6 +159,46 @@ class FindsFewRows(Protocol):
         """Parse and check these bytes."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ManyPages:
+    """Pages of one description in memory: those of a column in many small files.
+
+    Parameters
+    ----------
+    num_rows
+        ``(n,) int64``.
+    starts, sizes
+        ``(n, num_buffers) int64``: where the buffers of each page lie in `data`, and their bytes; inside it.
+    data
+        ``(m,) uint8``.
+    """
+
+    num_rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    data: Bytes
+
+
+@runtime_checkable
+class OpensManyPages(Protocol):
+    """Optional part of a bound layout with a native side: the indices of many pages at once.
+
+    Without it, or where it returns None, `load_index` opens them one by one.
+    """
+
+    def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
+        """Number the buffers that `native_pages` looks at, of a page of so many."""
+
+    def native_pages(self, pages: ManyPages) -> list[Any] | None:
+        """Parse and check the indices; return a `lance_arrow.kernels.native.NativePage` for each page, in order.
+
+        Raises
+        ------
+        CorruptFileError
+            As `load_index`, of any of them.
+        """
+
+
 class LayoutFactory(Protocol):
     """What a plugin provides for one layout."""
 

@@ -8,11 +8,22 @@ other reads, and everything without a native side, go through ``measure`` and ``
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import lance_arrow
 
-__all__ = ["HasNativePage", "NativeSide", "include_dir", "native_side"]
+if TYPE_CHECKING:
+    from lance_arrow.spi.layouts import PageFacts
+
+__all__ = [
+    "HasNativePage",
+    "HasStoredValues",
+    "NativeSide",
+    "ReadNatively",
+    "include_dir",
+    "native_side",
+    "stored_side",
+]
 
 
 class NativeSide(Protocol):
@@ -20,6 +31,13 @@ class NativeSide(Protocol):
 
     def native(self) -> Any | None:
         """Return a capsule named ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``, or None."""
+
+
+class HasStoredValues(Protocol):
+    """A bound codec of zipped values, or a bound buffer scheme, that keeps some values as they are behind a head."""
+
+    def native_stored(self) -> Any | None:
+        """Return a capsule named ``lance_arrow.stored_values/1``, or None."""
 
 
 class HasNativePage(Protocol):
@@ -30,9 +48,26 @@ class HasNativePage(Protocol):
         """`lance_arrow.kernels.native.NativePage`, or None."""
 
 
+@runtime_checkable
+class ReadNatively(Protocol):
+    """Optional part of a bound layout, or array: rows that the native engine reads without an index."""
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Return a `lance_arrow.kernels.native.NativePage`, as `lance_arrow.spi.pages` builds them.
+
+        None where the engine cannot read the page, or its buffers are too small: the layout's methods tell that.
+        """
+
+
 def native_side(codec: object) -> Any | None:
     """Return the codec's capsule, or None when it has no native side."""
     offer = getattr(codec, "native", None)
+    return None if offer is None else offer()
+
+
+def stored_side(codec: object) -> Any | None:
+    """Return the capsule that tells which values are stored as they are, or None when the codec has none."""
+    offer = getattr(codec, "native_stored", None)
     return None if offer is None else offer()
 
 

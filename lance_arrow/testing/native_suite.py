@@ -139,6 +139,10 @@ def _wide(shape: Any) -> Any:
 
 
 def _block_values(block: BlockSlice) -> list[bytes]:
+    if block.fields:
+        # Natively a packed struct is the bytes of its fields, one after the other.
+        each = [_block_values(field) for field in block.fields]
+        return [b"".join(row) for row in zip(*each, strict=True)]
     ends = block.offsets.view(np.int64)[1:].tolist() if isinstance(block.shape, VariableWidth) else None
     return _split(block.values.tobytes(), ends, block.num_values, value_bits(block.shape) or 0)
 

@@ -87,6 +87,8 @@ class FixedSizeLists:
         if context is DecodeContext.MINI_BLOCK:
             is_possible = _chunk_values(block, scope) is not None
             return float(scope.summary(block).raw_bytes) if is_possible else None
+        if context is DecodeContext.PER_VALUE and _is_for_chunks_alone(block.shape):
+            return None
         rows = _rows(block)
         return None if rows is None else float(block.num_values * sum(rows.part_bytes))
 
@@ -104,6 +106,11 @@ class FixedSizeLists:
         if context is DecodeContext.BLOCK:
             return EncodedBlock(description, data)
         return EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
+
+
+def _is_for_chunks_alone(shape: FixedSizeList) -> bool:
+    """Whether no release of the reference reads rows of them: of bits with bitmaps among them, it wants bytes."""
+    return shape.leaf.bits == 1 and bool(shape.validity_dimensions)
 
 
 def _describe(shape: FixedSizeList, num_layers: int | None = None) -> CompressiveEncoding:

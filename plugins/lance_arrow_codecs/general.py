@@ -42,6 +42,7 @@ from lance_arrow.spi import (
     VariableWidth,
     hookimpl,
     native_side,
+    stored_side,
 )
 
 Positions = NDArray[np.int64]
@@ -376,6 +377,9 @@ class BoundGeneralValues:
             return None
         # The content of a frame is the value: a batch is decompressed in one go, and nothing is left to decode.
         return native_codecs.called(0, self._open)
+
+    def native_stored(self) -> object | None:
+        return None if self.native() is None else stored_side(self.frames.scheme)
 
     def _open(self, data: Any, starts: Any, sizes: Any, first: int) -> tuple[Callable[[Any], None], Positions]:
         frames = np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.asarray(sizes)

@@ -36,6 +36,7 @@ from lance_arrow.spi import (
     cut_evenly,
     hookimpl,
     largest_power_of_two,
+    native_side,
     new_block,
 )
 
@@ -166,6 +167,10 @@ class BoundPackedStruct:
     def num_buffers(self) -> int:
         return self.rows.num_buffers
 
+    def native(self) -> object | None:
+        # Rows as their codec leaves them: the engine splits what it laid out.
+        return native_side(self.rows)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 
@@ -191,6 +196,9 @@ class BoundPackedValues:
     @property
     def value_bits(self) -> int | None:
         return self.rows.value_bits
+
+    def native(self) -> object | None:
+        return native_side(self.rows)
 
     def measure(self, values: ValueBatch) -> int:
         return 0

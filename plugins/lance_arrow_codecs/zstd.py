@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError, InvalidArgumentError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
 
 Positions = NDArray[np.int64]
@@ -71,7 +72,7 @@ class Zstd:
     key = EncodingKey("lance.encodings21.CompressionScheme", "ZSTD")
 
     def bind(self, message: Any, scope: BindScope) -> BoundZstd:
-        return BoundZstd(scope.limits.check)
+        return BoundZstd(scope.limits.check, scope.limits.max_value_bytes)
 
     def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, Positions]:
         """Compress each part to a size and a standard frame; level None and 0 are the library's own.
@@ -100,6 +101,11 @@ class BoundZstd:
     """Decompresses frames with or without a size in front."""
 
     check: Callable[[str, int], int]
+    most_value_bytes: int
+
+    def native_stored(self) -> object | None:
+        """Tell the engine which frames are what was compressed, behind a head."""
+        return native_codecs.stored_zstd(self.most_value_bytes)
 
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
         """Return declared sizes, none larger than a frame of that many bytes can hold."""
@@ -128,7 +134,7 @@ class BoundZstd:
         stored = _stored_sizes(data, starts, sizes)
         if stored is not None and (stored == np.diff(out_starts)).all():
             region = out[int(out_starts[0]) : int(out_starts[-1])]
-            offsets = np.empty(len(sizes) + 1, np.int64)
+            offsets = np.zeros(len(sizes) + 1, np.int64)
             kernels.decode_variable_values(data, starts + _STORED_HEAD.size, stored, offsets.view(np.uint8), 64, region)
             return
         # What goes wrong in one stream goes wrong here too, and has a number.

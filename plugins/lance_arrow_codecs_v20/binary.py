@@ -47,6 +47,7 @@ from lance_arrow.spi.pages import (
     few_slices,
     joined_plan,
     load_whole,
+    native_strings,
     require_width,
 )
 
@@ -154,6 +155,10 @@ class BoundBinary:
         ends = self._ends(borders)
         ends.values = self.values.load_index(_bytes_of(page, ends.borders), buffers)
         return ends
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Serve the engine where ends and bytes are plain."""
+        return native_strings(page, self.shape, self.ends, self.values, self.null_adjustment)
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
         """Ask for the ends of these rows, where the bytes need no index."""

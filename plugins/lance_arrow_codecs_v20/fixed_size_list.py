@@ -35,6 +35,7 @@ from lance_arrow.spi import (
     PageFacts,
     PageIndex,
     PageReadPlan,
+    PlainValues,
     RowRanges,
     hookimpl,
 )
@@ -95,6 +96,10 @@ class BoundFixedSizeList:
     @property
     def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
         return self.items.buffers
+
+    @property
+    def plain_buffer(self) -> int | None:
+        return self.items.plain_buffer if isinstance(self.items, PlainValues) and not self.items.has_nulls else None
 
     @property
     def index_buffers(self) -> tuple[int, ...]:

@@ -114,6 +114,10 @@ class BoundFlat:
         return ((self.buffer, BufferRole.DATA),)
 
     @property
+    def plain_buffer(self) -> int | None:
+        return self.buffer if self.scheme is None else None
+
+    @property
     def index_buffers(self) -> tuple[int, ...]:
         return () if self.scheme is None else (self.buffer,)
 

@@ -41,7 +41,7 @@ from lance_arrow.spi import (
     RowRanges,
     hookimpl,
 )
-from lance_arrow.spi.pages import ArrayIndices, LoadedNulls, fetched_parts, joined_plan, require_width
+from lance_arrow.spi.pages import ArrayIndices, LoadedNulls, fetched_parts, joined_plan, native_values, require_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,10 @@ class BoundNullable:
     @property
     def index_buffers(self) -> tuple[int, ...]:
         return self.validity.index_buffers + self.values.index_buffers
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Serve the engine where validity and values are plain."""
+        return None if self.values.has_nulls else native_values(page, self.values, self.validity)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> ArrayIndices | None:
         parts = self.validity.load_index(page, buffers), self.values.load_index(page, buffers)

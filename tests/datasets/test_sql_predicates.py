@@ -171,3 +171,18 @@ def test_without_sqlglot(monkeypatch):
     monkeypatch.delitem(sys.modules, "lance_arrow.datasets.sql_predicates")
     with pytest.raises(UnsupportedError, match=r"lance-arrow\[sql\]"):
         as_expression("a = 1")
+
+
+@pytest.mark.parametrize("more", ["", ", 1.5", ", 1.5" * 40, "".join(f", {one}" for one in range(100, 140))])
+def test_both_zeros_are_members(more: str) -> None:
+    zeros = pa.table({"x": pa.array([0.0, -0.0, 1.0, None, float("nan")])})
+    members = f"x IN (0{more})"
+    for schema in (zeros.schema, None):
+        assert zeros.filter(parse_sql(members, schema))["x"].to_pylist() == [0.0, -0.0]
+        assert zeros.filter(parse_sql(f"NOT {members}", schema)).num_rows == 2
+
+
+def test_remainders_of_large_integers() -> None:
+    large = pa.table({"n": pa.array([2**60 + 1, -(2**60) - 1, 2**62 + 3, None], pa.int64())})
+    assert large.filter(parse_sql("n % 2 = 1", large.schema))["n"].to_pylist() == [2**60 + 1, 2**62 + 3]
+    assert large.filter(parse_sql("(n + 1) % 4 = -(0)", large.schema))["n"].to_pylist() == [-(2**60) - 1, 2**62 + 3]

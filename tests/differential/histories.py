@@ -20,15 +20,17 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--histories", type=int, default=200)
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--reference", default=sys.executable, help="interpreter of another release of the reference")
+    parser.add_argument("--old", action="store_true", help="leave out what release 4.0.0 does wrong by itself")
     arguments = parser.parse_args()
     differing = 0
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        witness = Witness(folder)
+        witness = Witness(folder, python=arguments.reference)
         for seed in range(arguments.first, arguments.first + arguments.histories):
             path = folder / f"{seed}.lance"
             try:
-                History(witness, path, seed).run(arguments.steps)
+                History(witness, path, seed, is_old=arguments.old).run(arguments.steps)
             except Exception:  # noqa: BLE001 - whatever went wrong is told, and the next history begins
                 differing += 1
                 traceback.print_exc()

@@ -192,3 +192,45 @@ def test_callers_mistakes_are_internal(module):
         module.parse_chunk_headers(data, starts, stops, True, False, 1, False, one, None, None, None, None, grid, grid)
     with pytest.raises(InternalError):
         module.parse_chunk_headers(data, starts, stops, False, False, 2, False, one, None, None, None, None, grid, grid)
+
+
+def parse_many(module, tables, large, num_values, data_bytes):
+    data = np.concatenate([np.empty(0, np.uint8), *tables])
+    sizes = np.array([table.size for table in tables], np.int64)
+    borders = np.zeros(len(tables) + 1, np.int64)
+    np.cumsum(sizes // (4 if large else 2) + 1, out=borders[1:])
+    outs = np.full(borders[-1], -1, np.int64), np.full(borders[-1], -1, np.int64)
+    arguments = np.cumsum(sizes) - sizes, sizes, large, np.array(num_values, np.int64), np.array(data_bytes, np.int64)
+    try:
+        module.parse_many_chunk_words(data, *arguments, borders, *outs)
+    except LanceError as error:
+        return type(error)
+    return [out.tolist() for out in outs]
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 0xFFFF), max_size=3), st.integers(-1, 40), st.sampled_from([8, 16, 24, 80])),
+        max_size=5,
+    ),
+    st.booleans(),
+)
+def test_many_tables_are_parsed_as_each_is(pages, large):
+    tables = [words(*values, large=large) for values, _, _ in pages]
+    counts, sizes = [count for _, count, _ in pages], [size for _, _, size in pages]
+    found = parse_many(native, tables, large, counts, sizes)
+    assert found == parse_many(twin, tables, large, counts, sizes)
+    alone = [parse_words(native, *page) for page in zip(tables, [large] * len(pages), counts, sizes, strict=True)]
+    if any(isinstance(one, type) for one in alone):
+        assert found in alone
+    else:
+        assert found == [[n for one in alone for n in one[side]] for side in (0, 1)]
+
+
+def test_tables_outside_the_data_are_a_callers_mistake():
+    one, out = np.array([0], np.int64), np.zeros(2, np.int64)
+    borders = np.array([0, 2], np.int64)
+    for module in (native, twin):
+        for starts, sizes, edges in ((one + 1, one + 2, borders), (one, one - 2, borders), (one, one + 2, borders + 1)):
+            with pytest.raises(InternalError):
+                module.parse_many_chunk_words(words(0), starts, sizes, False, one, one + 8, edges, out, out)

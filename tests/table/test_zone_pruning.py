@@ -15,12 +15,14 @@ import pytest
 from same import assert_same
 
 import lance_arrow
-from lance_arrow import LanceFormat, LanceTable
+from lance_arrow import LanceFile, LanceFormat, LanceFragmentScanOptions, LanceTable
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.table_zones import IndexZones
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.spi import ReadReport
 
 NAN = float("nan")
+CONDITION = (pc.field("id") >= 1200) & (pc.field("id") < 1400)
 PAIR = pa.struct([("x", pa.int64()), ("y", pa.int64())])
 
 
@@ -116,6 +118,43 @@ def test_few_rows_are_looked_at(tmp_path: Path, zones: bool, index: bool) -> Non
         # What was updated or added after the index was made, may hold anything.
         left = sum(reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(len(reader.fragments)))
         assert 0 < left <= most, expression
+
+
+def test_tables_heed_the_options_of_a_scan(tmp_path: Path, receipts: list[ReadReport]) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 2000), max_rows_per_file=1000, rows_per_zone=50)
+    table.delete("id = 1205")
+    expected = table.to_table(filter=CONDITION)
+    dataset = ds.dataset(table.uri, format=LanceFormat())
+    for wishes, pruned, rows in ((None, 36, 199), (LanceFragmentScanOptions(zone_maps=False), 0, 199)):
+        receipts.clear()
+        assert dataset.to_table(filter=CONDITION, fragment_scan_options=wishes)["id"].equals(expected["id"])
+        assert sum(one.zones_pruned for one in receipts) == pruned
+        assert dataset.count_rows(filter=CONDITION, fragment_scan_options=wishes) == rows
+    small = LanceFragmentScanOptions(memory_budget_bytes=4096)
+    assert max(batch.num_rows for batch in dataset.to_batches(fragment_scan_options=small)) < 200
+    data = sorted((tmp_path / "t.lance" / "data").iterdir())[0]
+    with LanceFile(data) as file:
+        place = int(file._file.columns([0])[0].pages[0].buffer_offsets[-1])
+    damaged = bytearray(data.read_bytes())
+    damaged[place + 100] ^= 1
+    data.write_bytes(damaged)
+    dataset = ds.dataset(table.uri, format=LanceFormat())
+    with pytest.raises(CorruptFileError):
+        dataset.to_table(columns=["id"])
+    assert (
+        dataset.to_table(columns=["id"], fragment_scan_options=LanceFragmentScanOptions(verify="off")).num_rows == 1999
+    )
+
+
+def test_rows_that_zones_are_sure_of_are_counted_unread(tmp_path: Path, receipts: list[ReadReport]) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 2000), rows_per_zone=50)
+    table.delete("id IN (0, 1500)")
+    dataset = lance_arrow.dataset(table.uri)
+    receipts.clear()
+    assert dataset.count_rows(filter=CONDITION) == 200
+    assert sum(one.rows for one in receipts) == 0
+    assert dataset.count_rows(filter=(pc.field("id") >= 1010) & (pc.field("id") < 1600)) == 589
+    assert sum(one.rows for one in receipts) == 40
 
 
 def test_an_index_that_is_gone_or_broken_is_none(tmp_path: Path) -> None:

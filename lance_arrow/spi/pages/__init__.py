@@ -18,6 +18,8 @@ from lance_arrow.spi.pages.arrays import (
     few_slices,
     joined_plan,
     load_whole,
+    native_strings,
+    native_values,
     page_buffer,
     require_width,
 )
@@ -28,7 +30,7 @@ from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dicti
 from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
 from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
-from lance_arrow.spi.pages.native_pages import value_bits
+from lance_arrow.spi.pages.native_pages import native_places, struct_field_bytes, value_bits
 from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
@@ -74,6 +76,9 @@ __all__ = [
     "is_inline",
     "joined_plan",
     "load_whole",
+    "native_places",
+    "native_strings",
+    "native_values",
     "null_inwards",
     "num_valid",
     "page_buffer",
@@ -81,6 +86,7 @@ __all__ = [
     "require_width",
     "rules_for_chunks",
     "scalar_buffer",
+    "struct_field_bytes",
     "value_bits",
     "values_at",
     "write_chunked",

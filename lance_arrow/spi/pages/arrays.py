@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.spi.arrays import BoundArray, FindsFewValues
+from lance_arrow.kernels import native
+from lance_arrow.kernels.native import NativePage
+from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
 from lance_arrow.spi.block_runs import clear_block
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth, VariableWidth
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import (
     BufferSlices,
@@ -23,6 +25,8 @@ from lance_arrow.spi.layouts import (
     PageIndex,
     PageReadPlan,
 )
+from lance_arrow.spi.native import ReadNatively
+from lance_arrow.spi.pages.native_pages import value_bits
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
@@ -71,6 +75,11 @@ class ArrayPages:
         assert isinstance(self.array, FindsFewValues)
         return self.array.load_few_index(page, rows, fetched)
 
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        if isinstance(self.array, ReadNatively):
+            return self.array.native_page(page)
+        return native_values(page, self.array)
+
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
         return self.array.plan(page, index, rows)
 
@@ -89,6 +98,38 @@ class ArrayIndices:
     @property
     def nbytes(self) -> int:
         return sum(0 if part is None else part.nbytes for part in self.parts)
+
+
+def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
+    """Return the buffer in which the values of an array lie as they are, all of them; None where they do not."""
+    bits = value_bits(array.shape)
+    buffer = array.plain_buffer if isinstance(array, PlainValues) and bits else None
+    if bits is None or buffer is None or buffer >= len(page.buffer_sizes):
+        return None
+    return buffer if (page.num_rows * bits + 7) // 8 <= page.buffer_sizes[buffer] else None
+
+
+def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | None = None) -> NativePage | None:
+    """Build a page for the engine of values of one width, with a bit for each of them where some are null."""
+    data = plain_buffer(values, page)
+    if validity is None:
+        return None if data is None else native.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
+    bits = plain_buffer(validity, page)
+    if data is None or bits is None:
+        return None
+    return native.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+
+
+def native_strings(
+    page: PageFacts, shape: VariableWidth, ends: BoundArray, values: BoundArray, null_adjustment: int
+) -> NativePage | None:
+    """Build a page for the engine of byte strings, each of which ends where another buffer says."""
+    ends_buffer = plain_buffer(ends, page)
+    data = plain_buffer(values, PageFacts(0, page.buffer_sizes))
+    if data is None or ends_buffer is None:
+        return None
+    end_bytes = (value_bits(ends.shape) or 0) // 8
+    return native.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
 
 
 def joined_plan(plans: Sequence[PageReadPlan]) -> PageReadPlan:

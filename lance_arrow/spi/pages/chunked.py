@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.kernels.native import NativePage
 from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
-from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan
-from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, ManyPages, PageFacts, PageReadPlan
+from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
-from lance_arrow.spi.pages.native_pages import native_chunks
+from lance_arrow.spi.pages.native_pages import many_native_chunks, native_chunks
 from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -179,6 +180,17 @@ class ChunkedPages:
                 items = with_empty_item(items)
         made = native_chunks(self, page, chunk_starts, value_starts, rows, items)
         return ChunkIndex(chunk_starts, value_starts, rows, items, made)
+
+    def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
+        return (0,)
+
+    def native_pages(self, pages: ManyPages) -> list[NativePage] | None:
+        if self.rep is not None or self.items is not None or not len(pages.num_rows):
+            return None
+        self.roles(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
+        if self.num_values is not None and (pages.num_rows != self.num_values).any():
+            raise CorruptFileError(f"pages have other numbers of rows than {self.num_values}, that of their values")
+        return many_native_chunks(self, pages, many_chunk_tables(pages, self.large))
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         selection = index.select(rows)

@@ -15,13 +15,15 @@ from lance_arrow.spi.blocks import (
     Bytes,
     FixedSizeList,
     FixedWidth,
+    LayerKind,
+    PackedStruct,
     VariableWidth,
     max_visible_def,
 )
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
-from lance_arrow.spi.layouts import PageFacts
-from lance_arrow.spi.native import native_side
+from lance_arrow.spi.layouts import ManyPages, PageFacts, PageIndex
+from lance_arrow.spi.native import native_side, stored_side
 from lance_arrow.spi.scratch import new_block
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _MOST_VALUE_BITS = 1 << 40
 def value_bits(shape: BlockShape | None) -> int | None:
     """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither.
 
+    A packed struct whose fields are whole bytes is a run of bits: its fields, one after the other.
     Values of no bits, and of so many that products with them leave 64 bits, are not for the engine either.
     """
     if isinstance(shape, FixedWidth):
@@ -45,7 +48,18 @@ def value_bits(shape: BlockShape | None) -> int | None:
     if isinstance(shape, FixedSizeList) and shape.leaf.bits % 8 == 0 and not shape.validity_dimensions:
         bits = shape.leaf.bits * shape.items_per_value
         return bits if 0 < bits <= _MOST_VALUE_BITS else None
+    if isinstance(shape, PackedStruct):
+        widths = struct_field_bytes(shape)
+        return 8 * sum(widths) if widths and 8 * sum(widths) <= _MOST_VALUE_BITS else None
     return None
+
+
+def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
+    """Bytes of each field of a packed struct; nothing for other shapes, and where a field is not one run of bytes."""
+    if not isinstance(shape, PackedStruct):
+        return ()
+    bits = [value_bits(field) or 0 for field in shape.fields]
+    return tuple(one // 8 for one in bits) if all(one and one % 8 == 0 for one in bits) else ()
 
 
 def native_chunks(
@@ -89,12 +103,35 @@ def native_chunks(
     )
 
 
+def many_native_chunks(
+    layout: ChunkedPages, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+) -> list[native.NativePage] | None:
+    """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
+    values = native_side(layout.values)
+    def_ = None if layout.def_ is None else native_side(layout.def_)
+    if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
+        return None
+    return native.chunked_pages(
+        pages.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        _offset_bits(layout.shape),
+        values,
+        def_,
+        layout.large,
+        *tables,
+    )
+
+
 def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None) -> native.NativePage | None:
     """Build the page, or return None where its values are beyond the engine."""
     bits = value_bits(layout.values.shape)
     if bits is None or bits == 1:
         return None
-    values = native_side(layout.values) or native_codecs.called(bits, _decoder(layout.values))
+    values = native_side(layout.values)
+    if values is None and isinstance(layout.values.shape, PackedStruct):
+        return None
+    values = values or native_codecs.called(bits, _decoder(layout.values))
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
     return native.zipped_page(
@@ -107,7 +144,24 @@ def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any
         values,
         layout.row_bytes or 0,
         row_starts,
+        stored_side(layout.values),
     )
+
+
+def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> native.NativePage | None:
+    """Build a page of the places of values out of the index of the page that holds them; None where that has none.
+
+    Parameters
+    ----------
+    index
+        Of a page of positions and sizes.
+    layers
+        Of the values, inner-most first: nulls are told by the places.
+    """
+    inner = getattr(index, "native", None)
+    if inner is None:
+        return None
+    return native.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
 
 
 def _offset_bits(shape: BlockShape) -> int:

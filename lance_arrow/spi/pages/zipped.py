@@ -22,7 +22,7 @@ from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
-from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, PageFacts, PageReadPlan
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, ManyPages, PageFacts, PageReadPlan
 from lance_arrow.spi.pages.native_pages import native_entries
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -222,6 +222,22 @@ class ZippedPages:
         row_starts = np.empty(page.num_rows + 1, np.int64)
         kernels.read_row_index(index, page.num_rows, page.buffer_sizes[0], row_starts)
         return RowIndex(row_starts, native_entries(self, page, row_starts))
+
+    def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
+        return ()
+
+    def native_pages(self, pages: ManyPages) -> list[NativePage] | None:
+        if self.row_bytes is None:
+            return None
+        found = []
+        for num_rows, sizes in zip(pages.num_rows.tolist(), pages.sizes.tolist(), strict=True):
+            facts = PageFacts(num_rows, tuple(sizes))
+            self.roles(facts)
+            made = native_entries(self, facts, None)
+            if made is None:
+                return None
+            found.append(made)
+        return found
 
     def plan(self, page: PageFacts, index: RowIndex | None, rows: RowRanges) -> PageReadPlan:
         if index is not None and index.row_starts is not None:

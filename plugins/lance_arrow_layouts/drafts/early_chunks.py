@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.spi import BufferSlices, ChunkBatch, FetchedSlices, FixedWidth, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi import (
+    BufferSlices,
+    ChunkBatch,
+    FetchedSlices,
+    FixedWidth,
+    ManyPages,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+)
 from lance_arrow.spi.pages import ChunkedPages, ChunkIndex, ChunkSelection, OpenChunks
 
 Positions = NDArray[np.int64]
@@ -45,6 +54,9 @@ class EarlyChunkedPages(ChunkedPages):
         index = ChunkedPages.load_index(self, page, fetched)
         # The native engine knows chunks of 2.1 only.
         return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
+
+    def native_pages(self, pages: ManyPages) -> None:
+        """Leave them to `load_index`, for the same reason."""
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         if not self._are_booleans:

@@ -100,7 +100,8 @@ def _wants_chunks(page: PageContent, scope: EncodeScope) -> bool:
     if page.items is not None or automatic_dictionary(page, scope) is not None:
         # A dictionary outranks a mere wish.
         return True
-    return wish == "mini_block" if wish in ("mini_block", "full_zip") else prefers_chunks(page, scope)
+    wants = wish == "mini_block" if wish in ("mini_block", "full_zip") else prefers_chunks(page, scope)
+    return wants or not _can_be_zipped(page.values, scope)
 
 
 def can_write(page: PageContent, scope: EncodeScope) -> bool:
@@ -110,12 +111,15 @@ def can_write(page: PageContent, scope: EncodeScope) -> bool:
     is_scalar = _scalar(page) is not None
     if scope.options.layout == "constant" or is_scalar:
         return is_scalar
-    zipped = scope.for_values().estimate_child(zippable(page.values), DecodeContext.PER_VALUE)
-    return _holds_chunks(page.values, scope) or zipped is not None
+    return _holds_chunks(page.values, scope) or _can_be_zipped(page.values, scope)
 
 
 def _holds_chunks(values: BlockSlice, scope: EncodeScope) -> bool:
     return scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK) is not None
+
+
+def _can_be_zipped(values: BlockSlice, scope: EncodeScope) -> bool:
+    return scope.for_values().estimate_child(zippable(values), DecodeContext.PER_VALUE) is not None
 
 
 def _scalar(page: PageContent) -> bytes | None:
@@ -166,7 +170,8 @@ def _sparse_values(page: PageContent, scope: EncodeScope) -> EncodedPage:
     """Chunks of every slot, or zipped values of the valid ones."""
     assert page.values is not None
     plain = Levels(_PLAIN, page.num_values)
-    if (page.items is not None or prefers_chunks(page, scope)) and _holds_chunks(page.values, scope):
+    prefers = page.items is not None or prefers_chunks(page, scope) or not _can_be_zipped(page.values, scope)
+    if prefers and _holds_chunks(page.values, scope):
         dictionary = automatic_dictionary(page, scope)
         rules = rules_for_chunks(plain, page.values if dictionary is None else dictionary.indices, scope)
         if rules is not None:

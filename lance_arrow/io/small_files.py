@@ -1,0 +1,71 @@
+"""Small files read whole, many of them with few requests; who cannot be read so is left to `open_source`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from fsspec.implementations.cached import CachingFileSystem
+from fsspec.implementations.local import LocalFileSystem
+from numpy.typing import NDArray
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.io.fsspec_source import has_ranges
+from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.io.source import Bytes, Positions
+from lance_arrow.kernels.positional import read_files
+
+SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
+"""Calls a function for each of some numbers, in threads where that pays."""
+
+_ALIGNMENT_BYTES = 64
+# Fewer files than this are read before a second thread has begun.
+_FILES_PER_PART = 32
+
+
+def read_small_files(
+    filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, side_by_side: SideBySide, num_threads: int
+) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
+    """Read files whole into one array.
+
+    Parameters
+    ----------
+    filesystem, paths
+        Where; local paths are paths, not URLs.
+    sizes
+        ``(n,) int64``: what each has, as the caller knows it.
+    side_by_side, num_threads
+        How local files are divided between threads.
+
+    Returns
+    -------
+    data, starts
+        File i lies at ``data[starts[i] : starts[i] + sizes[i]]``; starts are multiples of 64.
+    flags
+        ``(n,) uint8``: 1 where it was read; 0 for whatever reason it was not, or is no file of that size.
+    """
+    padded = -(-sizes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
+    starts = np.cumsum(padded) - padded
+    data = np.empty(int(padded.sum()), np.uint8)
+    flags = np.zeros(len(sizes), np.uint8)
+    if type(filesystem) is LocalFileSystem:
+        # No file has a zero in its name, or an empty one.
+        names = [b"" if "\0" in path else os.fsencode(path) for path in paths]
+
+        def read(part: int) -> None:
+            some = slice(len(names) * part // num_parts, len(names) * (part + 1) // num_parts)
+            read_files(names[some], sizes[some], starts[some], data, flags[some])
+
+        num_parts = max(1, min(num_threads, len(names) // _FILES_PER_PART))
+        side_by_side(read, range(num_parts))
+    elif not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem):
+        answers = filesystem.cat_ranges(list(paths), [0] * len(paths), sizes.tolist(), on_error="return")
+        for number, answer in enumerate(answers):
+            if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == sizes[number]:
+                start = int(starts[number])
+                data[start : start + len(answer)] = np.frombuffer(answer, np.uint8)
+                flags[number] = 1
+    data.setflags(write=False)
+    return data, starts, flags

@@ -1,0 +1,170 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Blobs of the data file by native code: few numbers in, bytes where Arrow wants them, no Python for each blob.
+
+What is not as it should be is refused with a sentence, and the same blobs are then found and read by
+`assembly.blob_places` and the source, which know how to name what is wrong.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from lance_arrow.kernels.outcome cimport Outcome
+
+from lance_arrow.kernels.refusals import refusal
+
+cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef cppclass BlockChecks:
+        pass
+
+cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels::native" nogil:
+    cdef struct Reader:
+        int fd
+        const uint8_t* memory
+        int64_t size
+        BlockChecks* checks
+
+    cdef cppclass ReadCount:
+        int64_t requests, ranges, bytes_wanted, bytes_read
+
+    cdef cppclass Fetcher:
+        Fetcher(const Reader&)
+        ReadCount& count()
+
+    cdef struct BlobPlaces:
+        const uint64_t* positions
+        const uint64_t* sizes
+        const uint8_t* kinds
+        const uint8_t* validity
+        int64_t count
+
+    Outcome lay_out_blobs[Offset](const BlobPlaces&, int64_t, int64_t, uint8_t*, int64_t*)
+    Outcome read_laid_out[Offset](const BlobPlaces&, const uint8_t*, int64_t, int64_t, Fetcher*, uint8_t*)
+
+
+cdef BlobPlaces _places(
+    const uint64_t[::1] positions, const uint64_t[::1] sizes, const uint8_t[::1] kinds, const uint8_t[::1] validity
+):
+    cdef BlobPlaces places
+    places.count = positions.shape[0]
+    if sizes.shape[0] != places.count or (kinds is not None and kinds.shape[0] != places.count):
+        raise refusal(b"positions, sizes and kinds have contradicting lengths", -1, 0)
+    if validity is not None and validity.shape[0] < (places.count + 7) // 8:
+        raise refusal(b"the bitmap is too short", -1, 0)
+    places.positions, places.sizes = &positions[0], &sizes[0]
+    places.kinds = NULL
+    places.validity = NULL
+    if kinds is not None:
+        places.kinds = &kinds[0]
+    if validity is not None:
+        places.validity = &validity[0]
+    return places
+
+
+cdef Outcome _check_offsets(const uint8_t[::1] offsets, int64_t count, int offset_bits):
+    cdef Outcome outcome
+    outcome.message = NULL
+    if offset_bits != 32 and offset_bits != 64:
+        raise refusal(b"offsets have 32 or 64 bits", -1, 0)
+    if offsets.shape[0] < (count + 1) * (offset_bits // 8):
+        raise refusal(b"the offsets are too few for the blobs", -1, 0)
+    return outcome
+
+
+def lay_out(
+    const uint64_t[::1] positions not None, const uint64_t[::1] sizes not None, const uint8_t[::1] kinds,
+    const uint8_t[::1] validity, int64_t data_stop, int64_t limit_bytes, uint8_t[::1] offsets not None, int offset_bits,
+):
+    """Lay blobs out end to end.
+
+    Parameters
+    ----------
+    positions, sizes
+        ``(n,) uint64``, as the file has them.
+    kinds
+        ``(n,) uint8``: where each lies; None where all lie in the file.
+    validity
+        Bitmap of the blobs that are not null; None when none is.
+    data_stop
+        Where the values of the file end.
+    limit_bytes
+        Most bytes together; what `offset_bits` can count at most.
+    offsets, offset_bits
+        ``(n + 1,)`` of that width, filled.
+
+    Returns
+    -------
+    int
+        Bytes of all blobs; -1 where they are too many, or a blob lies elsewhere or nowhere.
+    """
+    cdef BlobPlaces places = _places(positions, sizes, kinds, validity)
+    cdef int64_t num_bytes = -1
+    cdef Outcome outcome = _check_offsets(offsets, places.count, offset_bits)
+    if data_stop < 0 or limit_bytes < 0 or (offset_bits == 32 and limit_bytes > 0x7FFFFFFF):
+        raise refusal(b"a limit is negative or above what offsets count", -1, 0)
+    with nogil:
+        if offset_bits == 32:
+            outcome = lay_out_blobs[int32_t](places, data_stop, limit_bytes, &offsets[0], &num_bytes)
+        else:
+            outcome = lay_out_blobs[int64_t](places, data_stop, limit_bytes, &offsets[0], &num_bytes)
+    return -1 if outcome.message != NULL else num_bytes
+
+
+def read_blobs(
+    const uint64_t[::1] positions not None, const uint8_t[::1] offsets not None, int offset_bits, int64_t first,
+    int64_t last, uint8_t[::1] values not None, int fd, const uint8_t[::1] memory, int64_t size, checks=None,
+):
+    """Read some blobs that `lay_out` laid out.
+
+    Parameters
+    ----------
+    positions, offsets, offset_bits
+        Of all blobs.
+    first, last
+        Which to read, half-open.
+    values
+        Memory for all blobs.
+    fd, memory, size, checks
+        As for `native.run_leaves`.
+
+    Returns
+    -------
+    refusal
+        Why one could not be read, or None; after a refusal `values` may not be used.
+    requests, ranges, bytes_wanted, bytes_read
+        What was read.
+    """
+    cdef BlobPlaces places
+    cdef Reader reader
+    cdef Outcome outcome = _check_offsets(offsets, positions.shape[0], offset_bits)
+    cdef int64_t stop
+    places.positions, places.count = &positions[0], positions.shape[0]
+    places.sizes = NULL
+    places.kinds = NULL
+    places.validity = NULL
+    if not 0 <= first <= last <= places.count:
+        raise refusal(b"there are no such blobs", -1, 0)
+    stop = (<const int32_t*>&offsets[0])[last] if offset_bits == 32 else (<const int64_t*>&offsets[0])[last]
+    if stop > values.shape[0]:
+        raise refusal(b"the blobs do not fit their memory", -1, 0)
+    reader.fd, reader.size = fd, size
+    reader.memory = NULL
+    reader.checks = NULL
+    if memory is not None:
+        reader.memory = &memory[0]
+    if checks is not None:
+        # `checks` is held by the caller's argument as long as it is used.
+        reader.checks = <BlockChecks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
+    cdef Fetcher* fetcher = new Fetcher(reader)
+    try:
+        with nogil:
+            if offset_bits == 32:
+                outcome = read_laid_out[int32_t](places, &offsets[0], first, last, fetcher, &values[0])
+            else:
+                outcome = read_laid_out[int64_t](places, &offsets[0], first, last, fetcher, &values[0])
+        count = fetcher.count()
+        return (
+            None if outcome.message == NULL else outcome.message.decode("ascii"),
+            count.requests, count.ranges, count.bytes_wanted, count.bytes_read,
+        )
+    finally:
+        del fetcher
