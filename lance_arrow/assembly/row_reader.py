@@ -120,6 +120,13 @@ class RowReader:
         self._take_sets: dict[int, _TakeSet] = {}
         self._lock = Lock()
 
+    def __del__(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Have the indices of its pages dropped: nobody will ask for them again."""
+        self.runtime.indices.forget(self._token)
+
     @cached_property
     def _shown(self) -> ShownColumns:
         return shared_tree(self.file, self.options)
