@@ -5,7 +5,7 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | Name | What it is |
 |---|---|
 | `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
-| `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceWriteOptions` | options of formats, of scans, and of written datasets |
+| `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceWriteOptions` | options of formats, of scans, of writing |
 | `LanceFileFragment` | one file of a dataset |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |

@@ -6,6 +6,7 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,12 +58,13 @@ Indices: TypeAlias = Mapping[Hashable, PageIndex]
 """Indices of pages that were loaded for one read, by the names they are cached under."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ReadCounts:
-    """What one call decoded: pages touched, and the dotted paths of the leaves."""
+    """What one call decoded: pages touched, the dotted paths of the leaves, and how long that took."""
 
     pages: int
     columns: tuple[str, ...]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +181,10 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
-        return self._read_natively(nodes, rows, pool, is_scan=True)
+        begun = time.perf_counter()
+        batches, counts = self._read_natively(nodes, rows, pool, is_scan=True)
+        counts.seconds = time.perf_counter() - begun
+        return batches, counts
 
     def _read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: Indices
@@ -227,7 +232,10 @@ class RowReader:
 
         Parameters, results and errors are those of `read`.
         """
-        return self._read_natively(nodes, rows, pool, is_scan=False)
+        begun = time.perf_counter()
+        batches, counts = self._read_natively(nodes, rows, pool, is_scan=False)
+        counts.seconds = time.perf_counter() - begun
+        return batches, counts
 
     def _read_natively(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool

@@ -377,6 +377,7 @@ class TableWatch:
             columns=tuple(leaf.path for node in nodes for leaf in node.leaves()),
             filter=filter,
             seconds=time.perf_counter() - self._started,
+            stage_seconds={"requests": sum(one.seconds for one in stats)},
         )
 
 
