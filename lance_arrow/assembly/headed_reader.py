@@ -29,7 +29,7 @@ from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
-from lance_arrow.kernels.native import NativePage
+from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, ReadNatively, RowRanges, SlotStructure
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages

@@ -13,7 +13,7 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import Indices, RowReader
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
 from lance_arrow.errors import located
-from lance_arrow.kernels.native import NativePage
+from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import ManyPages, OpensManyPages, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices

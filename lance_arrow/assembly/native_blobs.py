@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,14 @@ from lance_arrow.runtime import Runtime
 _INT32_MAX = np.iinfo(np.int32).max
 # Below this many bytes a second thread costs more than it saves.
 _BYTES_PER_PART = 2 << 20
+
+BlobLimits: TypeAlias = tuple[int, int, int]
+
+
+def blob_limits(data_stop: int, runtime: Runtime) -> BlobLimits:
+    """Where values of a file end, most bytes of blobs that a take reads along with the rows, most by one thread."""
+    settings = runtime.settings
+    return data_stop, min(settings.blob_piece_bytes, settings.limits.max_batch_bytes, _INT32_MAX), 2 * _BYTES_PER_PART
 
 
 def read_blobs(
@@ -77,7 +86,7 @@ def read_blobs(
         return None
     buffer, values = allocator.allocate(num_bytes)
     laid_out = (positions, offsets, 8 * width)
-    if num_bytes and not _read(laid_out, values, place, source, runtime):
+    if num_bytes and not read_laid_out(laid_out, values, place, source, runtime):
         return None
     array = pa.Array.from_buffers(
         storage, len(descriptors), [validity, offset_buffer, buffer], descriptors.null_count if has_nulls else 0
@@ -91,14 +100,17 @@ def _numbers(descriptors: pa.StructArray, field: int) -> NDArray[np.unsignedinte
     return values
 
 
-def _read(
+def read_laid_out(
     laid_out: tuple[NDArray[np.unsignedinteger], NDArray[np.uint8], int],
     values: NDArray[np.uint8],
     place: Positional,
     source: MeteredSource,
     runtime: Runtime,
 ) -> bool:
-    """Read all blobs, by several threads where they are large; False when one was refused."""
+    """Read blobs into `values`, by several threads where they are large; False when one was refused.
+
+    `laid_out` are positions, offsets and the width of these.
+    """
 
     def run(part: tuple[int, int]) -> tuple[str | None, int, int, int, int]:
         where = (place.descriptor, place.memory, place.size_bytes, place.checks)

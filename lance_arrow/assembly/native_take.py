@@ -16,11 +16,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.arrays import DecodedLeaf
+from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import LeafBuffers
-from lance_arrow.assembly.column_tree import LeafNode
+from lance_arrow.assembly.column_tree import LeafNode, storage_type
+from lance_arrow.assembly.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.assembly.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional
-from lance_arrow.kernels import native, native_codecs
+from lance_arrow.kernels import native, native_codecs, native_page
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Limits
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, RowRanges, VariableWidth
@@ -30,7 +32,7 @@ from lance_arrow.spi.pages import struct_field_bytes, value_bits
 _ROWS_PER_PART = 1500
 
 Pages: TypeAlias = list[
-    tuple[native.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+    tuple[native_page.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
 ]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
@@ -50,7 +52,9 @@ class TakePlan:
     field_bytes
         Of each field of a packed struct; nothing for others.
     plain_type
-        The type of a column that is one array of values of one width, with nothing around or inside; else None.
+        The type of a column that is one array of values, with nothing around or inside; else None.
+    blobs
+        For a column of blobs that is taken as its bytes: its `BlobLimits`, and the width of offsets.
     """
 
     leaf: LeafNode
@@ -59,12 +63,24 @@ class TakePlan:
     item_validity: tuple[None, ...]
     field_bytes: tuple[int, ...]
     plain_type: pa.DataType | None
+    blobs: tuple[int, int, int, int] | None = None
 
     @classmethod
-    def of(cls, leaf: LeafNode) -> TakePlan | None:
-        """Return None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls.
+    def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
+        """Look at a leaf.
 
-        Neither does it know leaves of 2.0 with something above them.
+        Parameters
+        ----------
+        leaf
+            The leaf.
+        blob_limits
+            As for `TakeSet.of`.
+
+        Returns
+        -------
+        TakePlan or None
+            None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls; blobs
+            below other columns, or in other files; leaves of 2.0 with something above them.
         """
         shape = leaf.leaf.shape
         bits = value_bits(shape)
@@ -72,16 +88,33 @@ class TakePlan:
             return None
         if len(leaf.list_columns) > 1:
             return None
+        is_column = len(leaf.offset_bits) == 1
+        if blob_limits is not None and leaf.bytes_field is not None:
+            if not is_column or leaf.field.type != PLACE_TYPE:
+                return None
+            type_ = leaf.bytes_field.type
+            blobs = (*blob_limits, 32 if pa.types.is_binary(storage_type(type_)) else 64)
+            return cls(leaf, bits, 0, (), (), type_, blobs)
         layers, type_ = _no_bitmaps(shape), leaf.field.type
-        is_plain = bits > 0 and isinstance(shape, FixedWidth) and len(leaf.offset_bits) == 1 and type_ == leaf.storage
+        is_plain = bits > 0 and isinstance(shape, FixedWidth) and is_column and type_ == leaf.storage
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
-        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain else None)
+        is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
+        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain or is_bytes else None)
 
     def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; of a plain type it is the column already."""
         num_values, values, offsets, nodes = done
+        if self.blobs is not None and isinstance(values, tuple):
+            values, _ = values
         if self.plain_type is not None and nodes[0][0] == num_values:
-            return pa.Array.from_buffers(self.plain_type, num_values, [nodes[0][1], values], nodes[0][2])
+            _, validity, null_count, *_ = nodes[0]
+            if offsets is None:
+                return pa.Array.from_buffers(self.plain_type, num_values, [validity, values], null_count)
+            type_ = self.plain_type
+            is_extended = isinstance(type_, pa.BaseExtensionType)
+            storage = type_.storage_type if is_extended else type_
+            array = pa.Array.from_buffers(storage, num_values, [validity, offsets, values], null_count)
+            return type_.wrap_array(array) if is_extended else array
         shape = self.leaf.leaf.shape
         if isinstance(shape, PackedStruct):
             fields = tuple(
@@ -139,15 +172,17 @@ def take_leaves(
     """
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(rows[0], len(plans), num_threads)
+    parts = _parts(*rows, len(plans), num_threads)
     wanted = [
-        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits, plan.field_bytes)
+        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits, plan.field_bytes, plan.blobs)
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes
     if len(parts) == 1:
         done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
-        if done is None:
+        if done is None or not all(
+            _read_large(plan, one, source, runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
+        ):
             return {}
         return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True) if one is not None}
     prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
@@ -161,6 +196,18 @@ def take_leaves(
     return {plan.leaf.column: plan.decoded(one) for plan, one in zip(served, done, strict=True)}
 
 
+def _read_large(
+    plan: TakePlan, done: tuple[int, Any, Any, list[Any]], source: tuple[MeteredSource, Positional], runtime: Runtime
+) -> bool:
+    """Read the blobs that the engine left to several threads; False when one was refused."""
+    num_values, values, offsets, _ = done
+    if plan.blobs is None or not isinstance(values, tuple):
+        return True
+    buffer, positions = values
+    laid_out = np.frombuffer(positions, np.uint64)[:num_values], np.frombuffer(offsets, np.uint8), plan.blobs[-1]
+    return read_laid_out(laid_out, np.frombuffer(buffer, np.uint8), source[1], source[0], runtime)
+
+
 def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
     ceiling = limits.max_batch_bytes
 
@@ -172,9 +219,8 @@ def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa
     return allocate
 
 
-def _parts(rows: RowRanges, num_leaves: int, num_threads: int) -> list[RowRanges]:
+def _parts(rows: RowRanges, num_rows: int, num_leaves: int, num_threads: int) -> list[RowRanges]:
     """Cut the rows into about equal parts, one per thread, where there are enough of them."""
-    num_rows = rows.num_rows
     count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
     if count < 2:
         return [rows]

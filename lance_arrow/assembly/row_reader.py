@@ -17,22 +17,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.arrays import ArrayBuilder, DecodedLeaf, build_array
+from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
-from lance_arrow.assembly.native_take import Pages, TakePlan, take_leaves
+from lance_arrow.assembly.native_blobs import blob_limits
+from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
+from lance_arrow.assembly.take_set import TakeSet
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
-from lance_arrow.kernels.native import NativePage
+from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     BlockShape,
@@ -67,39 +69,6 @@ class ReadCounts:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _TakeSet:
-    """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result."""
-
-    nodes: Sequence[ColumnNode]
-    builders: tuple[ArrayBuilder, ...]
-    leaves: tuple[LeafNode, ...]
-    plans: tuple[TakePlan, ...]
-    paths: tuple[str, ...]
-    schema: pa.Schema
-
-    @classmethod
-    def of(cls, nodes: Sequence[ColumnNode]) -> _TakeSet:
-        leaves = tuple(leaf for node in nodes for leaf in node.leaves())
-        plans = tuple(plan for plan in map(TakePlan.of, leaves) if plan is not None)
-        paths = tuple(leaf.path for leaf in leaves)
-        return cls(
-            nodes, tuple(map(ArrayBuilder.of, nodes)), leaves, plans, paths, pa.schema([node.field for node in nodes])
-        )
-
-    def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
-        """Assemble the columns; some leaves are columns already."""
-        arrays = []
-        for builder in self.builders:
-            array = decoded[builder.column] if not builder.children else None
-            if not isinstance(array, pa.Array):
-                array = builder.build(decoded)
-            if len(array) != num_rows:
-                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
-            arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
 class RowReader:
     """Rows of one file.
 
@@ -119,7 +88,7 @@ class RowReader:
         self.options = options if options is not None else ReadOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
-        self._take_sets: dict[int, _TakeSet] = {}
+        self._take_sets: dict[tuple[int, bool], TakeSet] = {}
         self._lock = Lock()
 
     def __del__(self) -> None:
@@ -237,6 +206,39 @@ class RowReader:
         counts.seconds = time.perf_counter() - begun
         return batches, counts
 
+    def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
+        """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.
+
+        Parameters
+        ----------
+        nodes, rows
+            As for `read`.
+
+        Returns
+        -------
+        tuple or None
+            The rows as callers see them, and what was touched. None where something is beyond the engine or refused by
+            it: `take` reads the same rows, and `assembly.blobs` their blobs, and can say what is wrong.
+        """
+        source = self.file.source
+        wanted = self._take_set(nodes, with_blobs=True)
+        place = source.positional() if isinstance(source, MeteredSource) else None
+        if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
+            return None
+        assert isinstance(source, MeteredSource)
+        with located(path=self.file.name):
+            pages, _ = self._pages_of(wanted.leaves, rows, is_scan=False)
+            num_rows = rows.num_rows
+            try:
+                decoded = take_leaves(
+                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
+                )
+                if len(decoded) < len(wanted.leaves):
+                    return None
+                return wanted.batch(decoded, num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
+            except (ResourceLimitError, CorruptPageError):
+                return None
+
     def _read_natively(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
@@ -281,38 +283,47 @@ class RowReader:
                 return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
-    def _take_set(self, nodes: Sequence[ColumnNode]) -> _TakeSet:
+    def _take_set(self, nodes: Sequence[ColumnNode], *, with_blobs: bool = False) -> TakeSet:
         """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""
-        held = self._take_sets.get(id(nodes))
+        key = id(nodes), with_blobs
+        held = self._take_sets.get(key)
         if held is None or held.nodes is not nodes:
             if len(self._take_sets) >= _KEPT_TAKE_SETS:
                 self._take_sets = {}
-            held = self._take_sets[id(nodes)] = _TakeSet.of(nodes)
+            limits = blob_limits(self.file.footer.data_stop, self.runtime) if with_blobs else None
+            held = self._take_sets[key] = TakeSet.of(nodes, limits)
         return held
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
+        metas = self.metas(leaves)
+        numbers = [pages_with(rows, meta.page_starts) for meta in metas]
+        keys = [
+            (self._token, leaf.column, number)
+            for leaf, of_leaf in zip(leaves, numbers, strict=True)
+            for number in of_leaf
+        ]
+        held = iter(zip(keys, self.runtime.indices.get_many(keys), strict=True))
         wanted: list[Pages] = []
         missing: list[tuple[PageTask, Pages, int]] = []
-        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
+        for leaf, meta, of_leaf in zip(leaves, metas, numbers, strict=True):
             pages: Pages = []
-            numbers = pages_with(rows, meta.page_starts)
-            keys = [(self._token, leaf.column, number) for number in numbers]
-            held = self.runtime.indices.get_many(keys)
-            for number, key, index in zip(numbers, keys, held, strict=True):
+            for number in of_leaf:
                 page = meta.pages[number]
+                key, index = next(held)
                 if index is None:
                     with located(column=leaf.path):
                         layout = self._bound(leaf, meta, number)
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
                 pages.append((_native(index, is_scan), page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
-        if missing:
-            tasks = [task for task, _, _ in missing]
-            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
-            for task, pages, place in missing:
-                pages[place] = (_native(task.index, is_scan), *pages[place][1:])
-        return wanted, {task.cache_key: task.index for task, _, _ in missing if task.index is not None}
+        if not missing:
+            return wanted, {}
+        tasks = [task for task, _, _ in missing]
+        load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+        for task, pages, place in missing:
+            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
+        return wanted, {task.cache_key: task.index for task in tasks if task.index is not None}
 
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
         """Return the bytes that all pages of (pruned) columns take; 0 where dividing their rows does not pay.

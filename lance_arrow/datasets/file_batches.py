@@ -20,7 +20,7 @@ from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.late_reading import LateReader, joined_nodes
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.receipts import Receipt, Tally
+from lance_arrow.datasets.receipts import UNWATCHED, Receipt, Tally
 from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.errors import located
@@ -132,9 +132,9 @@ class FileBatches:
 
     def receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
         """Begin to count what a read takes."""
-        columns: tuple[str, ...] = ()
-        if self._runtime.is_watched:
-            columns = tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves()))
+        if not self._runtime.is_watched:
+            return UNWATCHED
+        columns = tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves()))
         return Receipt(self._source, self._runtime, columns, None if filter is None else str(filter))
 
     def with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

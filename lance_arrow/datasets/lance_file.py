@@ -23,7 +23,7 @@ from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
-from lance_arrow.datasets.row_taking import as_table, take_stored, with_blobs
+from lance_arrow.datasets.row_taking import as_table, take_shown, take_stored
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
@@ -174,8 +174,7 @@ class LanceFile:
         """
         projection = self._projection(columns)
         receipt = self._batches.receipt(projection.nodes)
-        table, counts = take_stored(self._rows, projection, as_offsets(indices))
-        table = with_blobs(self._batches, projection, table)
+        table, counts = take_shown(self._batches, self._rows, projection, as_offsets(indices))
         receipt.tally.add(counts, table.num_rows)
         receipt.send(table.num_rows)
         return table

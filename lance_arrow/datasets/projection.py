@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import shown_field
-from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.pruning import (
     Path,
     Reach,
@@ -72,13 +72,22 @@ class Projection:
     schema: pa.Schema
     is_whole: bool = False
     """Whether the outputs are the columns of `nodes` as they are."""
+    blobs_are_columns: bool = False
+    """Whether blobs are wanted, and every output is the column of `nodes` at its place, and so is every blob."""
 
     @classmethod
     def _made(cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], schema: pa.Schema) -> Projection:
         stored = pa.schema([output.stored for output in outputs], schema.metadata)
         if all(output.shown is output.stored for output in outputs):
             return cls(nodes, outputs, stored, stored)
-        return cls(nodes, outputs, stored, pa.schema([output.shown for output in outputs], schema.metadata))
+        shown = pa.schema([output.shown for output in outputs], schema.metadata)
+        are_columns = len(nodes) == len(outputs) and all(
+            output.column == number
+            and output.node is nodes[number]
+            and (output.shown is output.stored or isinstance(output.node, LeafNode))
+            for number, output in enumerate(outputs)
+        )
+        return cls(nodes, outputs, stored, shown, blobs_are_columns=are_columns)
 
     @property
     def has_blobs(self) -> bool:

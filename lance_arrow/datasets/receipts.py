@@ -98,3 +98,29 @@ class Receipt:
                 stage_seconds={"zones": self._zone_seconds, "rows": self.tally.seconds, "requests": stats.seconds},
             )
         )
+
+
+class _NoTally(Tally):
+    def add(self, counts: ReadCounts, num_rows: int) -> None:
+        """Count nothing."""
+
+
+class _NoReceipt(Receipt):
+    """Of reads whose reports nobody gets: nothing is counted, and takes of one row do not wait for it."""
+
+    def __init__(self) -> None:
+        self.tally = _NoTally()
+
+    def judged(self, judged: JudgedRows, *, sure_are_read: bool = True) -> None:
+        """Note nothing."""
+
+    def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches."""
+        return iter(batches)
+
+    def send(self, num_rows: int) -> None:
+        """Tell nobody."""
+
+
+UNWATCHED: Receipt = _NoReceipt()
+"""The receipt of every read while no plugin looks at receipts."""

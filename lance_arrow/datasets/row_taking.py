@@ -37,6 +37,19 @@ def take_stored(rows: RowReader, projection: Projection, offsets: NDArray[np.int
     return table.take(pa.array(order.positions)), counts
 
 
+def take_shown(
+    batches: FileBatches, rows: RowReader, projection: Projection, offsets: NDArray[np.int64]
+) -> tuple[pa.Table, ReadCounts]:
+    """Read rows as `take_stored` does, with the bytes of blobs where these are wanted."""
+    if projection.blobs_are_columns:
+        order = take_order(offsets, rows.num_rows)
+        read = rows.take_with_blobs(projection.nodes, order.rows) if order.positions is None else None
+        if read is not None:
+            return as_table([read[0]], projection.schema), read[1]
+    table, counts = take_stored(rows, projection, offsets)
+    return with_blobs(batches, projection, table), counts
+
+
 def with_blobs(batches: FileBatches, projection: Projection, stored: pa.Table) -> pa.Table:
     """Put the bytes of blobs, where they are wanted, in place of their descriptors in rows that were taken."""
     if not projection.has_blobs:
@@ -71,8 +84,7 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     is_whole = schema.names == file.rows.schema.names and columns is None
     projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)
     receipt = batches.receipt(projection.nodes)
-    table, counts = take_stored(file.rows, projection, offsets)
-    table = with_blobs(batches, projection, table)
+    table, counts = take_shown(batches, file.rows, projection, offsets)
     receipt.tally.add(counts, table.num_rows)
     receipt.send(table.num_rows)
     return table

@@ -72,6 +72,7 @@ class LocalSource:
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError("not a regular file: its bytes cannot be read by position", path=self.name)
         self._size = status.st_size
+        self._positional: Positional | None = Positional(self._descriptor.number, None, self._size, self._descriptor)
         self._identity = (
             "file", os.path.abspath(text), status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
         )  # fmt: skip
@@ -127,12 +128,11 @@ class LocalSource:
 
     def positional(self) -> Positional | None:
         """Return the open descriptor for native reads; None when the source is closed."""
-        descriptor = self._descriptor
-        return None if descriptor is None else Positional(descriptor.number, None, self._size, descriptor)
+        return self._positional
 
     def close(self) -> None:
         """Let go of the file descriptor; it closes when no read uses it any more."""
-        self._descriptor = None
+        self._descriptor = self._positional = None
 
 
 def _arena(starts: Positions, sizes: Positions) -> tuple[Bytes, Positions]:

@@ -84,6 +84,7 @@ from lance_arrow.kernels.offsets import (
     measure_variable_values,
 )
 from lance_arrow.kernels.packing import pack_inline, pack_out_of_line
+from lance_arrow.kernels.row_order import smallest_step
 from lance_arrow.kernels.rows import join_fields, join_rows, spread_bits
 from lance_arrow.kernels.run_encoding import count_run_entries, encode_run_blocks, encode_runs
 from lance_arrow.kernels.runs import expand_run_blocks, expand_runs
@@ -164,6 +165,7 @@ __all__ = [
     "shred_bytes",
     "shred_levels",
     "shred_offsets",
+    "smallest_step",
     "split_rows",
     "spread_bits",
     "take_bit_runs",

@@ -104,6 +104,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t second_bytes
 
     cdef cppclass Lendable "lance_arrow::kernels::native::Buffer":
+        uint8_t* data()
         void lend(uint8_t*, int64_t, cbool)
         cbool is_lent()
 
@@ -140,6 +141,24 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     Outcome fill_structure(const Leaf&, NodeOut*) except +
     void copy_values(const Leaf&, uint8_t*, uint8_t*, int) except +
     void split_fields(const Leaf&, uint8_t* const*)
+
+cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels::native" nogil:
+    cdef cppclass Fetcher:
+        Fetcher(const Reader&) except +
+        const ReadCount& count()
+
+    cdef struct BlobPlaces:
+        const uint8_t* positions
+        const uint8_t* sizes
+        int64_t stride
+        const uint8_t* kinds
+        const uint8_t* validity
+        int64_t count
+
+    BlobPlaces places_of_rows(const uint8_t*, int64_t)
+    void copy_positions(const BlobPlaces&, uint8_t*)
+    Outcome lay_out_blobs(const BlobPlaces&, int64_t, int64_t, int, uint8_t*, int64_t*)
+    Outcome read_laid_out(const BlobPlaces&, int, const uint8_t*, int64_t, int64_t, Fetcher*, uint8_t*) except +
 
 cdef enum:
     MAX_NODES = 64

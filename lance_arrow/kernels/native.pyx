@@ -1,288 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The engine for reads of few rows: pages as C++ objects, and a leaf's rows read, opened and laid out without Python.
+"""The engine for reads of few rows: a leaf's rows read, opened and laid out, page by page without Python.
 
 What it cannot do it refuses with a sentence, and the same rows are then read by the layouts' and codecs' own methods,
 which know how to name column, page and bytes.
 """
 
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int64_t, uint8_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
+from lance_arrow.kernels.native_page cimport NativePage
 from lance_arrow.kernels.outcome cimport Outcome
-
-cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
-cdef const char* _VALUE = "lance_arrow.value_codec/1"
-cdef int _ALL_VALID_ITEM = 1
-cdef int _NULLABLE_ITEM = 3
-cdef const char* _STORED = "lance_arrow.stored_values/1"
-
-
-cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:
-    if capsule is None:
-        return NULL
-    return <const LaChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
-
-
-cdef class NativePage:
-    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
-    0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
-    the layouts."""
-
-    cdef unique_ptr[Page] page
-    cdef tuple kept
-    cdef readonly int data_buffer
-    cdef readonly int second_buffer
-    cdef readonly int offset_bits
-    cdef readonly bint is_for_scans
-
-    @property
-    def num_rows(self):
-        return self.page.get().num_rows
-
-    @property
-    def value_bits(self):
-        return self.page.get().value_bits
-
-
-cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int offset_bits, tuple kept):
-    cdef NativePage page = NativePage.__new__(NativePage)
-    page.page.reset(made)
-    made.num_rows = num_rows
-    page.data_buffer = data_buffer
-    page.second_buffer = -1
-    page.offset_bits = offset_bits
-    for kind in layers:
-        made.layers.push_back(<uint8_t>int(kind))
-    page.kept = kept
-    page.is_for_scans = True
-    return page
-
-
-cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
-    """Write down the form of chunks; False where the codecs take what the engine has no room for."""
-    form.large = large
-    form.values = _chunk_codec(values)
-    form.rep = _chunk_codec(rep)
-    form.def_ = _chunk_codec(def_)
-    form.max_rep, form.max_def, form.max_visible = levels
-    form.has_items = False
-    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
-        return False
-    for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
-        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
-            return False
-    return True
-
-
-def chunked_page(
-    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
-    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
-    const int64_t[::1] rows_left=None, tuple items=None,
-):
-    """Build a page of chunks.
-
-    Parameters
-    ----------
-    num_rows
-        Rows of the page.
-    layers, levels
-        Layer kinds, inner-most first; largest repetition, definition and visible level.
-    offset_bits
-        Width of the offsets of the values, 0 where they have one width.
-    values, rep, def_
-        Capsules of chunk codecs; None for a level stream that does not exist.
-    large
-        Whether sizes in chunk headers have 32 bits.
-    chunk_starts, value_starts, rows_started, rows_finished, rows_left
-        ``(num_chunks + 1,) int64``; the last three with lists only.
-    items
-        ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
-
-    Returns
-    -------
-    NativePage or None
-        None where the codecs take what the engine has no room for.
-    """
-    cdef ChunkForm form
-    cdef ChunkPlaces places
-    cdef const uint8_t[::1] item_values, item_offsets
-    if not _has_form(&form, levels, large, values, rep, def_):
-        return None
-    form.has_items = items is not None
-    if items is not None and form.values.bits not in (8, 16, 32, 64):
-        return None
-    if items is not None:
-        item_values = items[1]
-        form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
-        form.items.values, form.items.values_bytes = &item_values[0], item_values.shape[0]
-        form.items.offsets = NULL
-        if items[2] is not None:
-            item_offsets = items[2]
-            form.items.offsets = &item_offsets[0]
-    places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
-    places.num_chunks = chunk_starts.shape[0] - 1
-    places.rows_started = NULL
-    places.rows_finished = NULL
-    places.rows_left = NULL
-    if rows_started is not None and rows_finished is not None and rows_left is not None:
-        places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
-        places.rows_left = &rows_left[0]
-    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
-    return _page(new ChunkedPage(form, places), num_rows, layers, 1, offset_bits, kept)
-
-
-def chunked_pages(
-    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
-    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] borders not None,
-):
-    """Build many pages of chunks of one form, without lists and dictionaries.
-
-    Parameters
-    ----------
-    num_rows
-        ``(n,) int64``: rows of each page.
-    layers, levels, offset_bits, values, def_, large
-        As in `chunked_page`.
-    chunk_starts, value_starts
-        As in `chunked_page`, of all pages one after the other.
-    borders
-        ``(n + 1,) int64``: where in these each page begins, and their end.
-
-    Returns
-    -------
-    list of NativePage, or None
-        As in `chunked_page`.
-    """
-    cdef ChunkForm form
-    cdef ChunkPlaces places
-    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
-    cdef tuple kept = (values, def_, chunk_starts, value_starts)
-    cdef tuple kinds = tuple([int(kind) for kind in layers])
-    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
-        raise ValueError("arrays over pages have contradicting lengths")
-    for one in range(n):
-        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
-            raise ValueError("a page has no chunk, or lies outside the tables")
-    if not _has_form(&form, levels, large, values, None, def_):
-        return None
-    places.rows_started = places.rows_finished = places.rows_left = NULL
-    found = []
-    for one in range(n):
-        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
-        places.num_chunks = borders[one + 1] - borders[one] - 1
-        found.append(_page(new ChunkedPage(form, places), num_rows[one], kinds, 1, offset_bits, kept))
-    return found
-
-
-def zipped_page(
-    int64_t num_rows, layers, tuple levels, int offset_bits, tuple counts, tuple entry, values, int64_t row_bytes,
-    const int64_t[::1] row_starts=None, stored=None,
-):
-    """Build a page of zipped entries.
-
-    Parameters
-    ----------
-    num_rows, layers, levels, offset_bits
-        As in `chunked_page`; the visible level is -1 without lists.
-    counts
-        Entries and values of the page.
-    entry
-        Bits of repetition and definition levels, bytes per value (-1: lengths are stored), bits of a length (0: none).
-    values
-        Capsule of a value codec.
-    row_bytes, row_starts
-        Bytes of every row, or (``row_bytes`` unused) ``(num_rows + 1,) int64`` places in the stream.
-    stored
-        Capsule that tells which values are stored as they are; None where the codec has none.
-    """
-    cdef StreamForm form
-    form.zip.bits_rep, form.zip.bits_def, form.zip.bytes_per_value, form.zip.bits_per_offset = entry
-    form.max_rep, form.max_def, form.zip.max_visible = levels
-    form.num_entries, form.num_values = counts
-    form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
-    form.stored = NULL
-    if stored is not None:
-        form.stored = <const LaStoredValues*>PyCapsule_GetPointer(stored, _STORED)
-    cdef NativePage page
-    cdef const int64_t* starts = NULL
-    if row_starts is not None:
-        starts = &row_starts[0]
-    page = _page(new ZippedPage(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
-    page.is_for_scans = row_starts is None
-    return page
-
-
-def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1):
-    """Build a page of values of one width, or bits, back to back.
-
-    Parameters
-    ----------
-    num_rows
-        Rows of the page; both buffers are large enough for them.
-    bits
-        Of a value: 1 or a multiple of 8.
-    data_buffer, validity_buffer
-        Numbers of buffers: values, and a bit for each of them that is set where it is valid; -1 where all are.
-    """
-    cdef bint has_validity = validity_buffer >= 0
-    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
-    cdef NativePage page = _page(new FlatPage(bits, has_validity), num_rows, layers, data_buffer, 0, ())
-    page.second_buffer = validity_buffer
-    return page
-
-
-def binary_page(
-    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
-):
-    """Build a page of byte strings.
-
-    Parameters
-    ----------
-    num_rows, offset_bits
-        As in `chunked_page`; the buffer of ends is large enough.
-    data_buffer, ends_buffer
-        Numbers of buffers: the bytes, and where each string ends.
-    end_bytes
-        Bytes of an end, 4 or 8.
-    null_adjustment
-        Added to the ends of nulls; 0 where none is null.
-    """
-    layers = (_NULLABLE_ITEM,)
-    cdef NativePage page = _page(
-        new BinaryPage(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
-    page.second_buffer = ends_buffer
-    return page
-
-
-def places_page(NativePage inner not None, layers, int highest):
-    """Build a page of places of values out of the page that holds them; they tell which values are null.
-
-    Parameters
-    ----------
-    inner
-        Positions and sizes, 64 bits each, without a structure.
-    layers, highest
-        Layer kinds of the values, inner-most first, and the largest definition level of these.
-
-    Returns
-    -------
-    NativePage or None
-        None where `inner` holds something else.
-    """
-    if inner.page.get().value_bits != PLACE_BITS or inner.offset_bits != 0:
-        return None
-    cdef NativePage page = _page(
-        new PlacesPage(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
-    page.is_for_scans = inner.is_for_scans
-    return page
-
 
 cdef class LeafTake:
     """Rows of one leaf in the making; made by `prepare_leaves`."""
@@ -291,6 +21,7 @@ cdef class LeafTake:
     cdef vector[PageRef] refs
     cdef list pages
     cdef object lent
+    cdef tuple blobs
     cdef int value_offset_bits
 
 
@@ -320,7 +51,8 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     take.value_offset_bits = wanted[3]
     for num_bytes in wanted[4]:
         take.leaf.field_bytes.push_back(<int64_t>num_bytes)
-    take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and take.leaf.field_bytes.size() == 0
+    take.blobs = wanted[5]
+    take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and not wanted[4] and take.blobs is None
     width = value_bits // 8
     if take.leaf.lent:
         # Every row is a value of known size: it is decoded where Arrow wants it.
@@ -345,10 +77,12 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate):
     Parameters
     ----------
     wanted
-        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes)``: pages that hold rows, in order,
-        each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most first,
-        the width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets; bytes of each field of
-        a packed struct, which are the bits of a value together, and nothing for others.
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs)``: pages that hold rows, in
+        order, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most
+        first, the width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets; bytes of each
+        field of a packed struct, which are the bits of a value together, and nothing for others; None, or, where the
+        values are places of blobs and these are wanted, ``(data_stop, most_bytes, most_at_once, offset_bits)``: where
+        values of the file end, most bytes of blobs, most that are read at once, and the width of their offsets.
     part_rows
         Rows of each part; parts are read side by side.
     limit_bytes
@@ -438,7 +172,7 @@ def read_leaves(
         outcome = _run(leaf, 0, &request)
         if outcome.message != NULL:
             return outcome.message.decode("ascii"), *_counts(&request)
-        finished = _finish(leaf, leaf.value_offset_bits, largest_offset, allocate)
+        finished = _finish(leaf, largest_offset, allocate, &request)
         if isinstance(finished, str):
             return finished, *_counts(&request)
         done.append(finished)
@@ -494,11 +228,15 @@ cdef Outcome _run(LeafTake leaf, int part, Request* request):
     one.reset(new LeafReader(leaf.refs, request.reader))
     with nogil:
         outcome = one.get().run(request.rows, leaf.leaf.parts[part].get())
-    request.requests += one.get().count().requests
-    request.ranges += one.get().count().ranges
-    request.bytes_wanted += one.get().count().bytes_wanted
-    request.bytes_read += one.get().count().bytes_read
+    _count(request, one.get().count())
     return outcome
+
+
+cdef void _count(Request* request, const ReadCount& count):
+    request.requests += count.requests
+    request.ranges += count.ranges
+    request.bytes_wanted += count.bytes_wanted
+    request.bytes_read += count.bytes_read
 
 
 cdef tuple _split(LeafTake leaf, int64_t num_values, allocate):
@@ -514,7 +252,66 @@ cdef tuple _split(LeafTake leaf, int64_t num_values, allocate):
     return tuple(fields)
 
 
-cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allocate):
+cdef object _read_blobs(LeafTake leaf, int64_t num_values, Request* request, allocate):
+    """Read the blobs whose places were read, unless they are many bytes; returns their bytes (then: memory for them, and
+    their positions) and offsets, or why they could not be read."""
+    cdef int64_t data_stop = leaf.blobs[0], most_bytes = leaf.blobs[1], most_at_once = leaf.blobs[2], num_bytes = 0
+    cdef int offset_bits = leaf.blobs[3]
+    cdef BlobPlaces places
+    cdef unique_ptr[Fetcher] fetcher
+    cdef Outcome outcome
+    if request == NULL:
+        return "blobs are read where all rows are one part"
+    offsets = allocate((num_values + 1) * (offset_bits // 8))
+    cdef uint8_t* offset_bytes = <uint8_t*><size_t>offsets.address
+    cdef uint8_t* value_bytes
+    # Places of nulls are empty by now.
+    places = places_of_rows(leaf.leaf.parts[0].get().values.data(), num_values)
+    with nogil:
+        outcome = lay_out_blobs(places, data_stop, most_bytes, offset_bits, offset_bytes, &num_bytes)
+    if outcome.message != NULL:
+        return outcome.message.decode("ascii")
+    values = allocate(num_bytes)
+    value_bytes = <uint8_t*><size_t>values.address
+    if num_bytes > most_at_once:
+        positions = allocate(num_values * 8)
+        copy_positions(places, <uint8_t*><size_t>positions.address)
+        return (values, positions), offsets
+    fetcher.reset(new Fetcher(request.reader))
+    with nogil:
+        outcome = read_laid_out(places, offset_bits, offset_bytes, 0, num_values, fetcher.get(), value_bytes)
+    _count(request, fetcher.get().count())
+    return (values, offsets) if outcome.message == NULL else outcome.message.decode("ascii")
+
+
+cdef object _lay_values(LeafTake leaf, int64_t num_values, int64_t num_bytes, int64_t largest_offset, allocate):
+    """Lay values out; returns them and their offsets, or why that could not be done."""
+    cdef uint8_t* value_bytes = NULL
+    cdef uint8_t* offset_bytes = NULL
+    cdef int offset_bits = leaf.value_offset_bits
+    if leaf.leaf.field_bytes.size():
+        return _split(leaf, num_values, allocate), None
+    values, value_offsets = leaf.lent, None
+    if leaf.leaf.value_bits == 0 and values is not None:
+        # What outgrew the loan lies elsewhere.
+        values = values.slice(0, num_bytes) if leaf.leaf.parts[0].get().values.is_lent() else None
+    if offset_bits:
+        if offset_bits == 32 and num_bytes > largest_offset:
+            return "the values exceed 32-bit offsets"
+        value_offsets = allocate((num_values + 1) * offset_bits // 8)
+        offset_bytes = <uint8_t*><size_t>value_offsets.address
+    if values is None:
+        values = allocate(num_bytes if offset_bits else (num_values * leaf.leaf.value_bits + 7) // 8)
+        value_bytes = <uint8_t*><size_t>values.address
+        if leaf.leaf.value_bits == 1 and num_values:
+            value_bytes[(num_values + 7) // 8 - 1] = 0
+    if value_bytes != NULL or offset_bytes != NULL:
+        with nogil:
+            copy_values(leaf.leaf, value_bytes, offset_bytes, offset_bits)
+    return values, value_offsets
+
+
+cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* request):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
     cdef NodeOut nodes[MAX_NODES]
@@ -550,27 +347,13 @@ cdef object _finish(LeafTake leaf, int offset_bits, int64_t largest_offset, allo
         outcome = fill_structure(leaf.leaf, nodes)
     if outcome.message != NULL:
         return outcome.message.decode("ascii")
-    cdef uint8_t* value_bytes = NULL
-    cdef uint8_t* offset_bytes = NULL
-    values, value_offsets = leaf.lent, None
-    if leaf.leaf.value_bits == 0 and values is not None:
-        # What outgrew the loan lies elsewhere.
-        values = values.slice(0, num_bytes) if leaf.leaf.parts[0].get().values.is_lent() else None
-    if offset_bits:
-        if offset_bits == 32 and num_bytes > largest_offset:
-            return "the values exceed 32-bit offsets"
-        value_offsets = allocate((num_values + 1) * offset_bits // 8)
-        offset_bytes = <uint8_t*><size_t>value_offsets.address
-    if leaf.leaf.field_bytes.size():
-        values = _split(leaf, num_values, allocate)
-    elif values is None:
-        values = allocate(num_bytes if offset_bits else (num_values * leaf.leaf.value_bits + 7) // 8)
-        value_bytes = <uint8_t*><size_t>values.address
-        if leaf.leaf.value_bits == 1 and num_values:
-            value_bytes[(num_values + 7) // 8 - 1] = 0
-    if value_bytes != NULL or offset_bytes != NULL:
-        with nogil:
-            copy_values(leaf.leaf, value_bytes, offset_bytes, offset_bits)
+    if leaf.blobs is None:
+        laid_out = _lay_values(leaf, num_values, num_bytes, largest_offset, allocate)
+    else:
+        laid_out = _read_blobs(leaf, num_values, request, allocate)
+    if isinstance(laid_out, str):
+        return laid_out
+    values, value_offsets = laid_out
     for node in range(num_nodes):
         validity, offsets = structure[node]
         items = slots[node - 1] if leaf.leaf.offset_bits[node] else 0
@@ -596,13 +379,14 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate):
     list of tuple or str
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
         num_items)`` per node, inner-most first; a sentence where the levels contradict the layers. Values are one
-        buffer, or a tuple of one per field.
+        buffer, or a tuple of one per field; for blobs that are too many bytes to be read at once, of memory for them and
+        of their positions.
     """
     cdef LeafTake leaf
     done = []
     for item in leaves:
         leaf = item
-        finished = _finish(leaf, leaf.value_offset_bits, largest_offset, allocate)
+        finished = _finish(leaf, largest_offset, allocate, NULL)
         if isinstance(finished, str):
             return finished
         done.append(finished)

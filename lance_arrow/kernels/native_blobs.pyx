@@ -7,38 +7,12 @@ What is not as it should be is refused with a sentence, and the same blobs are t
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libcpp.memory cimport unique_ptr
 
+from lance_arrow.kernels.native cimport BlobPlaces, BlockChecks, Fetcher, Reader, lay_out_blobs, read_laid_out
 from lance_arrow.kernels.outcome cimport Outcome
 
 from lance_arrow.kernels.refusals import refusal
-
-cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels" nogil:
-    cdef cppclass BlockChecks:
-        pass
-
-cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels::native" nogil:
-    cdef struct Reader:
-        int fd
-        const uint8_t* memory
-        int64_t size
-        BlockChecks* checks
-
-    cdef cppclass ReadCount:
-        int64_t requests, ranges, bytes_wanted, bytes_read
-
-    cdef cppclass Fetcher:
-        Fetcher(const Reader&)
-        ReadCount& count()
-
-    cdef struct BlobPlaces:
-        const uint64_t* positions
-        const uint64_t* sizes
-        const uint8_t* kinds
-        const uint8_t* validity
-        int64_t count
-
-    Outcome lay_out_blobs[Offset](const BlobPlaces&, int64_t, int64_t, uint8_t*, int64_t*)
-    Outcome read_laid_out[Offset](const BlobPlaces&, const uint8_t*, int64_t, int64_t, Fetcher*, uint8_t*)
 
 
 cdef BlobPlaces _places(
@@ -50,7 +24,8 @@ cdef BlobPlaces _places(
         raise refusal(b"positions, sizes and kinds have contradicting lengths", -1, 0)
     if validity is not None and validity.shape[0] < (places.count + 7) // 8:
         raise refusal(b"the bitmap is too short", -1, 0)
-    places.positions, places.sizes = &positions[0], &sizes[0]
+    places.positions, places.sizes = <const uint8_t*>&positions[0], <const uint8_t*>&sizes[0]
+    places.stride = sizeof(uint64_t)
     places.kinds = NULL
     places.validity = NULL
     if kinds is not None:
@@ -60,14 +35,12 @@ cdef BlobPlaces _places(
     return places
 
 
-cdef Outcome _check_offsets(const uint8_t[::1] offsets, int64_t count, int offset_bits):
-    cdef Outcome outcome
-    outcome.message = NULL
+cdef int _check_offsets(const uint8_t[::1] offsets, int64_t count, int offset_bits) except -1:
     if offset_bits != 32 and offset_bits != 64:
         raise refusal(b"offsets have 32 or 64 bits", -1, 0)
     if offsets.shape[0] < (count + 1) * (offset_bits // 8):
         raise refusal(b"the offsets are too few for the blobs", -1, 0)
-    return outcome
+    return 0
 
 
 def lay_out(
@@ -98,14 +71,10 @@ def lay_out(
     """
     cdef BlobPlaces places = _places(positions, sizes, kinds, validity)
     cdef int64_t num_bytes = -1
-    cdef Outcome outcome = _check_offsets(offsets, places.count, offset_bits)
-    if data_stop < 0 or limit_bytes < 0 or (offset_bits == 32 and limit_bytes > 0x7FFFFFFF):
-        raise refusal(b"a limit is negative or above what offsets count", -1, 0)
+    cdef Outcome outcome
+    _check_offsets(offsets, places.count, offset_bits)
     with nogil:
-        if offset_bits == 32:
-            outcome = lay_out_blobs[int32_t](places, data_stop, limit_bytes, &offsets[0], &num_bytes)
-        else:
-            outcome = lay_out_blobs[int64_t](places, data_stop, limit_bytes, &offsets[0], &num_bytes)
+        outcome = lay_out_blobs(places, data_stop, limit_bytes, offset_bits, &offsets[0], &num_bytes)
     return -1 if outcome.message != NULL else num_bytes
 
 
@@ -135,12 +104,14 @@ def read_blobs(
     """
     cdef BlobPlaces places
     cdef Reader reader
-    cdef Outcome outcome = _check_offsets(offsets, positions.shape[0], offset_bits)
+    cdef Outcome outcome
+    cdef unique_ptr[Fetcher] fetcher
     cdef int64_t stop
-    places.positions, places.count = &positions[0], positions.shape[0]
+    places.positions, places.stride, places.count = <const uint8_t*>&positions[0], sizeof(uint64_t), positions.shape[0]
     places.sizes = NULL
     places.kinds = NULL
     places.validity = NULL
+    _check_offsets(offsets, places.count, offset_bits)
     if not 0 <= first <= last <= places.count:
         raise refusal(b"there are no such blobs", -1, 0)
     stop = (<const int32_t*>&offsets[0])[last] if offset_bits == 32 else (<const int64_t*>&offsets[0])[last]
@@ -154,17 +125,11 @@ def read_blobs(
     if checks is not None:
         # `checks` is held by the caller's argument as long as it is used.
         reader.checks = <BlockChecks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
-    cdef Fetcher* fetcher = new Fetcher(reader)
-    try:
-        with nogil:
-            if offset_bits == 32:
-                outcome = read_laid_out[int32_t](places, &offsets[0], first, last, fetcher, &values[0])
-            else:
-                outcome = read_laid_out[int64_t](places, &offsets[0], first, last, fetcher, &values[0])
-        count = fetcher.count()
-        return (
-            None if outcome.message == NULL else outcome.message.decode("ascii"),
-            count.requests, count.ranges, count.bytes_wanted, count.bytes_read,
-        )
-    finally:
-        del fetcher
+    fetcher.reset(new Fetcher(reader))
+    with nogil:
+        outcome = read_laid_out(places, offset_bits, &offsets[0], first, last, fetcher.get(), &values[0])
+    count = fetcher.get().count()
+    return (
+        None if outcome.message == NULL else outcome.message.decode("ascii"),
+        count.requests, count.ranges, count.bytes_wanted, count.bytes_read,
+    )

@@ -173,7 +173,7 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
         if to == NULL:
             return False
         # Also where nothing is to be written: what refuses the bytes is the call.
-        values(<uint8_t[:offsets[num_values]]>to if offsets[num_values] else b"")
+        values(<uint8_t[:offsets[num_values]]>to if offsets[num_values] else bytearray())
         for value in range(num_values):
             out.ends[value] = base + offsets[value + 1]
         out.end = base + offsets[num_values]

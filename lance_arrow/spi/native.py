@@ -45,7 +45,7 @@ class HasNativePage(Protocol):
 
     @property
     def native(self) -> Any | None:
-        """`lance_arrow.kernels.native.NativePage`, or None."""
+        """`lance_arrow.kernels.native_page.NativePage`, or None."""
 
 
 @runtime_checkable
@@ -53,7 +53,7 @@ class ReadNatively(Protocol):
     """Optional part of a bound layout, or array: rows that the native engine reads without an index."""
 
     def native_page(self, page: PageFacts) -> Any | None:
-        """Return a `lance_arrow.kernels.native.NativePage`, as `lance_arrow.spi.pages` builds them.
+        """Return a `lance_arrow.kernels.native_page.NativePage`, as `lance_arrow.spi.pages` builds them.
 
         None where the engine cannot read the page, or its buffers are too small: the layout's methods tell that.
         """

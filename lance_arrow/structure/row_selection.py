@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import kernels
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
 
@@ -47,8 +48,9 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
         return TakeOrder(RowRanges.one(0, 0), None)
     if len(indices) == 1 and 0 <= int(indices[0]) < num_rows:
         return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
-    check_numbers(indices, num_rows)
-    smallest = (indices[1:] - indices[:-1]).min()
+    smallest = kernels.smallest_step(indices, num_rows)
+    if smallest < 0:
+        check_numbers(indices, num_rows)
     if smallest > 1:
         # Callers may pass every seventh item of an array; native code wants its own row of numbers.
         return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)

@@ -35,7 +35,11 @@ def table() -> pa.Table:
         [pa.array(random.integers(0, 99, items)), pa.array(random.random(items), mask=random.random(items) < 0.3)],
         ["a", "b"],
     )
-    return pa.table(
+    packed_struct = pa.StructArray.from_arrays(
+        [pa.array(random.integers(0, 99, ROWS, np.int16)), pa.array(random.random(ROWS)), pa.array(counts, pa.int32())],
+        ["a", "b", "c"],
+    )
+    columns = pa.table(
         {
             "packed": random.integers(0, 1000, ROWS),
             "packed16": random.integers(0, 90, ROWS).astype(np.int16),
@@ -59,6 +63,8 @@ def table() -> pa.Table:
             ),
         }
     )
+    field = pa.field("packed_struct", packed_struct.type, metadata={"lance-encoding:packed": "true"})
+    return columns.append_column(field, packed_struct)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +123,7 @@ def test_takes_equal_the_rows_written(files: dict[str, Path], version: str, watc
             found.validate(full=True)
             assert_same(taken(expected, indices), found)
     # Items that may be null by themselves are the one thing here that the engine leaves to others.
-    assert (set(watch.refused), len(watch.served)) == ({"nullable_vector"}, len(list(picks())) * 19)
+    assert (set(watch.refused), len(watch.served)) == ({"nullable_vector"}, len(list(picks())) * 20)
 
 
 @pytest.mark.parametrize("name", table().schema.names)
@@ -133,7 +139,7 @@ def test_each_column_alone_is_served(files: dict[str, Path], name: str, watch: W
 def test_memory_is_read_as_files_are(files: dict[str, Path], watch: Watch) -> None:
     with lance_arrow.LanceFile(pa.py_buffer(files["2.2"].read_bytes())) as file:
         assert_same(taken(table(), np.array([3, 1])), file.take([3, 1]))
-    assert len(set(watch.served)) == 19
+    assert len(set(watch.served)) == 20
 
 
 def test_a_file_cut_while_open_is_an_error_with_its_place(files: dict[str, Path], tmp_path: Path) -> None:
@@ -177,7 +183,7 @@ def test_receipts_count_what_the_engine_reads(files: dict[str, Path]) -> None:
 def test_parts_cover_all_rows_in_order() -> None:
     rows = RowRanges(np.array([0, 10, 100, 5000]), np.array([3, 20, 2000, 9000]))
     for threads in (1, 2, 3, 7):
-        parts = _parts(rows, 3, threads)
+        parts = _parts(rows, rows.num_rows, 3, threads)
         assert len(parts) == min(threads, 7)
         assert sum(part.num_rows for part in parts) == rows.num_rows
         flat = [row for part in parts for run in zip(part.starts, part.stops, strict=True) for row in range(*run)]

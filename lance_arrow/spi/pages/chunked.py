@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.kernels.native import NativePage
+from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec

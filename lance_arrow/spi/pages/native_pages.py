@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.kernels import native, native_codecs
+from lance_arrow.kernels import native_codecs, native_page
 from lance_arrow.spi.blocks import (
     BlockShape,
     BlockSlice,
@@ -69,7 +69,7 @@ def native_chunks(
     value_starts: NDArray[Any],
     rows: RowTable | None,
     items: BlockSlice | None,
-) -> native.NativePage | None:
+) -> native_page.NativePage | None:
     """Build the page, or return None where its values, levels or items are beyond the engine."""
     if layout.keeps_items or value_bits(layout.shape) is None:
         return None
@@ -85,7 +85,7 @@ def native_chunks(
             return None
         offset_bits = _offset_bits(items.shape)
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
-    return native.chunked_page(
+    return native_page.chunked_page(
         page.num_rows,
         layout.layers,
         _levels(layout.layers),
@@ -105,13 +105,13 @@ def native_chunks(
 
 def many_native_chunks(
     layout: ChunkedPages, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-) -> list[native.NativePage] | None:
+) -> list[native_page.NativePage] | None:
     """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
     values = native_side(layout.values)
     def_ = None if layout.def_ is None else native_side(layout.def_)
     if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
         return None
-    return native.chunked_pages(
+    return native_page.chunked_pages(
         pages.num_rows,
         layout.layers,
         _levels(layout.layers),
@@ -123,7 +123,9 @@ def many_native_chunks(
     )
 
 
-def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None) -> native.NativePage | None:
+def native_entries(
+    layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None
+) -> native_page.NativePage | None:
     """Build the page, or return None where its values are beyond the engine."""
     bits = value_bits(layout.values.shape)
     if bits is None or bits == 1:
@@ -134,7 +136,7 @@ def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any
     values = values or native_codecs.called(bits, _decoder(layout.values))
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
-    return native.zipped_page(
+    return native_page.zipped_page(
         page.num_rows,
         layout.layers,
         (max_rep, max_def, layout.max_visible),
@@ -148,7 +150,7 @@ def native_entries(layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any
     )
 
 
-def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> native.NativePage | None:
+def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> native_page.NativePage | None:
     """Build a page of the places of values out of the index of the page that holds them; None where that has none.
 
     Parameters
@@ -161,7 +163,7 @@ def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> nat
     inner = getattr(index, "native", None)
     if inner is None:
         return None
-    return native.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
+    return native_page.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
 
 
 def _offset_bits(shape: BlockShape) -> int:

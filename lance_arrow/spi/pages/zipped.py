@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
-from lance_arrow.kernels.native import NativePage
+from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes, max_visible_def
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec

@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import EncodingKey, FixedWidth, LayerKind, LeafType, NodeKind, PackedStruct, RowRanges
-from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, assert_holds, bind_case, read_page
+from lance_arrow.testing.layout_suite import (
+    Entry,
+    LayoutCase,
+    LayoutSuite,
+    assert_holds,
+    bind_case,
+    load_index,
+    read_page,
+)
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
@@ -67,16 +77,54 @@ IN_STRUCTS = [place((n % 3) << 16, 0) if n % 5 < 3 else one for n, one in enumer
 IN_STRUCT = LeafType(PLACES, (NodeKind.ITEM, NodeKind.ITEM))
 
 
+CASES = (
+    blobs("no nulls", VALUES, (ITEM,)),
+    blobs("nulls", WITH_NULLS, (NULLABLE,)),
+    blobs("wide chunk words", WITH_NULLS, (NULLABLE,), large=True),
+    blobs("null structs above", IN_STRUCTS, (NULLABLE, NULLABLE), IN_STRUCT),
+    blobs("all null", [place(0x10000, 0)] * 6, (NULLABLE,)),
+    blobs("one row", [place(1 << 40, 1 << 30)], (ITEM,)),
+)
+
+
 class TestBlob(LayoutSuite):
     key = EncodingKey("lance.encodings21.PageLayout", "blob_layout")
-    cases = (
-        blobs("no nulls", VALUES, (ITEM,)),
-        blobs("nulls", WITH_NULLS, (NULLABLE,)),
-        blobs("wide chunk words", WITH_NULLS, (NULLABLE,), large=True),
-        blobs("null structs above", IN_STRUCTS, (NULLABLE, NULLABLE), IN_STRUCT),
-        blobs("all null", [place(0x10000, 0)] * 6, (NULLABLE,)),
-        blobs("one row", [place(1 << 40, 1 << 30)], (ITEM,)),
+    cases = CASES
+
+
+def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[list[bool]]] | str:
+    """Places of the values, and which slots of each node are null, inner-most first; or why the engine refuses."""
+    table, chunks = case.buffers
+    page = load_index(bind_case(case), case).native
+    sizes = np.array([len(table), len(chunks)], np.int64)
+    leaf = ([(page, 0, np.array([0, len(table)]), sizes)], (0,) * len(case.leaf.nodes), 128, 0, (8, 8), None)
+    memory = np.frombuffer(table + chunks, np.uint8)
+    done, *_ = native.read_leaves(
+        [leaf], rows.starts, rows.stops, rows.num_rows, -1, memory, memory.size, 1 << 20, 1 << 30, pa.allocate_buffer
     )
+    if isinstance(done, str):
+        return done
+    count, fields, _, nodes = done[0]
+    columns = [np.frombuffer(field, np.uint64)[:count] for field in fields]
+    bits = [
+        None if one[1] is None else np.unpackbits(np.frombuffer(one[1], np.uint8), bitorder="little") for one in nodes
+    ]
+    nulls = [[False] * count if found is None else (found[:count] == 0).tolist() for found in bits]
+    return [place(*pair) for pair in zip(*map(np.ndarray.tolist, columns), strict=True)], nulls
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_the_engine_reads_what_the_layout_reads(case: LayoutCase, step: int) -> None:
+    starts = np.arange(0, len(case.rows), step)
+    rows = RowRanges(starts, np.minimum(starts + max(1, step - 1), len(case.rows)))
+    values, nulls = read_natively(case, rows)
+    entries = [
+        case.rows[row][0] for start, stop in zip(rows.starts, rows.stops, strict=True) for row in range(start, stop)
+    ]
+    assert values == [place(0, 0) if entry.value is None else entry.value for entry in entries]
+    for node, found in enumerate(nulls):
+        assert found == [entry.def_ > node for entry in entries]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +136,7 @@ def test_levels_that_contradict_the_layers_are_refused(position: int, layers: tu
     case = blobs("wrong", [place(64, 9), place(position, 0)], layers)
     with pytest.raises(CorruptPageError, match="levels"):
         read_page(case, RowRanges.one(0, 2))
+    assert "levels" in read_natively(case, RowRanges.one(0, 2))
     good = replace(case, rows=((Entry(0, 0, place(64, 9)),), case.rows[1]))
     assert_holds(read_page(good, RowRanges.one(0, 1)), good, RowRanges.one(0, 1))
 
