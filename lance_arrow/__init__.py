@@ -5,7 +5,8 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | Name | What it is |
 |---|---|
 | `LanceFormat` | a `pyarrow.dataset.FileFormat`: `dataset(path, format=LanceFormat())` |
-| `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceFileFragment` | options of formats and scans; one file |
+| `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceWriteOptions` | options of formats, of scans, of writing |
+| `LanceFileFragment` | one file of a dataset |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `dataset` | a `LanceDataset` over files |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
+    from lance_arrow.datasets.format import LanceWriteOptions as LanceWriteOptions
     from lance_arrow.datasets.fragment import LanceFileFragment as LanceFileFragment
     from lance_arrow.datasets.fragment_options import LanceFragmentScanOptions as LanceFragmentScanOptions
     from lance_arrow.datasets.fragment_options import LanceReadOptions as LanceReadOptions
@@ -51,6 +53,7 @@ _HOMES = {
     "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
     "LanceFragmentScanOptions": ("lance_arrow.datasets.fragment_options", "LanceFragmentScanOptions"),
     "LanceReadOptions": ("lance_arrow.datasets.fragment_options", "LanceReadOptions"),
+    "LanceWriteOptions": ("lance_arrow.datasets.format", "LanceWriteOptions"),
     "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
     "LanceTable": ("lance_arrow.table.lance_table", "LanceTable"),
     "Limits": ("lance_arrow.settings", "Limits"),

@@ -76,6 +76,18 @@ def node_at(root: ColumnNode, steps: Steps) -> ColumnNode:
     return root
 
 
+def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+    """The leaf that a field path of Arrow's names: through structs alone, whole."""
+    if reach(roots, path) is None:
+        return None
+    node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
+    for name in path[1:]:
+        if node is None or not pa.types.is_struct(node.storage):
+            return None
+        node = next((child for child in node.children if child.field.name == name), None)
+    return node if isinstance(node, LeafNode) else None
+
+
 def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
     """Keep the wanted paths: each root once, in the order first named, cut down to the wanted children.
 

@@ -6,6 +6,7 @@ destination and builds the arrays. A file is decoded by as many threads as call 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,12 +21,13 @@ from lance_arrow.assembly.arrays import DecodedLeaf, build_array
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree, refuse_unreadable
-from lance_arrow.assembly.dictionaries import decode_dictionary, decoded_schema
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, refuse_unreadable
+from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.native_blobs import blob_limits
 from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
 from lance_arrow.assembly.take_set import TakeSet
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
@@ -58,12 +60,13 @@ Indices: TypeAlias = Mapping[Hashable, PageIndex]
 """Indices of pages that were loaded for one read, by the names they are cached under."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ReadCounts:
-    """What one call decoded: pages touched, and the dotted paths of the leaves."""
+    """What one call decoded: pages touched, the dotted paths of the leaves, and how long that took."""
 
     pages: int
     columns: tuple[str, ...]
+    seconds: float = 0.0
 
 
 class RowReader:
@@ -88,26 +91,30 @@ class RowReader:
         self._take_sets: dict[tuple[int, bool], TakeSet] = {}
         self._lock = Lock()
 
-    @cached_property
-    def _stored_schema(self) -> pa.Schema:
-        """The file's schema, with dictionaries decoded where callers want that."""
-        return decoded_schema(self.file.schema) if self.options.dictionaries == "decode" else self.file.schema
+    def __del__(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Have the indices of its pages dropped: nobody will ask for them again."""
+        self.runtime.indices.forget(self._token)
 
     @cached_property
+    def _shown(self) -> ShownColumns:
+        return shared_tree(self.file, self.options)
+
+    @property
     def schema(self) -> pa.Schema:
         """What callers see."""
-        if not any(leaf.is_blob for root in self.roots for leaf in root.leaves()):
-            return self._stored_schema
-        return pa.schema([root.shown for root in self.roots], self.file.schema.metadata)
+        return self._shown.schema
 
     @property
     def num_rows(self) -> int:
         return self.file.num_rows
 
-    @cached_property
+    @property
     def roots(self) -> tuple[ColumnNode, ...]:
-        """The whole column tree."""
-        return column_tree(self._stored_schema, self.file.leaves, self.options)
+        """The whole column tree; the same object for files of one schema."""
+        return self._shown.roots
 
     def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
         """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
@@ -143,7 +150,10 @@ class RowReader:
         UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
             With file, column and page.
         """
-        return self._read_natively(nodes, rows, pool, is_scan=True)
+        begun = time.perf_counter()
+        batches, counts = self._read_natively(nodes, rows, pool, is_scan=True)
+        counts.seconds = time.perf_counter() - begun
+        return batches, counts
 
     def _read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: Indices
@@ -191,7 +201,10 @@ class RowReader:
 
         Parameters, results and errors are those of `read`.
         """
-        return self._read_natively(nodes, rows, pool, is_scan=False)
+        begun = time.perf_counter()
+        batches, counts = self._read_natively(nodes, rows, pool, is_scan=False)
+        counts.seconds = time.perf_counter() - begun
+        return batches, counts
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
         """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.
@@ -394,6 +407,10 @@ class RowReader:
                         self._check_wrapper(leaf, meta)
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
+
+    def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
+        """Column metadata, of which nobody wants pages: none is looked at."""
+        return self.file.described([leaf.column for leaf in leaves])
 
     def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
         self._check_described(leaf, meta.message, meta.description, len(meta.buffer_sizes))

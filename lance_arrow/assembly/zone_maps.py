@@ -1,13 +1,10 @@
 """`ZoneMap`: bounds of runs of rows as they are stored, checked when they are read.
 
-A zone map is one Arrow IPC stream: schema, one record batch, end. Columns that say nothing are left out (`_OPTIONAL`),
+A zone map is one Arrow IPC stream: schema, one record batch, end. Columns that say nothing are left out (`OPTIONAL`),
 counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEncoding.ZoneIndex.zone_map_buffer.
 """
 
 from __future__ import annotations
-
-import struct
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +12,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import LeafNode
-from lance_arrow.assembly.zone_types import COUNTS, bounds_type, is_repeated, is_variable, zones_schema
+from lance_arrow.assembly.zone_streams import COUNT_TYPES, FLAGS, OPTIONAL, StoredZones, read_stream
+from lance_arrow.assembly.zone_types import COUNTS, bounds_type, is_repeated, is_variable, plain_numbers, zones_schema
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes
 from lance_arrow.settings import Limits
 
-_CONTINUATION = b"\xff\xff\xff\xff"
-_FLAGS = ("min_exact", "max_exact")
-_OPTIONAL = (*_FLAGS, "null_count", "nan_count", "value_count")
-_COUNT_TYPES = (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
 _OPTIONS = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V5)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ZoneMap:
     """Bounds of the zones of one leaf.
 
@@ -52,15 +45,46 @@ class ZoneMap:
         Rows of every zone but the last.
     is_repeated
         Whether the leaf lies inside lists, so that counts and bounds are of items, not of rows.
+
+    Attributes
+    ----------
+    low, high
+        Columns ``min`` and ``max`` of `zones`.
+    num_zones
+        Rows of `zones`.
     """
 
-    zones: pa.RecordBatch
-    rows_per_zone: int
-    is_repeated: bool
+    def __init__(self, zones: pa.RecordBatch, rows_per_zone: int, is_repeated: bool) -> None:
+        self._of(StoredZones(zones.num_rows, dict(zip(zones.schema.names, zones.columns, strict=True)), {}))
+        self.rows_per_zone = rows_per_zone
+        self.is_repeated = is_repeated
+        self._zones: pa.RecordBatch | None = zones
+
+    @classmethod
+    def stored(cls, stored: StoredZones, rows_per_zone: int, is_repeated: bool) -> ZoneMap:
+        """Make the map of what was stored; what was left out is what it stands for."""
+        made = cls.__new__(cls)
+        made._of(stored)
+        made.rows_per_zone, made.is_repeated, made._zones = rows_per_zone, is_repeated, None
+        return made
+
+    def _of(self, stored: StoredZones) -> None:
+        self._stored = stored
+        self.low, self.high = stored.arrays["min"], stored.arrays["max"]
+        self.num_zones = stored.num_zones
+        self._counts = dict(stored.counts)
 
     @property
-    def num_zones(self) -> int:
-        return int(self.zones.num_rows)
+    def zones(self) -> pa.RecordBatch:
+        """All columns; most that judge zones need few of them, and no batch."""
+        if self._zones is None:
+            arrays = dict(self._stored.arrays)
+            arrays.setdefault("min_exact", self.low.is_valid())
+            arrays.setdefault("max_exact", self.high.is_valid())
+            arrays.update({name: pa.array(self.counts(name)) for name in COUNTS})
+            schema = zones_schema(self.low.type)
+            self._zones = pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
+        return self._zones
 
     @property
     def nbytes(self) -> int:
@@ -68,8 +92,21 @@ class ZoneMap:
 
     def counts(self, name: str) -> NDArray[np.int64]:
         """Return one of the counts, ``(num_zones,) int64``."""
-        found: NDArray[np.int64] = self.zones.column(name).to_numpy()
+        found = self._counts.get(name)
+        if found is None:
+            if name in self._stored.arrays:
+                found = self._stored.arrays[name].to_numpy()
+            elif name == "value_count":
+                found = self.counts("row_count")
+            else:
+                found = np.zeros(self.num_zones, np.int64)
+            self._counts[name] = found
         return found
+
+    @property
+    def counts_nothing_but_values(self) -> bool:
+        """Whether it is stored that no item is null or NaN, and that each row has one."""
+        return self._stored.counts.keys() == {"row_count"}
 
 
 def encode_zones(zones: pa.RecordBatch) -> bytes:
@@ -125,25 +162,10 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
     """
     limits.check("max_metadata_bytes", len(data))
     bounds = bounds_type(leaf)
-    raw = bytes(data)
-    if bounds is None or not raw.startswith(_CONTINUATION):
+    stored = None if bounds is None else read_stream(data.tobytes(), bounds)
+    if bounds is None or stored is None:
         return None
-    try:
-        stored = _read_batch(pa.py_buffer(raw), bounds)
-        stored.validate(full=True)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowNotImplementedError,
-        pa.ArrowTypeError,
-        OSError,
-        EOFError,
-        UnicodeDecodeError,
-    ) as error:
-        raise CorruptFileError(f"the zone map is no Arrow stream that can be read: {error}") from error
-    if any(stored.column(name).null_count for name in stored.schema.names if name not in ("min", "max")):
-        raise CorruptFileError("the zone map has nulls among its counts")
-    zones = _completed(stored, bounds)
-    found = ZoneMap(zones, rows_per_zone, is_repeated(leaf))
+    found = ZoneMap.stored(stored, rows_per_zone, is_repeated(leaf))
     _check_counts(found, num_rows)
     _check_bounds(found, bounds)
     return found
@@ -151,39 +173,20 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
 
 def _says_nothing(name: str, columns: dict[str, pa.Array]) -> bool:
     """Whether a column holds what is assumed of a column that is left out."""
-    if name not in _OPTIONAL:
+    if name not in OPTIONAL:
         return False
     column = columns[name]
     if name == "value_count":
         return bool(column.equals(columns["row_count"]))
-    if name in _FLAGS:
+    if name in FLAGS:
         has_values = columns[name.removesuffix("_exact")].is_valid()
         return bool(column.equals(has_values))
     return not column.to_numpy().any()
 
 
-def _completed(stored: pa.RecordBatch, bounds: pa.DataType) -> pa.RecordBatch:
-    """Put back what was left out, and widen the counts."""
-    columns = {name: stored.column(name) for name in stored.schema.names}
-    try:
-        columns.update({name: columns[name].cast(pa.int64()) for name in COUNTS if name in columns})
-    except pa.ArrowInvalid as error:
-        raise CorruptFileError(f"the zone map counts more than 63 bits hold: {error}") from error
-    zeros = pa.array(np.zeros(stored.num_rows, np.int64))
-    defaults = {
-        "min_exact": columns["min"].is_valid(),
-        "max_exact": columns["max"].is_valid(),
-        "null_count": zeros,
-        "nan_count": zeros,
-        "value_count": columns["row_count"],
-    }
-    schema = zones_schema(bounds)
-    return pa.RecordBatch.from_arrays([columns.get(name, defaults.get(name)) for name in schema.names], schema=schema)
-
-
 def _narrow(column: pa.Array) -> pa.Array:
     largest = int(column.to_numpy().max(initial=0))
-    return column.cast(next(type_ for type_ in _COUNT_TYPES if largest < 1 << type_.bit_width))
+    return column.cast(next(type_ for type_ in COUNT_TYPES if largest < 1 << type_.bit_width))
 
 
 def _compact(column: pa.Array) -> pa.Array:
@@ -193,66 +196,6 @@ def _compact(column: pa.Array) -> pa.Array:
     return column.take(pa.array(np.arange(len(column))))
 
 
-def _read_batch(data: pa.Buffer, bounds: pa.DataType) -> pa.RecordBatch:
-    messages = pa.ipc.MessageReader.open_stream(data)
-    try:
-        first, second = messages.read_next_message(), messages.read_next_message()
-    except StopIteration as error:
-        raise CorruptFileError("the zone map ends before its record batch") from error
-    if first.type != "schema" or second.type != "record batch":
-        raise CorruptFileError("the zone map is not one record batch")
-    schema = pa.ipc.read_schema(first)
-    _check_schema(schema, bounds)
-    # Compressed buffers claim sizes of their own: Arrow would allocate whatever they say.
-    if _is_compressed(second.metadata):
-        raise CorruptFileError("the zone map is compressed")
-    return pa.ipc.read_record_batch(second, schema)
-
-
-def _check_schema(schema: pa.Schema, bounds: pa.DataType) -> None:
-    expected = [name for name in zones_schema(bounds).names if name not in _OPTIONAL or name in schema.names]
-    if schema.names != expected:
-        raise CorruptFileError(f"the zone map has columns {schema.names}, expected {expected}")
-    for field in schema:
-        if field.name in ("min", "max"):
-            is_right = field.type == bounds
-        elif field.name in _FLAGS:
-            is_right = pa.types.is_boolean(field.type)
-        else:
-            is_right = field.type in _COUNT_TYPES
-        if not is_right:
-            raise CorruptFileError(f"the zone map has {field.name} of type {field.type}, the values are {bounds}")
-
-
-def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether a record batch message (a flatbuffer) has field 3, ``RecordBatch.compression``.
-
-    Source: Arrow's format/Message.fbs: ``Message.header`` is field 2.
-    """
-    raw = metadata.to_pybytes()
-    try:
-        (root,) = struct.unpack_from("<I", raw, 0)
-        header = root + _field(raw, root, 2)
-        (step,) = struct.unpack_from("<I", raw, header)
-        return _field(raw, header + step, 3) != 0
-    except struct.error as error:
-        raise CorruptFileError("the zone map's message ends early") from error
-
-
-def _field(raw: bytes, table: int, number: int) -> int:
-    """Offset of a flatbuffer table's field from the table; 0 when it is absent."""
-    (back,) = struct.unpack_from("<i", raw, table)
-    vtable = table - back
-    if vtable < 0:
-        raise CorruptFileError("the zone map's message points before itself")
-    (size,) = struct.unpack_from("<H", raw, vtable)
-    place = 4 + 2 * number
-    if place + 2 > size:
-        return 0
-    (offset,) = struct.unpack_from("<H", raw, vtable + place)
-    return int(offset)
-
-
 def _check_counts(found: ZoneMap, num_rows: int) -> None:
     rows, items = found.counts("row_count"), found.counts("value_count")
     num_zones, step = -(-num_rows // found.rows_per_zone), found.rows_per_zone
@@ -260,6 +203,8 @@ def _check_counts(found: ZoneMap, num_rows: int) -> None:
         raise CorruptFileError(f"the zone map has {found.num_zones} zones, {num_rows} rows make {num_zones}")
     if num_zones and ((rows[:-1] != step).any() or rows[-1] != num_rows - (num_zones - 1) * step):
         raise CorruptFileError(f"the zone map has zones of other than {step} rows")
+    if found.counts_nothing_but_values:
+        return
     nulls, nans = found.counts("null_count"), found.counts("nan_count")
     # Each is checked by itself first, so that their sum cannot overflow.
     if ((nulls > items) | (nans > items - np.minimum(nulls, items))).any():
@@ -269,21 +214,24 @@ def _check_counts(found: ZoneMap, num_rows: int) -> None:
 
 
 def _check_bounds(found: ZoneMap, bounds: pa.DataType) -> None:
-    zones = found.zones
+    if found.counts_nothing_but_values:
+        low, high = plain_numbers(found.low), plain_numbers(found.high)
+        if low is not None and high is not None and (low <= high).all():
+            return
     has_values = found.counts("value_count") > found.counts("null_count") + found.counts("nan_count")
-    has_min, has_max = (zones.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("min", "max"))
+    has_min, has_max = (column.is_valid().to_numpy(zero_copy_only=False) for column in (found.low, found.high))
     may_be_unbounded = is_variable(bounds)
     if (has_min != has_values).any() or (has_max & ~has_values).any():
         raise CorruptFileError("the zone map has bounds of nothing, or none of something")
     if not may_be_unbounded and (has_max != has_values).any():
         raise CorruptFileError("the zone map has no upper bound of something")
     if pa.types.is_floating(bounds):
-        nans = [pc.is_nan(_comparable(zones.column(name))) for name in ("min", "max")]
+        nans = [pc.is_nan(_comparable(column)) for column in (found.low, found.high)]
         if any(pc.any(one).as_py() for one in nans):
             raise CorruptFileError("the zone map has NaN for a bound")
     elif found.counts("nan_count").any():
         raise CorruptFileError("the zone map counts NaN among values that cannot be NaN")
-    order = pc.greater(_comparable(zones.column("min")), _comparable(zones.column("max")))
+    order = pc.greater(_comparable(found.low), _comparable(found.high))
     if pc.any(order).as_py():
         raise CorruptFileError("the zone map has a lower bound above the upper one")
 

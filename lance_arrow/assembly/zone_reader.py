@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-import numpy as np
-
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_maps import ZoneMap, decode_zones
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.assembly.zone_types import bounds_type
 from lance_arrow.errors import located
-from lance_arrow.io.fetching import read_coalesced
 
 
 class ZoneReader:
@@ -56,7 +53,7 @@ class ZoneReader:
         readable = [leaf for leaf in leaves if bounds_type(leaf) is not None]
         unmapped: list[LeafNode] = []
         places: list[tuple[LeafNode, int, int, int]] = []
-        for leaf, meta in zip(readable, self._rows.metas(readable), strict=True):
+        for leaf, meta in zip(readable, self._rows.described(readable), strict=True):
             bound = self._rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
             elsewhere = self._rows.file.zone_maps.get(leaf.column)
             if bound.zone_map is None and elsewhere is not None:
@@ -70,9 +67,7 @@ class ZoneReader:
                 size = int(meta.buffer_sizes[bound.zone_map.column_buffer])
                 self._rows.runtime.settings.limits.check("max_metadata_bytes", size)
                 places.append((leaf, bound.zone_map.rows_per_zone, start, start + size))
-        starts = np.array([start for _, _, start, _ in places], np.int64)
-        stops = np.array([stop for _, _, _, stop in places], np.int64)
-        buffers = read_coalesced(self._rows.file.source, starts, stops)
+        buffers = self._rows.file.buffers([(start, stop) for _, _, start, stop in places])
         limits, num_rows = self._rows.runtime.settings.limits, self._rows.num_rows
         for (leaf, rows_per_zone, start, stop), data in zip(places, buffers, strict=True):
             with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import LeafNode, storage_type
 from lance_arrow.spi import NodeKind
@@ -11,6 +14,16 @@ DEFAULT_ROWS_PER_ZONE = 8192
 
 MAX_FIXED_BYTES = 64
 """Widest fixed-size binary values that are bounded: their bounds cannot be cut."""
+
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+_PLAIN = frozenset(type_.id for type_ in (*_INTEGERS, pa.float32(), pa.float64()))
+_COUNTED = {
+    **dict.fromkeys((type_.id for type_ in (pa.date32(), pa.time32("s"))), pa.int32()),
+    **dict.fromkeys(
+        (type_.id for type_ in (pa.date64(), pa.time64("us"), pa.timestamp("us"), pa.duration("us"))), pa.int64()
+    ),
+}
+"""Types that count units of time, and the integers they are."""
 
 COUNTS = ("null_count", "nan_count", "row_count", "value_count")
 
@@ -72,3 +85,17 @@ def zones_schema(bounds: pa.DataType) -> pa.Schema:
             *(pa.field(name, pa.int64(), nullable=False) for name in COUNTS),
         ]
     )
+
+
+def plain_numbers(bounds: pa.Array) -> NDArray[Any] | None:
+    """Return bounds as numbers that numpy compares as Arrow does; None where they are none, or one is missing.
+
+    Of a zone or two, which is what small files have, calling Arrow costs more than anything else.
+    """
+    if bounds.null_count:
+        return None
+    own = bounds.type.id
+    if own in _PLAIN:
+        return bounds.to_numpy()  # type: ignore[no-any-return]
+    view = _COUNTED.get(own)
+    return None if view is None else bounds.view(view).to_numpy()  # type: ignore[no-any-return]

@@ -5,8 +5,8 @@ Source: lance.file.v2.ColumnMetadata.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColumnMeta:
     """One physical column.
 
@@ -33,24 +32,54 @@ class ColumnMeta:
         Its number.
     message, description
         Full name and bytes of what describes the column as a whole (plain values, a zone index, blobs).
-    pages
-        In row order.
-    page_starts
-        ``(num_pages + 1,) int64``: first row of each page, and the number of rows; rows as `PageMeta.num_rows` counts.
     buffer_offsets, buffer_sizes
         ``(num_buffers,) int64``: buffers of the column as a whole; inside the file.
     byte_range
         Half-open bytes of its metadata.
+    open_pages
+        Makes `pages`; called when these are first wanted, since zone maps leave out most files before.
     """
 
-    column: int
-    message: str
-    description: bytes = field(repr=False)
-    pages: tuple[PageMeta, ...] = field(repr=False)
-    page_starts: Positions = field(repr=False)
-    buffer_offsets: Positions
-    buffer_sizes: Positions
-    byte_range: tuple[int, int]
+    __slots__ = (
+        "_open_pages",
+        "_opened",
+        "buffer_offsets",
+        "buffer_sizes",
+        "byte_range",
+        "column",
+        "description",
+        "message",
+    )
+
+    def __init__(
+        self,
+        *,
+        column: int,
+        message: str,
+        description: bytes,
+        buffer_offsets: Positions,
+        buffer_sizes: Positions,
+        byte_range: tuple[int, int],
+        open_pages: Callable[[], tuple[PageMeta, ...]],
+    ) -> None:
+        self.column = column
+        self.message = message
+        self.description = description
+        self.buffer_offsets = buffer_offsets
+        self.buffer_sizes = buffer_sizes
+        self.byte_range = byte_range
+        self._open_pages = open_pages
+        self._opened: tuple[tuple[PageMeta, ...], Positions] | None = None
+
+    @property
+    def pages(self) -> tuple[PageMeta, ...]:
+        """Pages in row order; those who got the column from `LanceFileReader.columns` meet no error here."""
+        return self._pages()[0]
+
+    @property
+    def page_starts(self) -> Positions:
+        """First row of each page, and the number of rows, ``(num_pages + 1,) int64``; as `PageMeta.num_rows` counts."""
+        return self._pages()[1]
 
     @property
     def num_rows(self) -> int:
@@ -63,6 +92,18 @@ class ColumnMeta:
             if bool(((page.buffer_offsets <= position) & (position < page.buffer_offsets + page.buffer_sizes)).any()):
                 return page.number
         return None
+
+    def _pages(self) -> tuple[tuple[PageMeta, ...], Positions]:
+        opened = self._opened
+        if opened is None:
+            pages = self._open_pages()
+            starts = np.zeros(len(pages) + 1, np.int64)
+            np.cumsum([page.num_rows for page in pages], out=starts[1:])
+            starts.setflags(write=False)
+            opened = self._opened = pages, starts
+            # What they were made of takes as much memory again.
+            self._open_pages = lambda: pages
+        return opened
 
 
 class ColumnTable:
@@ -126,7 +167,7 @@ class ColumnTable:
             with located(column=name, byte_range=place, stage="reading the metadata of a column"):
                 if self._checks is not None:
                     self._checks.column(column, block)
-                metas.append(self._parse(column, place, block))
+                metas.append(self._parse(column, name, place, block))
         return metas
 
     def stored(self, column: int) -> Bytes:
@@ -137,7 +178,7 @@ class ColumnTable:
         """Return the half-open bytes of the file that the metadata of a column has."""
         return int(self._starts[column]), int(self._stops[column])
 
-    def _parse(self, column: int, place: tuple[int, int], block: Bytes) -> ColumnMeta:
+    def _parse(self, column: int, name: str, place: tuple[int, int], block: Bytes) -> ColumnMeta:
         message = parse(
             file_v2_pb2.ColumnMetadata,
             block.data,
@@ -156,23 +197,25 @@ class ColumnTable:
             what="column buffer",
         )
         (own,) = self._descriptions.read([message.encoding], first_page=None)
-        pages = parse_pages(
-            message.pages,
-            self._descriptions.read([page.encoding for page in message.pages], first_page=0),
-            version=self._footer.version,
-            file_size=self._footer.file_size,
-        )
-        page_starts = np.zeros(len(pages) + 1, np.int64)
-        np.cumsum([page.num_rows for page in pages], out=page_starts[1:])
-        for array in (page_starts, buffers.offsets, buffers.sizes):
+        for array in (buffers.offsets, buffers.sizes):
             array.setflags(write=False)
         return ColumnMeta(
             column=column,
             message=own.message,
             description=own.value,
-            pages=pages,
-            page_starts=page_starts,
             buffer_offsets=buffers.offsets,
             buffer_sizes=buffers.sizes,
             byte_range=place,
+            open_pages=partial(self._pages, message.pages, name, place),
         )
+
+    def _pages(
+        self, messages: Sequence[file_v2_pb2.ColumnMetadata.Page], name: str, place: tuple[int, int]
+    ) -> tuple[PageMeta, ...]:
+        with located(column=name, byte_range=place, stage="reading the metadata of a column"):
+            return parse_pages(
+                messages,
+                self._descriptions.read([page.encoding for page in messages], first_page=0),
+                version=self._footer.version,
+                file_size=self._footer.file_size,
+            )

@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType, TracebackType
 
 import numpy as np
@@ -27,12 +26,13 @@ from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.io import ByteRange, RangeSource, VerifiedSource
+from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 _INT64_MAX = np.iinfo(np.int64).max
+_NO_OFFSET = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,30 @@ class SchemaFacts:
     schema: pa.Schema
     leaves: tuple[LeafColumn, ...]
     num_columns: int
+    lengths: Mapping[int, tuple[str, int | None]]
+    """Path of every physical column, and how often its pages count a row; None where only decoding tells."""
 
     @classmethod
     def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
         fields = fields_from_messages(message.fields)
         schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
-        return cls(fields, schema, leaves, count_columns(leaves))
+        return cls(fields, schema, leaves, count_columns(leaves), _lengths(leaves, version))
 
     @property
     def has_extensions(self) -> bool:
         return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
+
+
+def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int, tuple[str, int | None]]:
+    found: dict[int, tuple[str, int | None]] = {}
+    for leaf in leaves:
+        nodes = [(leaf.column, leaf.path), *((above.header_column, above.path) for above in leaf.ancestors)]
+        for depth, (column, path) in enumerate(nodes):
+            if column is not None:
+                above = leaf.ancestors[depth:]
+                in_list = version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
+                found[column] = path, None if in_list else leaf.lengths_per_row
+    return found
 
 
 class KnownSchemas:
@@ -145,6 +159,7 @@ class LanceFileReader:
         self._limits = Limits() if limits is None else limits
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
+        self._sound: set[int] = set()
         with located(path=self.name):
             metadata = MetadataBytes(source, self._limits)
             self.tail = metadata.tail
@@ -193,6 +208,7 @@ class LanceFileReader:
             self.fields: tuple[SchemaField, ...] = facts.fields
             self.schema: pa.Schema = facts.schema
             self.leaves: tuple[LeafColumn, ...] = facts.leaves
+            self._lengths = facts.lengths
             if facts.num_columns != self.footer.num_columns:
                 raise CorruptFileError(
                     f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
@@ -213,6 +229,7 @@ class LanceFileReader:
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
+        self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])
         self.footer = legacy.footer(self.footer, facts.num_columns)
         self.global_buffers = GlobalBuffers(metadata, self.footer)
@@ -242,10 +259,10 @@ class LanceFileReader:
     def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
         """Return path and page that a covered byte belongs to; the page only if the column's metadata was read."""
         column = table.owner(position)
-        if column is None or column not in self._expected:
+        if column is None or column not in self._lengths:
             return None, None
-        meta = self._columns.get(column)
-        return self._column_name(column), None if meta is None else meta.page_at(position)
+        page = self._columns[column].page_at(position) if column in self._sound else None
+        return self._column_name(column), page
 
     @property
     def version(self) -> FileVersion:
@@ -258,7 +275,7 @@ class LanceFileReader:
         return MappingProxyType({key.decode(): value for key, value in (self.schema.metadata or {}).items()})
 
     def columns(self, indices: Sequence[int]) -> list[ColumnMeta]:
-        """Return the metadata of physical columns, read once and kept.
+        """Return the metadata of physical columns, read once and kept; their pages are known to be sound.
 
         Parameters
         ----------
@@ -275,6 +292,16 @@ class LanceFileReader:
         TruncatedReadError, ResourceLimitError
             As reading goes.
         """
+        metas = self.described(indices)
+        for meta in metas:
+            if meta.column not in self._sound:
+                with located(path=self.name):
+                    self._check_rows(meta)
+                self._sound.add(meta.column)
+        return metas
+
+    def described(self, indices: Sequence[int]) -> list[ColumnMeta]:
+        """Return the metadata of physical columns as `columns` does, for those who want no pages: none is looked at."""
         for index in indices:
             if not 0 <= index < self.footer.num_columns:
                 raise InvalidArgumentError(
@@ -287,12 +314,49 @@ class LanceFileReader:
         if missing:
             with located(path=self.name):
                 metas = self._table.read(missing, [self._column_name(index) for index in missing])
-                for meta in metas:
-                    self._check_rows(meta)
             with self._lock:
                 for meta in metas:
                     self._columns.setdefault(meta.column, meta)
         return [self._columns[index] for index in indices]
+
+    def stored_metadata(self, column: int) -> Bytes:
+        """Return the metadata of a physical column as it is stored, unchecked; there is none in 0.1 files."""
+        assert isinstance(self._table, ColumnTable)
+        return self._table.stored(column)
+
+    def buffers(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """Read whole buffers, half-open bytes of the file; those in its tail came with it when it was opened.
+
+        Raises
+        ------
+        CorruptFileError
+            One contradicts its checksum.
+        TruncatedReadError
+            The file has become shorter.
+        """
+        tail_start = self.footer.file_size - len(self.tail)
+        absent = [place for place in places if place[0] < tail_start]
+        fetched: dict[tuple[int, int], Bytes] = {}
+        if absent:
+            wanted = np.array(absent, np.int64)
+            fetched = dict(zip(absent, read_coalesced(self.source, wanted[:, 0], wanted[:, 1]), strict=True))
+        found = []
+        for start, stop in places:
+            data = fetched.get((start, stop))
+            if data is None:
+                data = self.tail[start - tail_start : stop - tail_start]
+                self._check_kept(data, start, stop)
+            found.append(data)
+        return found
+
+    def _check_kept(self, data: Bytes, start: int, stop: int) -> None:
+        """Compare a buffer with its checksum, as its source does with those that it reads."""
+        checks = self.checks
+        if checks is None or start == stop:
+            return
+        wrong = checks.blocks.check(data, _NO_OFFSET, np.array([start]), np.array([stop]))
+        if wrong >= 0:
+            raise self._contradiction(*checks.blocks.place(wrong))
 
     def close(self) -> None:
         """Close the source."""
@@ -306,25 +370,14 @@ class LanceFileReader:
     ) -> None:
         self.close()
 
-    @cached_property
-    def _expected(self) -> dict[int, tuple[str, int | None]]:
-        """Name and page lengths' sum of every physical column; None where only decoding tells (below 2.0 lists)."""
-        expected: dict[int, tuple[str, int | None]] = {}
-        for leaf in self.leaves:
-            nodes = [(leaf.column, leaf.path), *((above.header_column, above.path) for above in leaf.ancestors)]
-            for depth, (column, path) in enumerate(nodes):
-                if column is not None:
-                    above = leaf.ancestors[depth:]
-                    in_list = self.version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
-                    expected[column] = path, None if in_list else self.num_rows * leaf.lengths_per_row
-        return expected
-
     def _column_name(self, index: int) -> str:
-        return self._expected[index][0]
+        return self._lengths[index][0]
 
     def _check_rows(self, meta: ColumnMeta) -> None:
-        name, expected = self._expected[meta.column]
-        if expected is not None and meta.num_rows != expected:
+        name, per_row = self._lengths[meta.column]
+        num_rows = meta.num_rows
+        expected = None if per_row is None else self.num_rows * per_row
+        if expected is not None and num_rows != expected:
             raise CorruptFileError(
-                f"the pages have {meta.num_rows} rows, expected {expected}", column=name, byte_range=meta.byte_range
+                f"the pages have {num_rows} rows, expected {expected}", column=name, byte_range=meta.byte_range
             )

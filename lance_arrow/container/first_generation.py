@@ -259,11 +259,10 @@ class LegacyColumns:
             column=column,
             message=_COLUMN_MESSAGE,
             description=_VALUES,
-            pages=pages,
-            page_starts=page_starts,
             buffer_offsets=none,
             buffer_sizes=none,
             byte_range=self._place,
+            open_pages=lambda: pages,
         )
 
     def _pages(self, column: int) -> tuple[list[LegacyPage], _Counts, _Counts]:

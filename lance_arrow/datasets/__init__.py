@@ -8,6 +8,7 @@ In: paths, buffers, filesystems, and pyarrow's scan requests. Out: record batche
 | `whole_files` | `read_table`, `read_schema`, `read_metadata` |
 | `projection`, `predicates`, `windows` | what is wanted: columns, rows, row ranges per task |
 | `scan`, `open_files` | `FileScanHandler`: pyarrow's request to windows of rows; files kept open |
+| `sieving`, `_sieve`, `sieve.hpp` | small files that zone maps exclude, left out without Python |
 | `format`, `opening`, `lance_dataset`, `fragment` | `LanceFormat`, `lance_arrow.dataset`, `LanceDataset`, fragments |
 | `handler`, `places` | what the bridge asks of Python |
 | `bridge_loading`, `_bridge`, `*.hpp` | the native `FileFormat`: version check, gate at exit, thread pool, generators |

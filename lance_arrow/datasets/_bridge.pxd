@@ -61,6 +61,9 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
+cdef extern from "sieves.hpp" namespace "lance_arrow":
+    c_bool KeepSieve(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
+
 cdef extern from "scan_options.hpp" namespace "lance_arrow":
     shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)
     object BridgeScanOptionsOf(const ScanOptions&)

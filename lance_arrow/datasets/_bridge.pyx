@@ -8,6 +8,7 @@ Import it through `lance_arrow.datasets.bridge_loading` only: pyarrow's librarie
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as c_bool
+from libcpp.memory cimport weak_ptr
 from libcpp.string cimport string as c_string
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
@@ -28,7 +29,7 @@ from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
-from lance_arrow.datasets.handler import ScanRequest
+from lance_arrow.datasets.handler import SIEVE, ScanRequest
 from lance_arrow.datasets.places import buffer_place, file_place, resolve
 from lance_arrow.datasets.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
 from lance_arrow.errors import InternalError, InvalidArgumentError
@@ -63,8 +64,31 @@ cdef int _supports(object handler, const CFileSource& source) except -1:
     return 1 if handler.supports(_place(source, None)) else 0
 
 
-cdef object _request(const ScanOptions* wanted, const CExpression& filter, columns):
-    return ScanRequest(
+cdef class _Asked:
+    """What the files of a scan are asked: one request for all whose guarantees leave the same of its filter."""
+
+    cdef weak_ptr[ScanOptions] scan
+    cdef c_bool with_columns
+    cdef CExpression filter
+    cdef object request
+
+
+cdef int _MOST_ASKED = 8
+cdef list _asked = []
+
+
+cdef object _request(const shared_ptr[ScanOptions]& options, const CExpression& filter, c_bool with_columns):
+    cdef const ScanOptions* wanted = options.get()
+    cdef _Asked known
+    for known in reversed(_asked):
+        if known.scan.lock().get() == wanted and known.with_columns == with_columns and known.filter.Equals(filter):
+            return known.request
+    columns = tuple([path.decode() for path in ColumnPaths(wanted[0])]) if with_columns else ()
+    known = _Asked.__new__(_Asked)
+    known.scan = weak_ptr[ScanOptions](options)
+    known.with_columns = with_columns
+    known.filter = filter
+    known.request = ScanRequest(
         columns=columns,
         filter=Expression.wrap(filter),
         batch_size=wanted.batch_size,
@@ -74,14 +98,27 @@ cdef object _request(const ScanOptions* wanted, const CExpression& filter, colum
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
         options=BridgeScanOptionsOf(wanted[0]),
     )
+    _asked.append(known)
+    if len(_asked) > _MOST_ASKED:
+        del _asked[0]
+    return known.request
 
 
 cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
                   const CExpression& filter, int64_t* num_tasks):
-    columns = tuple([path.decode() for path in ColumnPaths(options.get()[0])])
-    tasks = handler.plan(_place(source, payload), _request(options.get(), filter, columns))
+    request = _request(options, filter, True)
+    tasks = handler.plan(_place(source, payload), request)
     num_tasks[0] = len(tasks)
+    _keep_sieve(options, filter, request)
     return tasks
+
+
+cdef int _keep_sieve(const shared_ptr[ScanOptions]& options, const CExpression& filter, request) except -1:
+    """Let the other files of a scan pass the sieve that the handler made of its request, if any."""
+    sieve = request.kept.get(SIEVE)
+    if sieve is not None:
+        KeepSieve(options, filter, sieve.pointer)
+    return 0
 
 
 cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr[CRecordBatch]]* batches) except -1:
@@ -98,7 +135,9 @@ cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr
 cdef int _count_rows(object handler, const CFileSource& source, object payload,
                      const shared_ptr[ScanOptions]& options, const CExpression& filter,
                      int64_t* num_rows) except -1:
-    answer = handler.count_rows(_place(source, payload), _request(options.get(), filter, ()))
+    request = _request(options, filter, False)
+    answer = handler.count_rows(_place(source, payload), request)
+    _keep_sieve(options, filter, request)
     if answer is None:
         return 0
     num_rows[0] = answer

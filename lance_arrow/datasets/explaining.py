@@ -184,11 +184,11 @@ class ScanExplainer:
             paths: list[Path] = [(name,) for name in schema.names]
         elif isinstance(columns, dict):
             trees = [bridge.expression_tree(one, schema) for one in columns.values()]
-            paths = [path for tree in trees for path in ZonePredicate(tree).fields()]
+            paths = [path for tree in trees for path in ZonePredicate(tree).fields]
         else:
             paths = [parse_path(column, schema.names) for column in columns]
         if self._filter is not None:
-            paths += ZonePredicate(self._filter).fields()
+            paths += ZonePredicate(self._filter).fields
         self._paths = tuple(dict.fromkeys(paths))
         self._conjuncts = [_Conjunct(tree) for tree in _conjuncts_of(self._filter)]
 

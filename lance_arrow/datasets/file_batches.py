@@ -21,7 +21,7 @@ from lance_arrow.datasets.late_reading import LateReader, joined_nodes
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt, Tally
-from lance_arrow.datasets.row_filter import RowFilter
+from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.errors import located
 from lance_arrow.io import MeteredSource
@@ -160,7 +160,8 @@ class FileBatches:
 
     def _condition(self, filter: Predicate) -> RowFilter:
         schema = self._rows.schema
-        return RowFilter(as_expression(filter, schema), schema, self._rows, self.zones, self._blobs)
+        plan = FilterPlan(as_expression(filter, schema), schema)
+        return RowFilter(plan, self._rows, self.zones, self._blobs)
 
     def _check_expansion(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> None:
         with located(path=self._source.name):

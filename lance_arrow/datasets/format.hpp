@@ -18,6 +18,7 @@
 #include "fragment.hpp"
 #include "gate.hpp"
 #include "scan.hpp"
+#include "sieves.hpp"
 #include "writer.hpp"
 
 namespace lance_arrow {
@@ -62,13 +63,25 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   arrow::Result<arrow::dataset::RecordBatchGenerator> ScanBatchesAsync(
       const std::shared_ptr<arrow::dataset::ScanOptions>& options,
       const std::shared_ptr<arrow::dataset::FileFragment>& file) const override {
-    return BatchStream(handler_, PayloadOf(*file), options, file);
+    auto payload = PayloadOf(*file);
+    ARROW_ASSIGN_OR_RAISE(auto filter,
+                          arrow::compute::SimplifyWithGuarantee(options->filter, file->partition_expression()));
+    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
+        KnownSieves().Exclude(options, filter, file->source())) {
+      return arrow::MakeEmptyGenerator<std::shared_ptr<arrow::RecordBatch>>();
+    }
+    return BatchStream(handler_, std::move(payload), options, file, std::move(filter));
   }
 
   arrow::Future<std::optional<int64_t>> CountRows(const std::shared_ptr<arrow::dataset::FileFragment>& file,
                                                   arrow::compute::Expression predicate,
                                                   const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
-    auto call = [handler = handler_, payload = PayloadOf(*file), file, options, predicate = std::move(predicate)] {
+    auto payload = PayloadOf(*file);
+    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
+        KnownSieves().Exclude(options, predicate, file->source())) {
+      return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(0));
+    }
+    auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
       return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
         int64_t num_rows = 0;
         const int is_known =

@@ -18,6 +18,9 @@ from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.versions import VersionChoice
 
+LanceWriteOptions = bridge.LanceWriteOptions
+"""What `LanceFormat.make_write_options` returns; equal, hashed and pickled by value."""
+
 
 class LanceFormat(bridge.BridgeFormat):
     """A genuine `pyarrow.dataset.FileFormat` for Lance files.
@@ -130,7 +133,7 @@ class LanceFormat(bridge.BridgeFormat):
         allow_private_encodings: bool = False,
         page_bytes: int = DEFAULT_PAGE_BYTES,
         on_file: Callable[[WrittenFile], None] | None = None,
-    ) -> bridge.LanceWriteOptions:
+    ) -> LanceWriteOptions:
         """Return options for ``pyarrow.dataset.write_dataset(..., file_options=...)``.
 
         Parameters

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.pruning import Path
+from lance_arrow.assembly.pruning import Path, leaf_at
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, zones_schema
 from lance_arrow.datasets.handler import FilePlace
@@ -20,7 +20,7 @@ from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
 from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.zone_predicates import ZonePredicate
-from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
@@ -161,7 +161,7 @@ class FragmentRows:
         if not self.wishes.zone_maps:
             return JudgedRows(chosen, RowRanges.one(0, 0))
         zones: dict[Path, BoundedZones] = {}
-        for path in () if predicate is None else predicate.fields():
+        for path in () if predicate is None else predicate.fields:
             found = self._zones_of(path)
             if found is not None:
                 zones[path] = found

@@ -9,7 +9,7 @@ reference, and aborts the process when that happens while the interpreter ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow
@@ -20,6 +20,9 @@ from lance_arrow.datasets.scan_options import ScanOptions
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.open_files import OpenFile
+
+
+SIEVE = "sieve"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,9 @@ class ScanRequest:
         Schema of the whole dataset, which may differ from the file's.
     options
         What this scan wants otherwise than the format says; None where nobody said.
+    kept
+        What the handler worked out of the request: files of one scan share it where their filter is the same. The
+        bridge looks for a `Sieve` under `SIEVE`, which from then on excludes files before the handler is asked.
     """
 
     columns: tuple[str, ...]
@@ -87,6 +93,7 @@ class ScanRequest:
     memory_pool: pyarrow.MemoryPool
     dataset_schema: pyarrow.Schema
     options: ScanOptions | None = None
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 class ScanTasks(Protocol):

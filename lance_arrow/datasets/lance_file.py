@@ -295,6 +295,7 @@ class LanceFile:
         """Release the file; reads after it fail, those of its blobs too."""
         self._blobs.close()
         self._source.close()
+        self._rows.release()
 
     def __enter__(self) -> LanceFile:
         return self

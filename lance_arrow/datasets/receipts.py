@@ -20,6 +20,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.pages = 0
+        self.seconds = 0.0
         self.decoded_rows: dict[str, int] = {}
         self._lock = Lock()
 
@@ -27,6 +28,7 @@ class Tally:
         """Count one read of `num_rows` rows."""
         with self._lock:
             self.pages += counts.pages
+            self.seconds += counts.seconds
             for column in counts.columns:
                 self.decoded_rows[column] = self.decoded_rows.get(column, 0) + num_rows
 
@@ -53,6 +55,7 @@ class Receipt:
         self._started = time.perf_counter()
         self._before = source.snapshot()
         self._zones = (0, 0, 0)
+        self._zone_seconds = 0.0
         self._is_due = runtime.is_watched
         self.tally = Tally()
 
@@ -60,6 +63,7 @@ class Receipt:
         """Note what zones said; whether rows of those that are sure are read all the same."""
         read = judged.zones_total - judged.zones_pruned - (0 if sure_are_read else judged.zones_sure)
         self._zones = judged.zones_total, judged.zones_pruned, read
+        self._zone_seconds = time.perf_counter() - self._started
 
     def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches, and send the report after the last one."""
@@ -91,6 +95,7 @@ class Receipt:
                 columns=self._columns,
                 filter=self._filter,
                 seconds=time.perf_counter() - self._started,
+                stage_seconds={"zones": self._zone_seconds, "rows": self.tally.seconds, "requests": stats.seconds},
             )
         )
 

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.blobs import BlobReader
+from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import Path, project
 from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.handler import parse_dot_path
 from lance_arrow.datasets.receipts import Tally
@@ -49,8 +51,8 @@ class Filtered:
     batch: pa.RecordBatch | None
 
 
-class RowFilter:
-    """A filter on one file.
+class FilterPlan:
+    """A filter, bound to a schema; files are judged and read by it side by side.
 
     Parameters
     ----------
@@ -59,8 +61,6 @@ class RowFilter:
     schema
         What its fields are fields of: the file's, or that of a dataset, whose columns the file may lack (they are null)
         or hold as another type (they are cast).
-    reader, zones, blobs
-        The file.
 
     Raises
     ------
@@ -68,34 +68,68 @@ class RowFilter:
         The expression does not fit the schema.
     """
 
-    def __init__(
-        self, expression: pc.Expression, schema: pa.Schema, reader: RowReader, zones: ZoneReader, blobs: BlobReader
-    ) -> None:
+    def __init__(self, expression: pc.Expression, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.native = native_bridge()
+        self.predicate: ZonePredicate | None = None
+        self.expression = expression
+        self.paths: tuple[Path, ...] | None = None
+        """Columns, and fields of structs, that the filter mentions; None where nobody can tell."""
+        # pyarrow alone shows nobody the parts of an expression.
+        if self.native is not None:
+            self.expression = bound_filter(self.native, expression, schema)
+            self.predicate = zone_predicate(self.expression, schema)
+            self.paths = mentioned_paths(self.native, self.expression, schema)
+        self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
+        """Whether the same rows satisfy it each time it is asked."""
+        self._nodes = PerTree(self._projected)
+
+    def nodes(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+        """Return the columns of a file that the filter mentions."""
+        return self._nodes.of(roots)
+
+    def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
+        """Evaluate it for rows that are here; see `evaluated_mask`."""
+        return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
+
+    def _projected(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+        paths = tuple((root.field.name,) for root in roots) if self.paths is None else self.paths
+        return project(roots, paths, missing_ok=True)
+
+
+class RowFilter:
+    """A filter on one file.
+
+    Parameters
+    ----------
+    plan
+        The filter.
+    reader, zones, blobs
+        The file.
+    """
+
+    def __init__(self, plan: FilterPlan, reader: RowReader, zones: ZoneReader, blobs: BlobReader) -> None:
+        self._plan = plan
         self._reader, self._zones, self._blobs = reader, zones, blobs
-        self._schema = schema
-        self._native = native_bridge()
-        self._predicate: ZonePredicate | None = None
-        self._expression = expression
-        self.paths: tuple[Path, ...]
-        """Columns, and fields of structs, that the filter mentions."""
-        if self._native is None:
-            # pyarrow alone shows nobody the parts of an expression.
-            self.paths = tuple((root.field.name,) for root in reader.roots)
-        else:
-            self._expression = bound_filter(self._native, expression, schema)
-            self._predicate = zone_predicate(self._expression, schema)
-            self.paths = mentioned_paths(self._native, self._expression, schema)
-        self.nodes = project(reader.roots, self.paths, missing_ok=True)
-        self.has_blobs = any(node.shown is not node.field for node in self.nodes)
+
+    @property
+    def nodes(self) -> tuple[ColumnNode, ...]:
+        """Columns of the file that it mentions."""
+        return self._plan.nodes(self._reader.roots)
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether it asks for the bytes of blobs."""
+        return any(node.shown is not node.field for node in self.nodes)
 
     @property
     def is_repeatable(self) -> bool:
         """Whether the same rows satisfy it each time it is asked."""
-        return self._predicate is not None and not self._predicate.calls("random")
+        return self._plan.is_repeatable
 
     def judged(self, within: RowRanges) -> JudgedRows:
         """Ask the zone maps; see `judged_rows`."""
-        return judged_rows(self._reader, self._zones, self._predicate, within)
+        return judged_rows(self._reader, self._zones, self._plan.predicate, within)
 
     def of(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None) -> Filtered:
         """Decode the filter's columns of some rows, and evaluate it.
@@ -139,7 +173,7 @@ class RowFilter:
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
-        return evaluated_mask(self._native, self._expression, self._schema, batch, pool)
+        return self._plan.mask(batch, pool)
 
     def _filled(self, batches: list[pa.RecordBatch], pool: pa.MemoryPool | None) -> Iterator[pa.RecordBatch]:
         most = self._reader.runtime.settings.blob_piece_bytes

@@ -75,12 +75,13 @@ class BatchStream {
  public:
   BatchStream(std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const GuardedRef> payload,
               std::shared_ptr<arrow::dataset::ScanOptions> options,
-              std::shared_ptr<arrow::dataset::FileFragment> fragment)
+              std::shared_ptr<arrow::dataset::FileFragment> fragment, arrow::compute::Expression filter)
       : state_(std::make_shared<State>()), owner_(std::make_shared<Owner>(state_->is_abandoned)) {
     state_->handler = std::move(handler);
     state_->payload = std::move(payload);
     state_->options = std::move(options);
     state_->fragment = std::move(fragment);
+    state_->filter = std::move(filter);
   }
 
   BatchFuture operator()() {
@@ -109,6 +110,7 @@ class BatchStream {
     std::shared_ptr<const GuardedRef> payload;
     std::shared_ptr<arrow::dataset::ScanOptions> options;
     std::shared_ptr<arrow::dataset::FileFragment> fragment;
+    arrow::compute::Expression filter;  // of the options, simplified by the guarantee of the fragment
     Flag is_abandoned = std::make_shared<std::atomic<bool>>(false);
 
     std::shared_ptr<Plan> plan;  // null until made
@@ -128,12 +130,10 @@ class BatchStream {
     }
 
     arrow::Future<std::shared_ptr<Plan>> MakePlan() {
-      auto call = [handler = handler, payload = payload, options = options, fragment = fragment,
+      auto call = [handler = handler, payload = payload, options = options, fragment = fragment, filter = filter,
                    is_abandoned = is_abandoned]() -> arrow::Result<std::shared_ptr<Plan>> {
         if (*is_abandoned) return Abandoned();
         auto plan = std::make_shared<Plan>();
-        ARROW_ASSIGN_OR_RAISE(auto filter, arrow::compute::SimplifyWithGuarantee(options->filter,
-                                                                                 fragment->partition_expression()));
         ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
           plan->tasks = GuardedRef(
               callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter, &plan->num_tasks));

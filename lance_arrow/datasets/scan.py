@@ -8,7 +8,9 @@ applies the filter once more, to rows that all satisfy it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -19,19 +21,21 @@ from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
-from lance_arrow.datasets.handler import FilePlace, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import Receipt
-from lance_arrow.datasets.row_filter import RowFilter
+from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
 from lance_arrow.datasets.scan_options import ScanOptions
+from lance_arrow.datasets.sieving import FileSieve, file_sieve
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
@@ -49,6 +53,7 @@ from lance_arrow.structure.row_selection import cut
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
+_FIRST_TO_LEARN_FROM = 2
 
 
 class FileScanHandler:
@@ -112,18 +117,19 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
-        paths = [parse_dot_path(column) for column in request.columns]
         part = _part_of(place)
         if part is None:
             wishes = self._wishes(request)
             file = self._open(place, wishes)
-            return FileScan(file, project(file.rows.roots, paths, missing_ok=True), request, place.rows, wishes)
+            found = FileScan(file, request, place.rows, wishes)
+            self._teach(request, wishes, file)
+            return found
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place, self._wishes(request))
-        nodes = project(rows.columns.all_roots, paths, missing_ok=True)
+        nodes = _asked(request).nodes.of(rows.columns.all_roots)
         return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
@@ -141,14 +147,17 @@ class FileScanHandler:
         wishes = self._wishes(request)
         file = self._open(place, wishes)
         within = rows_within(place.rows, file.rows.num_rows)
-        if request.filter.equals(_TRUE):
+        if _asked(request).filter is None:
             return within.num_rows
-        condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
-        if not condition.is_repeatable:
+        plan = _asked(request).filter
+        assert plan is not None
+        if not plan.is_repeatable:
             return None
-        receipt = _receipt(file, condition.nodes, request)
+        condition = RowFilter(plan, file.rows, file.zones, file.blobs)
+        receipt = _receipt(file, plan.nodes, request)
         judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
         receipt.judged(judged, sure_are_read=False)
+        self._teach(request, wishes, file)
         found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
         return found
@@ -192,6 +201,19 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
+    def _teach(self, request: ScanRequest, wishes: ScanOptions, file: OpenFile) -> None:
+        """Let the sieve of a scan know what its files look like, from the second one on; receipts want each opened."""
+        asked = _asked(request)
+        asked.num_files += 1
+        verify = wishes.verify if wishes.verify is not None else self.options.verify
+        if asked.num_files == _FIRST_TO_LEARN_FROM and asked.filter is not None:
+            predicate = asked.filter.predicate
+            if predicate is not None and wishes.zone_maps and verify != "full" and not file.rows.runtime.is_watched:
+                asked.sieve = file_sieve(predicate, has_checks=verify != "off")
+        if asked.sieve is not None:
+            asked.sieve.learn(file)
+            request.kept[SIEVE] = asked.sieve.native
+
     def _wishes(self, request: ScanRequest) -> ScanOptions:
         return request.options if request.options is not None else self.scan_options
 
@@ -222,10 +244,10 @@ class FileScanHandler:
 
 def _table_filter(rows: FragmentRows, request: ScanRequest) -> TableFilter | None:
     """Return the filter of a scan, unless it gives other answers each time it is asked."""
-    if request.filter.equals(_TRUE):
+    plan = _asked(request).filter
+    if plan is None or not plan.is_repeatable:
         return None
-    found = TableFilter(request.filter, request.dataset_schema, rows.columns)
-    return found if found.is_repeatable else None
+    return TableFilter(plan, rows.columns)
 
 
 class _Nothing:
@@ -246,6 +268,43 @@ def _part_of(place: FilePlace) -> TablePart | None:
     return payload if isinstance(payload, TablePart) else None
 
 
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """What a request asks of any file.
+
+    Parameters
+    ----------
+    nodes
+        The columns of a tree that it names.
+    filter
+        None where all rows are wanted.
+    sieve
+        What leaves out files without asking here; None as long as there is but one file, or nothing to go by.
+    num_files
+        How many were opened for it.
+    """
+
+    nodes: PerTree[tuple[ColumnNode, ...]]
+    filter: FilterPlan | None
+    sieve: FileSieve | None = None
+    num_files: int = 0
+
+    @classmethod
+    def of(cls, request: ScanRequest) -> _Asked:
+        paths = [parse_dot_path(column) for column in request.columns]
+        is_all = request.filter.equals(_TRUE)
+        plan = None if is_all else FilterPlan(request.filter, request.dataset_schema)
+        return cls(PerTree(lambda roots: project(roots, paths, missing_ok=True)), plan)
+
+
+def _asked(request: ScanRequest) -> _Asked:
+    """Work a request out, once for the files of a scan."""
+    found: _Asked | None = request.kept.get(_Asked)
+    if found is None:
+        found = request.kept[_Asked] = _Asked.of(request)
+    return found
+
+
 class FileScan:
     """Windows of one file, in row order; `run` may be called from several threads at once.
 
@@ -255,7 +314,6 @@ class FileScan:
     def __init__(
         self,
         file: OpenFile,
-        nodes: Sequence[ColumnNode],
         request: ScanRequest,
         within: RowRestriction | None = None,
         wishes: ScanOptions | None = None,
@@ -265,15 +323,24 @@ class FileScan:
         self._file = file
         self._within = within
         self._wishes = ScanOptions() if wishes is None else wishes
-        self._nodes = nodes
         self._request = request
-        self._has_blobs = any(node.shown is not node.field for node in nodes)
+        self._asked = _asked(request)
         self._lock = Lock()
-        self._receipt = _receipt(file, nodes, request)
+        self._receipt = _receipt(file, self._asked.nodes.of, request)
         self._done = self._rows = 0
         self._late: LateReader | None = None
         self._windows = self._cut(self._wanted_rows())
         self._is_planned = True
+        if not len(self._windows):
+            self._receipt.send(0)
+
+    @cached_property
+    def _nodes(self) -> tuple[ColumnNode, ...]:
+        return self._asked.nodes.of(self._file.rows.roots)
+
+    @cached_property
+    def _has_blobs(self) -> bool:
+        return any(node.shown is not node.field for node in self._nodes)
 
     def _cut(self, rows: RowRanges) -> Sequence[RowRanges]:
         """Cut the file so that all tasks in flight stay within the budget, batches too where they would not.
@@ -312,11 +379,12 @@ class FileScan:
 
     def _wanted_rows(self) -> RowRanges:
         """Rows of the zones that the filter leaves."""
-        request, file = self._request, self._file
+        file = self._file
         everything = rows_within(self._within, file.rows.num_rows)
-        if request.filter.equals(_TRUE):
+        plan = self._asked.filter
+        if plan is None:
             return everything
-        condition = RowFilter(request.filter, request.dataset_schema, file.rows, file.zones, file.blobs)
+        condition = RowFilter(plan, file.rows, file.zones, file.blobs)
         judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
         self._receipt.judged(judged)
         # Of files that zones leave out, no more is looked at.
@@ -365,7 +433,13 @@ class FileScan:
             self._receipt.send(self._rows)
 
 
-def _receipt(file: OpenFile, nodes: Sequence[ColumnNode], request: ScanRequest) -> Receipt:
-    columns = tuple(leaf.path for node in nodes for leaf in node.leaves())
+def _receipt(
+    file: OpenFile, nodes: Callable[[tuple[ColumnNode, ...]], tuple[ColumnNode, ...]], request: ScanRequest
+) -> Receipt:
+    """Begin to count; what is read of the columns is named where somebody looks."""
+    runtime = file.rows.runtime
+    if not runtime.is_watched:
+        return Receipt(file.source, runtime, ())
+    columns = tuple(leaf.path for node in nodes(file.rows.roots) for leaf in node.leaves())
     printed = None if request.filter.equals(_TRUE) else str(request.filter)
-    return Receipt(file.source, file.rows.runtime, columns, printed)
+    return Receipt(file.source, runtime, columns, printed)

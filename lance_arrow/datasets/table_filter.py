@@ -13,14 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode
-from lance_arrow.assembly.pruning import Path, project
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.late_reading import DENSE
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.row_filter import bound_filter, evaluated_mask, mentioned_paths, native_bridge
+from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.zone_pruning import JudgedRows, zone_predicate
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, intersection, marked
 
@@ -30,39 +29,30 @@ class TableFilter:
 
     Parameters
     ----------
-    expression
-        Bound or not.
-    schema
-        What its fields are fields of: the table's, or that of a dataset.
+    plan
+        The filter.
     columns
         The table's columns.
-
-    Raises
-    ------
-    InvalidArgumentError
-        The expression does not fit the schema.
     """
 
-    def __init__(self, expression: pc.Expression, schema: pa.Schema, columns: TableColumns) -> None:
-        self._schema = schema
-        self._native = native_bridge()
-        self.expression = expression
-        self.predicate = None
-        paths: tuple[Path, ...] = tuple((name,) for name in schema.names)
-        if self._native is not None:
-            self.expression = bound_filter(self._native, expression, schema)
-            self.predicate = zone_predicate(self.expression, schema)
-            paths = mentioned_paths(self._native, self.expression, schema)
-        self.nodes = project(columns.all_roots, paths, missing_ok=True)
+    def __init__(self, plan: FilterPlan, columns: TableColumns) -> None:
+        self._plan = plan
+        self.predicate = plan.predicate
+        self.nodes = plan.nodes(columns.all_roots)
+
+    @property
+    def expression(self) -> pc.Expression:
+        """The filter, bound."""
+        return self._plan.expression
 
     @property
     def is_repeatable(self) -> bool:
         """Whether the same rows satisfy it each time it is asked."""
-        return self.predicate is not None and not self.predicate.calls("random")
+        return self._plan.is_repeatable
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here; null is false. Raises `InvalidArgumentError` where it fails."""
-        return evaluated_mask(self._native, self.expression, self._schema, batch, pool).fill_null(False)
+        return self._plan.mask(batch, pool).fill_null(False)
 
 
 class FilteredReading:

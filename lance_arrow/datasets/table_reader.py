@@ -27,12 +27,13 @@ from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
 from lance_arrow.datasets.row_arguments import as_offsets
+from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.row_taking import rows_without_columns
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_taking import TableTaking
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_pruning import JudgedRows, leaf_at
+from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
@@ -149,7 +150,7 @@ class TableReader:
             It does not fit.
         """
         expression = as_expression(filter, self.columns.full_schema)
-        return TableFilter(expression, self.columns.full_schema, self.columns)
+        return TableFilter(FilterPlan(expression, self.columns.full_schema), self.columns)
 
     def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -247,8 +248,8 @@ class TableReader:
         predicate = None if filter is None else filter.predicate
         if predicate is None or self.columns.facts.index_position is None:
             return everything
-        found = ((path, leaf_at(self.columns.roots, path)) for path in predicate.fields())
-        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found if leaf is not None}
+        found = predicate.leaves(self.columns.roots)
+        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found.items()}
         excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
         if not len(excluded):
             return everything
@@ -376,6 +377,7 @@ class TableWatch:
             columns=tuple(leaf.path for node in nodes for leaf in node.leaves()),
             filter=filter,
             seconds=time.perf_counter() - self._started,
+            stage_seconds={"requests": sum(one.seconds for one in stats)},
         )
 
 

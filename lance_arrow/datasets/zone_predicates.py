@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial, reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.pruning import Path
+from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
+from lance_arrow.assembly.pruning import Path, leaf_at
+from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.assembly.zone_bounds import successor
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import has_order, is_text, is_variable
@@ -37,6 +39,7 @@ Tree: TypeAlias = tuple[Any, ...]
 
 _MATCH_NULLS, _SKIP_NULLS = 0, 1
 _WILDCARDS = b"%_\\"
+_FEW_ZONES = 1024
 
 
 class Verdict(enum.IntEnum):
@@ -47,7 +50,6 @@ class Verdict(enum.IntEnum):
     ALL = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ZonePredicate:
     """A filter as a tree.
 
@@ -57,10 +59,14 @@ class ZonePredicate:
         As `bridge.expression_tree` returns it.
     """
 
-    tree: Tree
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._leaves = PerTree(self._leaves_of)
+        self._literals: tuple[int, dict[int, ValueRange]] = (-1, {})
 
+    @cached_property
     def fields(self) -> tuple[Path, ...]:
-        """Return what the tree mentions, once each, from the column downwards."""
+        """What the tree mentions, once each, from the column downwards."""
         found: dict[Path, None] = {}
         waiting = [self.tree]
         while waiting:
@@ -70,6 +76,13 @@ class ZonePredicate:
             elif node[0] == "call":
                 waiting.extend(node[2])
         return tuple(found)
+
+    def leaves(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
+        """Return the leaves of a file, or of a table, that the tree mentions; see `leaf_at`."""
+        return self._leaves.of(roots)
+
+    def _leaves_of(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
+        return {path: leaf for path in self.fields if (leaf := leaf_at(roots, path)) is not None}
 
     def calls(self, function: str) -> bool:
         """Whether a function is called, or may be where the tree is too deep to see."""
@@ -97,19 +110,33 @@ class ZonePredicate:
         ndarray
             ``(num_zones,) int8`` of `Verdict`: NO where no row can satisfy the filter, ALL where every row does.
         """
-        found = _Judge(zone_maps, num_zones).condition(self.tree)
+        found = _Judge(zone_maps, num_zones, self._literals_of(num_zones)).condition(self.tree)
         verdicts = np.full(num_zones, Verdict.MAYBE, np.int8)
         verdicts[found.true & ~found.false & ~found.null] = Verdict.ALL
         verdicts[~found.true] = Verdict.NO
         return verdicts
 
+    def _literals_of(self, num_zones: int) -> dict[int, ValueRange]:
+        """Literals as often as there are zones; kept for the next file, which mostly has as many."""
+        held = self._literals
+        if held[0] != num_zones:
+            held = (num_zones, {})
+            if num_zones <= _FEW_ZONES:
+                self._literals = held
+        return held[1]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Judge:
-    """Walks a tree bottom up; what Arrow cannot compare is unknown."""
+    """Walks a tree bottom up; what Arrow cannot compare is unknown.
+
+    `literals` and `fields` hold what is known of nodes, by identity, and of paths.
+    """
 
     zone_maps: Mapping[Path, ZoneMap]
     num_zones: int
+    literals: dict[int, ValueRange]
+    fields: dict[Path, ValueRange] = field(default_factory=dict)
 
     def condition(self, node: Tree) -> Condition:
         """Outcomes of a boolean expression."""
@@ -131,14 +158,20 @@ class _Judge:
     def values(self, node: Tree) -> ValueRange | None:
         """Values of an expression; None when nothing is known."""
         if node[0] == "literal":
-            is_scalar = isinstance(node[1], pa.Scalar) and has_order(node[1].type)
-            return _comparable(ValueRange.of_literal(node[1], self.num_zones)) if is_scalar else None
+            known = self.literals.get(id(node))
+            if known is None and isinstance(node[1], pa.Scalar) and has_order(node[1].type):
+                known = self.literals[id(node)] = _comparable(ValueRange.of_literal(node[1], self.num_zones))
+            return known
         if node[0] == "field":
             zone_map = self.zone_maps.get(node[1])
             # Items of lists are not rows.
             if zone_map is None or zone_map.is_repeated:
                 return None
-            values = _comparable(ValueRange.of_zones(zone_map))
+            values = self.fields.get(node[1])
+            if values is None:
+                values = self.fields[node[1]] = _comparable(ValueRange.of_zones(zone_map))
+            if values.type == node[2]:
+                return values
             if pa.types.is_dictionary(node[2]):
                 # Arrow holds an index of a null item to be a valid value, until it is cast.
                 values = replace(values, value=values.value | values.null)

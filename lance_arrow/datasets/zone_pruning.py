@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
-from lance_arrow.assembly.pruning import Path, reach
+from lance_arrow.assembly.pruning import Path
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_reader import ZoneReader
@@ -81,7 +80,7 @@ def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | N
     undecided = JudgedRows(within, RowRanges.one(0, 0))
     if predicate is None or not len(within):
         return undecided
-    leaves = {path: leaf for path in predicate.fields() if (leaf := leaf_at(rows.roots, path)) is not None}
+    leaves = predicate.leaves(rows.roots)
     found = zip(leaves, zones.get(list(leaves.values())), strict=True)
     maps = {path: one for path, one in found if one is not None and one.num_zones}
     if not maps:
@@ -108,6 +107,10 @@ def judged_zones(
     starts, stops = borders[:-1], borders[1:]
     asked = _meets(within, starts, stops)
     never, always = verdicts == Verdict.NO, verdicts == Verdict.ALL
+    if never.all():
+        nothing = RowRanges.one(0, 0)
+        num_asked = int(asked.sum())
+        return JudgedRows(nothing, nothing, zones_total=num_asked, zones_pruned=num_asked)
     return JudgedRows(
         intersection(within, joined_ranges(starts[~never], stops[~never])),
         intersection(within, joined_ranges(starts[always], stops[always])),
@@ -125,18 +128,6 @@ def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64])
         rows.starts, stops, "left"
     )
     return found
-
-
-def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
-    """The leaf that a field path of Arrow's names: through structs alone, whole."""
-    if reach(roots, path) is None:
-        return None
-    node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
-    for name in path[1:]:
-        if node is None or not pa.types.is_struct(node.storage):
-            return None
-        node = next((child for child in node.children if child.field.name == name), None)
-    return node if isinstance(node, LeafNode) else None
 
 
 def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:

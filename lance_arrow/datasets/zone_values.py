@@ -6,6 +6,7 @@ Everything errs on one side only: what may not occur, does not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.assembly.zone_types import plain_numbers
 
 Flags = NDArray[np.bool_]
 
@@ -87,8 +89,7 @@ class ValueRange:
         """What a zone map says of a leaf that has one item per row."""
         nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
         values = zone_map.counts("value_count") - nulls - nans
-        zones = zone_map.zones
-        return cls(zones.column("min"), zones.column("max"), values > 0, nulls > 0, nans > 0)
+        return cls(zone_map.low, zone_map.high, values > 0, nulls > 0, nans > 0)
 
     @classmethod
     def of_literal(cls, scalar: pa.Scalar, num_zones: int) -> ValueRange:
@@ -123,12 +124,34 @@ def surely(answers: pa.Array) -> Flags:
     return flags
 
 
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """One comparison as numpy and as Arrow make it."""
+
+    of_numbers: Callable[[NDArray[Any], NDArray[Any]], Flags]
+    of_arrays: Callable[[pa.Array, pa.Array], pa.Array]
+
+
+_LESS, _LESS_EQUAL = _Comparison(np.less, pc.less), _Comparison(np.less_equal, pc.less_equal)
+_GREATER, _GREATER_EQUAL = _Comparison(np.greater, pc.greater), _Comparison(np.greater_equal, pc.greater_equal)
+_EQUAL = _Comparison(np.equal, pc.equal)
+
+
+def _holds(comparison: _Comparison, left: pa.Array, right: pa.Array) -> Flags:
+    """Tell where bounds of one type surely compare; where one is missing, nothing is sure."""
+    numbers = plain_numbers(left)
+    others = None if numbers is None else plain_numbers(right)
+    if numbers is None or others is None:
+        return surely(comparison.of_arrays(left, right))
+    return comparison.of_numbers(numbers, others)
+
+
 def less(left: ValueRange, right: ValueRange, *, or_equal: bool) -> Condition:
     """Judge ``left < right``, or ``left <= right``."""
-    below, not_below = (pc.less_equal, pc.greater) if or_equal else (pc.less, pc.greater_equal)
+    below, not_below = (_LESS_EQUAL, _GREATER) if or_equal else (_LESS, _GREATER_EQUAL)
     both = left.value & right.value
-    never = surely(not_below(left.low, right.high))
-    always = surely(below(left.high, right.low))
+    never = _holds(not_below, left.low, right.high)
+    always = _holds(below, left.high, right.low)
     nan = _meets_nan(left, right)
     return Condition(both & ~never, (both & ~always) | nan, left.null | right.null)
 
@@ -136,9 +159,9 @@ def less(left: ValueRange, right: ValueRange, *, or_equal: bool) -> Condition:
 def equal(left: ValueRange, right: ValueRange) -> Condition:
     """Judge ``left == right``."""
     both = left.value & right.value
-    apart = surely(pc.less(left.high, right.low)) | surely(pc.less(right.high, left.low))
-    same = surely(pc.equal(left.low, left.high)) & surely(pc.equal(right.low, right.high))
-    same &= surely(pc.equal(left.low, right.low))
+    apart = _holds(_LESS, left.high, right.low) | _holds(_LESS, right.high, left.low)
+    same = _holds(_EQUAL, left.low, left.high) & _holds(_EQUAL, right.low, right.high)
+    same &= _holds(_EQUAL, left.low, right.low)
     nan = _meets_nan(left, right)
     return Condition(both & ~apart, (both & ~same) | nan, left.null | right.null)
 
@@ -172,7 +195,7 @@ def member(values: ValueRange, wanted: pa.Array) -> tuple[Flags, Flags]:
     first = np.where(has_low, np.searchsorted(keys, low, "left"), 0)
     stop = np.where(has_high, np.searchsorted(keys, high, "right"), len(keys))
     may = values.value & (first < stop)
-    single = surely(pc.equal(values.low, values.high))
+    single = _holds(_EQUAL, values.low, values.high)
     if pa.types.is_floating(values.type):
         single &= ~surely(pc.equal(values.low, pa.scalar(0.0, values.type)))
     return may, single & may

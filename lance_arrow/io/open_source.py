@@ -80,6 +80,8 @@ def locate(
         if filesystem is None and _is_plain(source):
             path = os.path.abspath(source)
             return Location(_LOCAL, path, path)
+        if type(filesystem) is arrow_fs.LocalFileSystem and _is_plain(source) and source[0] == "/":
+            return Location(_LOCAL, source, source)
     elif _is_buffer(source) or isinstance(source, RangeSource):
         return None
     return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]

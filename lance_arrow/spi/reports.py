@@ -29,6 +29,10 @@ class ReadReport:
         The predicate that arrived with the scan, printed; None when there was none.
     seconds
         Wall time.
+    stage_seconds
+        Time by stage, summed over threads: ``zones``, until zone maps were read and judged; ``rows``, fetching and
+        decoding rows, those that the filter then left out among them; ``requests``, waiting for the source, which is
+        part of the others. Reads of tables tell ``requests`` alone.
     """
 
     files: int = 0
@@ -44,3 +48,4 @@ class ReadReport:
     columns: tuple[str, ...] = ()
     filter: str | None = None
     seconds: float = 0.0
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)

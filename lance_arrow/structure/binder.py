@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
@@ -40,6 +40,8 @@ from lance_arrow.spi import (
 )
 from lance_arrow.spi.table import EncodingTable
 
+B = TypeVar("B")
+
 _MEMO_ENTRIES = 4096
 _PRIVATE_CASE = "private_codec"
 
@@ -51,7 +53,7 @@ class Binder:
         self.table = table
         self.limits = limits
         self.scratch = scratch
-        self._memo: OrderedDict[Any, BoundLayout] = OrderedDict()
+        self._memo: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
 
     def page(self, message: str, description: bytes, leaf: LeafType) -> BoundLayout:
@@ -74,22 +76,33 @@ class Binder:
             The description contradicts the format, itself or the schema.
         """
         key = (message, description, leaf)
+        found: BoundLayout | None = self._known(key)
+        if found is not None:
+            return found
+        return self._keep(key, self.scope(leaf).layout(self._parse(message, description, "page description")))
+
+    def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
+        """Bind a column description; see `page` for the errors."""
+        key = (message, description, num_column_buffers)
+        found: BoundColumnEncoding | None = self._known(key)
+        if found is not None:
+            return found
+        parsed = self._parse(message, description, "column description")
+        return self._keep(key, self.scope(LeafType(None)).column_encoding(parsed, num_column_buffers))
+
+    def _known(self, key: Any) -> Any:
         with self._lock:
             found = self._memo.get(key)
             if found is not None:
                 self._memo.move_to_end(key)
-                return found
-        bound = self.scope(leaf).layout(self._parse(message, description, "page description"))
+            return found
+
+    def _keep(self, key: Any, bound: B) -> B:
         with self._lock:
             self._memo[key] = bound
             if len(self._memo) > _MEMO_ENTRIES:
                 self._memo.popitem(last=False)
         return bound
-
-    def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
-        """Bind a column description; see `page` for the errors."""
-        parsed = self._parse(message, description, "column description")
-        return self.scope(LeafType(None)).column_encoding(parsed, num_column_buffers)
 
     def _parse(self, message: str, description: bytes, what: str) -> Message:
         self.limits.check("max_description_bytes", len(description))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from threading import Lock
 
@@ -10,7 +10,7 @@ from lance_arrow.spi import PageIndex
 
 
 class IndexCache:
-    """Page indices by (file token, column, page); shared by threads.
+    """Page indices by (file token, column, page); shared by threads. Those of a file that was closed are dropped.
 
     Parameters
     ----------
@@ -25,6 +25,9 @@ class IndexCache:
         self.proves_rows = proves_rows
         self._held_bytes = 0
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()
+        self._sizes: dict[Hashable, int] = {}
+        self._keys_of: dict[Hashable, set[Hashable]] = {}
+        self._forgotten: deque[Hashable] = deque()
         self._lock = Lock()
 
     def get(self, key: Hashable) -> PageIndex | None:
@@ -46,18 +49,44 @@ class IndexCache:
     def put(self, key: Hashable, index: PageIndex) -> None:
         size = index.nbytes
         with self._lock:
-            before = self._held.pop(key, None)
-            if before is not None:
-                self._held_bytes -= before.nbytes
+            self._drop_forgotten()
+            self._drop(key)
             if size > self._budget_bytes:
                 return
             self._held[key] = index
+            self._sizes[key] = size
+            self._keys_of.setdefault(_owner(key), set()).add(key)
             self._held_bytes += size
             while self._held_bytes > self._budget_bytes:
-                _, dropped = self._held.popitem(last=False)
-                self._held_bytes -= dropped.nbytes
+                self._drop(next(iter(self._held)))
+
+    def forget(self, token: Hashable) -> None:
+        """Drop what is held of a file, the next time that something is put; may be called while it is collected."""
+        # A collector may call this in the middle of any other method here: the lock may be held, by this very thread.
+        self._forgotten.append(token)
 
     @property
     def held_bytes(self) -> int:
         """Bytes held now."""
-        return self._held_bytes
+        with self._lock:
+            self._drop_forgotten()
+            return self._held_bytes
+
+    def _drop_forgotten(self) -> None:
+        while self._forgotten:
+            for key in list(self._keys_of.get(self._forgotten.popleft(), ())):
+                self._drop(key)
+
+    def _drop(self, key: Hashable) -> None:
+        if self._held.pop(key, None) is None:
+            return
+        # What it took when it came: some grow meanwhile.
+        self._held_bytes -= self._sizes.pop(key)
+        keys = self._keys_of[_owner(key)]
+        keys.discard(key)
+        if not keys:
+            del self._keys_of[_owner(key)]
+
+
+def _owner(key: Hashable) -> Hashable:
+    return key[0] if isinstance(key, tuple) else key

@@ -114,6 +114,9 @@ def test_dataset_scan_counts(wide: Path, receipts: list[ReadReport]) -> None:
     assert report.fetched_bytes <= 1.1 * 2 * 8 * ROWS
     assert report.files == 1
     assert np.isfinite(report.seconds)
+    stages = report.stage_seconds
+    assert set(stages) == {"zones", "rows", "requests"}
+    assert 0 < stages["requests"] < stages["rows"]
 
 
 ZONED_ROWS, ZONED_COLUMNS = 200_000, 8

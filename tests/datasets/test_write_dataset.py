@@ -14,7 +14,7 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
-from lance_arrow import LanceFile, LanceFormat
+from lance_arrow import LanceFile, LanceFormat, LanceWriteOptions
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 
 NUM_ROWS = 5_000
@@ -87,6 +87,7 @@ def test_write_options_are_values() -> None:
     lance = LanceFormat()
     options = lance.make_write_options(preset="compact", column_options={"i": {"codec": "flat"}})
     assert options == lance.make_write_options(preset="compact", column_options={"i": {"codec": "flat"}})
+    assert type(options) is LanceWriteOptions
     assert options != lance.make_write_options()
     assert options.format == lance
     assert pickle.loads(pickle.dumps(options)) == options

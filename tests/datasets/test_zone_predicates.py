@@ -266,7 +266,7 @@ def test_deep_trees_are_judged_or_maybe():
 def test_fields_are_named_once():
     schema = pa.schema([("x", pa.int32()), ("st", pa.struct([("y", pa.int32())]))])
     predicate = zone_predicate((x > 1) & (x < 5) & (pc.field("st", "y") == 1), schema)
-    assert sorted(predicate.fields()) == [("st", "y"), ("x",)]
+    assert sorted(predicate.fields) == [("st", "y"), ("x",)]
 
 
 def test_many_zones_are_judged_quickly():

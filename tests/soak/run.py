@@ -23,11 +23,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 import lance_arrow
-from lance_arrow import LanceFormat, Settings, write_table
+from lance_arrow import LanceFormat, write_table
 
 ROWS, FILES = 4000, 3
-# Indices of files stay in their cache until it is full, those of closed files too.
-MAX_GROWTH_BYTES = (24 << 20) + Settings().index_cache_bytes
+MAX_GROWTH_BYTES = 24 << 20
 MAX_MORE_DESCRIPTORS = 4
 PART_SECONDS = 120
 THREADS = 4

@@ -86,3 +86,28 @@ def test_threads_share_it():
             done.result()
     held = [cache.get(name) for name in range(40)]
     assert cache.held_bytes == sum(index.nbytes for index in held if index is not None) <= 100
+
+
+def test_what_a_closed_file_had_is_dropped():
+    cache = IndexCache(100)
+    for token in ("first", "second"):
+        for page in range(3):
+            cache.put((token, 0, page), Index(10))
+    cache.forget("first")
+    assert cache.held_bytes == 30
+    assert cache.get_many([("first", 0, 0), ("second", 0, 0)])[0] is None
+    assert cache.get(("second", 0, 2)) is not None
+    cache.forget("nobody")
+    cache.put(("first", 0, 0), Index(5))
+    assert cache.held_bytes == 35
+
+
+def test_an_index_that_grew_is_counted_by_what_it_takes():
+    cache = IndexCache(100)
+    index = Index(10)
+    cache.put("a", index)
+    index.nbytes = 40
+    cache.put("a", index)
+    assert cache.held_bytes == 40
+    cache.forget("a")
+    assert cache.held_bytes == 0
