@@ -148,7 +148,9 @@ class RowWriter:
     def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):
             options = page.of.options
-            content = with_readable_items(shred(page.of.leaf, page.arrays), options)
+            content = shred(page.of.leaf, page.arrays)
+            if page.of.leaf.field.nullable:
+                content = with_readable_items(content, options)
             return self._encoder.encode(content, options)
 
     def _add(self, page: _FullPage, encoded: EncodedPage | PendingPage) -> None:
