@@ -7,22 +7,19 @@ from dataclasses import replace
 import numpy as np
 
 from lance_arrow.spi import BlockSlice, EncodeOptions, LayerKind, PageContent, VariableWidth
-from lance_arrow.spi.pages import common_scalar
-
-_LARGE_BYTES = 256
-"""Values as large as this are zipped, unless they are compressed better in chunks."""
+from lance_arrow.spi.pages import ZIPPED_FROM_BYTES, common_scalar
 
 
 def with_readable_items(page: PageContent, options: EncodeOptions) -> PageContent:
     """Let nullable items of lists be so in pages that are probably zipped, though none is null.
 
-    Before release 12.0.0 the reference loses items, its own too, where some zipped pages of a column tell that and
-    others do not. A definition level more costs such a page nothing: its control words have room.
+    Releases 4.0.0 to 12.0.0 of the reference fail, on files of their own too, where some zipped pages of a column tell
+    that and others do not. A definition level more costs such a page at most a byte for each item, mostly nothing.
     """
     levels = page.levels
     if page.values is None or not levels.max_rep or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
         return page
-    if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < _LARGE_BYTES:
+    if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < ZIPPED_FROM_BYTES:
         return page
     if common_scalar(page) is not None:
         # A page of its own kind, which these releases do not read where more may be null than is.

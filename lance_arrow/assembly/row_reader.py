@@ -48,7 +48,7 @@ from lance_arrow.spi import (
     field_bytes,
 )
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
-from lance_arrow.structure.row_selection import by_page, pages_with, scaled
+from lance_arrow.structure.row_selection import by_page, halves, pages_with, scaled
 
 # Sources that read through larger holes than this rather than ask twice are far away.
 _CHEAP_GAP_BYTES = 64 << 10
@@ -476,20 +476,6 @@ def values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bo
         of_fields = zip(shape.fields, sizes.reshape(-1, len(shape.fields)).sum(axis=0), strict=True)
         return any(field == VariableWidth(32) and size > _INT32_MAX for field, size in of_fields)
     return shape == VariableWidth(32) and sum(page.num_bytes for page in pages) > _INT32_MAX
-
-
-def halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
-    """Divide more than one row in two."""
-    lengths = np.cumsum(rows.stops - rows.starts)
-    middle = int(lengths[-1]) // 2
-    at = int(np.searchsorted(lengths, middle, side="left"))
-    cut = int(rows.stops[at]) - (int(lengths[at]) - middle)
-    first = RowRanges(rows.starts[: at + 1], np.append(rows.stops[:at], cut))
-    keep = at if cut < rows.stops[at] else at + 1
-    starts = rows.starts[keep:].copy()
-    if keep == at:
-        starts[0] = cut
-    return first, RowRanges(starts, rows.stops[keep:])
 
 
 def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:

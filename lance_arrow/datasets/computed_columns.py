@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -125,8 +125,3 @@ def _cast(array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
     except _MISFITS as error:
         raise InvalidArgumentError(f"{array.type} cannot be cast to {type_}: {error}", column=name) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)
-
-
-def paths_text(paths: Sequence[Path]) -> list[str]:
-    """Return the columns that paths begin with, once each."""
-    return list(dict.fromkeys(path[0] for path in paths))

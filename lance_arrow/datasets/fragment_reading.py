@@ -68,11 +68,6 @@ class FragmentReading:
         return sum(opened.source.size() for opened in self.opened)
 
     @cached_property
-    def leaf_paths(self) -> tuple[str, ...]:
-        """Paths of the leaves that are decoded, as the files name them."""
-        return tuple(leaf.path for part in self._parts for node in part.nodes for leaf in node.leaves())
-
-    @cached_property
     def has_blobs(self) -> bool:
         """Whether bytes of blobs are read."""
         return any(node.shown is not node.field for part in self._parts for node in part.nodes)

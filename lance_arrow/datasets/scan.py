@@ -147,10 +147,9 @@ class FileScanHandler:
         wishes = self._wishes(request)
         file = self._open(place, wishes)
         within = rows_within(place.rows, file.rows.num_rows)
-        if _asked(request).filter is None:
-            return within.num_rows
         plan = _asked(request).filter
-        assert plan is not None
+        if plan is None:
+            return within.num_rows
         if not plan.is_repeatable:
             return None
         condition = RowFilter(plan, file.rows, file.zones, file.blobs)

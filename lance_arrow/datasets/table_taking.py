@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.datasets.fragment_reading import FragmentReading
-from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.joined_fragments import (
     SMALL_FILE_BYTES,
     HeldFragments,
     JoinedFragments,
+    OpensFragment,
     alike,
     joined_files,
 )
@@ -42,11 +42,8 @@ LEAST_JOINED = 8
 _GROUP_BYTES = 32 << 20
 
 
-class OpensFragments(Protocol):
+class OpensFragments(OpensFragment, Protocol):
     """What a taking asks of the reader that it belongs to."""
-
-    def fragment(self, number: int) -> FragmentRows:
-        """Return the rows of a fragment."""
 
     def reading(self, number: int, projection: Projection) -> FragmentReading:
         """Return a reading of a fragment."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType
 
@@ -66,6 +66,12 @@ class BranchMeta:
 def line_name(branch: str | None) -> str | None:
     """Return what a line of versions is called: None for the main one, which callers may also name ``"main"``."""
     return None if branch == MAIN else branch
+
+
+def inner_folders(branch: str | None, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders, within that of a branch, of branches whose names go on from its own; each ends in a slash."""
+    prefix = None if line_name(branch) is None else f"{branch}/"
+    return () if prefix is None else tuple(f"{name[len(prefix) :]}/" for name in names if name.startswith(prefix))
 
 
 def branch_root(root: Location, branch: str | None) -> Location:

@@ -230,3 +230,17 @@ def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[i
             starts = np.maximum(rows.starts[low:high], page_start) - page_start
             stops = np.minimum(rows.stops[low:high], page_stop) - page_start
             yield page, RowRanges(starts, stops)
+
+
+def halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
+    """Divide more than one row in two."""
+    lengths = np.cumsum(rows.stops - rows.starts)
+    middle = int(lengths[-1]) // 2
+    at = int(np.searchsorted(lengths, middle, side="left"))
+    cut = int(rows.stops[at]) - (int(lengths[at]) - middle)
+    first = RowRanges(rows.starts[: at + 1], np.append(rows.stops[:at], cut))
+    keep = at if cut < rows.stops[at] else at + 1
+    starts = rows.starts[keep:].copy()
+    if keep == at:
+        starts[0] = cut
+    return first, RowRanges(starts, rows.stops[keep:])

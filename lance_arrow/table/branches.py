@@ -18,6 +18,7 @@ from lance_arrow.manifests.references import (
     branch_content,
     branch_file,
     branch_root,
+    inner_folders,
     line_name,
     read_branches,
     read_tags,
@@ -137,7 +138,7 @@ class TableBranches(Mapping[str, BranchMeta]):
             raise InvalidArgumentError("the main line cannot be removed", path=self._root.name)
         known = read_branches(self._root)
         left = list_tree(line.filesystem, line.path)
-        inner = tuple(f"{other[len(name) + 1 :]}/" for other in known if other.startswith(f"{name}/"))
+        inner = inner_folders(name, known)
         own = [path for path in left if path.split("/", 1)[0] in _OWN_FOLDERS and not path.startswith(inner)]
         if name not in known and not own:
             raise VersionNotFoundError(f"the table has no branch {name!r}", path=self._root.name, detail=name)

@@ -21,7 +21,7 @@ from lance_arrow.io import ListedFile, Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.names import NamingScheme, parse_name
-from lance_arrow.manifests.references import branch_root, line_name, read_branches, read_tags
+from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.reading import iter_unknown, parse
@@ -146,8 +146,7 @@ def clean_up(
     line = branch_root(root, branch)
     manifests = list_manifests(line)
     # Another branch may be called as if it were a folder of this one.
-    prefix = f"{branch}/"
-    inner = tuple(f"{other[len(prefix) :]}/" for other in read_branches(root) if other.startswith(prefix))
+    inner = inner_folders(branch, read_branches(root))
     tree = list_tree(line.filesystem, line.path)
     listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)

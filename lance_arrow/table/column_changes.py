@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -56,16 +57,14 @@ class ColumnEdit:
         """Add columns; arguments are those of `LanceTable.add_columns`."""
         nothing = _null_columns(values)
         rows = DEFAULT_BATCH_ROWS if batch_size is None else batch_size
-        held: list[Any] = []
+        kept = functools.cache(lambda: repeatable(values))
 
         def attempt(base: ManifestMeta, files: WrittenFiles) -> ColumnChange:
             reader = self.reader_of(base)
             if nothing is not None:
                 return ColumnChange(base=base, added=_new_fields(base, nothing))
             chosen = self.options(writable_version(base))
-            if not held:
-                held.append(repeatable(values))
-            source = column_source(held[0], reader, on=on, read_columns=read_columns, rows=rows)
+            source = column_source(kept(), reader, on=on, read_columns=read_columns, rows=rows)
             stored = StoredRows(source.schema, chosen.version)
             loose = pa.schema([field.with_nullable(True) for field in stored.schema])
             chosen.check_columns(loose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ def replace_columns(
     message: str | None,
 ) -> ManifestMeta:
     """Replace the values of columns; arguments are those of `LanceTable.replace_columns`."""
-    held: list[Any] = []
+    kept = functools.cache(lambda: repeatable(values))
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> DataReplacement:
         refuse_blob_structs(base.fields)
@@ -87,9 +88,7 @@ def replace_columns(
             wanted: Sequence[str] = tuple(dict.fromkeys(path[0] for path in made.paths))
             source = None
         else:
-            if not held:
-                held.append(repeatable(values))
-            source = column_source(held[0], reader, on=on, read_columns=read_columns, rows=batch_size)
+            source = column_source(kept(), reader, on=on, read_columns=read_columns, rows=batch_size)
             names, wanted = source.schema.names, source.columns
             _check_known(names, known)
         fields = [field for field in base.fields if field.name in names]

@@ -17,7 +17,7 @@ from lance_arrow.io.source import REMOTE_COALESCING
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import take_order
+from lance_arrow.structure.row_selection import halves, take_order
 
 
 def rows_of(ranges):
@@ -27,7 +27,7 @@ def rows_of(ranges):
 @given(st.sets(st.integers(0, 300), min_size=2))
 def test_halves_share_out_the_rows(wanted):
     rows = take_order(np.array(sorted(wanted), np.int64), 301).rows
-    first, second = row_reader.halves(rows)
+    first, second = halves(rows)
     assert rows_of(first) + rows_of(second) == sorted(wanted)
     assert 0 < first.num_rows < len(wanted)
     assert min(len(first), len(second)) > 0

@@ -35,12 +35,13 @@ from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
-from lance_arrow.spi.pages.value_policy import prefers_chunks
+from lance_arrow.spi.pages.value_policy import ZIPPED_FROM_BYTES, prefers_chunks
 from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippable
 from lance_arrow.spi.pages.zipped import RowIndex, ZippedForm, ZippedPage, ZippedPages, bind_zipped
 
 __all__ = [
     "NOTHING",
+    "ZIPPED_FROM_BYTES",
     "ArrayIndices",
     "ArrayPages",
     "ChunkIndex",

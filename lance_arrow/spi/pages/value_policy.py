@@ -6,7 +6,7 @@ from lance_arrow.spi.encoding import PageContent
 from lance_arrow.spi.pages.dictionary_writing import automatic_dictionary
 from lance_arrow.spi.scopes import EncodeScope
 
-_ZIPPED_FROM_BYTES = 256
+ZIPPED_FROM_BYTES = 256
 """A value as large as this is found for itself rather than in a chunk. Source: spec 10 point 5."""
 _COMPACT_ZIPPED_FROM_BYTES = 16 << 10
 """The same where size comes first: values compress better together, and large chunks hold several."""
@@ -17,5 +17,5 @@ def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
     if page.values is None:
         return True
     is_compact = scope.options.preset == "compact" and scope.file_version >= "2.2"
-    limit = _COMPACT_ZIPPED_FROM_BYTES if is_compact else _ZIPPED_FROM_BYTES
+    limit = _COMPACT_ZIPPED_FROM_BYTES if is_compact else ZIPPED_FROM_BYTES
     return scope.summary(page.values).max_value_bytes < limit or automatic_dictionary(page, scope) is not None
