@@ -82,6 +82,8 @@ class LeafNode(ColumnNode):
         Inner-most node first: width of a list's offsets, 0 for what is no list.
     dimensions
         Inner-most node first: items of a fixed-size list of structs, 0 for what is none.
+    nullable
+        Inner-most node first: whether the schema lets it be null.
     lengths_per_row
         What its pages count for one row of the file.
     tells_ancestors
@@ -101,6 +103,7 @@ class LeafNode(ColumnNode):
     leaf: LeafType
     offset_bits: tuple[int, ...]
     dimensions: tuple[int, ...]
+    nullable: tuple[bool, ...]
     lengths_per_row: int
     tells_ancestors: bool = True
     refusal: str | None = None
@@ -216,6 +219,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         leaf=LeafType(shape, nodes, items, _is_text(storage)),
         offset_bits=offset_bits,
         dimensions=dimensions,
+        nullable=(field.nullable, *(ancestor.nullable for ancestor in column.ancestors)),
         lengths_per_row=column.lengths_per_row,
         tells_ancestors=not is_fieldless or not above or has_columns_above,
         refusal=refusal,

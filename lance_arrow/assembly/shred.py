@@ -120,6 +120,7 @@ class _Structure:
     def __init__(self, leaf: LeafNode, paths: Sequence[tuple[PathNode, ...]]) -> None:
         self._nodes = leaf.leaf.nodes
         self._num_nodes = len(self._nodes)
+        self._nullable = leaf.nullable
         self._paths = paths
         moves = any(kind is not NodeKind.ITEM for kind in self._nodes)
         if moves or any(node.validity is not None for path in paths for node in path):
@@ -172,13 +173,16 @@ class _Structure:
         return any(may) or self._tells_nulls(node)
 
     def _tells_nulls(self, node: int) -> bool:
-        return self._is_struct_around_list(node) or any(path[node].validity is not None for path in self._paths)
+        return self._is_nullable_around_list(node) or any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
         return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
 
-    def _is_struct_around_list(self, node: int) -> bool:
-        return not self._is_list(node) and any(self._is_list(one) for one in range(node + 1, self._num_nodes))
+    def _is_nullable_around_list(self, node: int) -> bool:
+        """Whether a node is a struct around a list, and the schema lets it be null."""
+        if self._is_list(node) or not self._nullable[self._num_nodes - 1 - node]:
+            return False
+        return any(self._is_list(one) for one in range(node + 1, self._num_nodes))
 
     def _items_around(self, node: int) -> range:
         """Nodes around a node, up to the next list."""
@@ -192,12 +196,13 @@ class _Structure:
 
         It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
         asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
-        where pages of a batch tell differently whether any is null, so that there they always may be. Before release
-        12.0.0 it loses the items of lists in lists where a page has no level for an empty one, and others follow.
+        where pages of a batch tell differently whether any is null, so that there they always may be if the schema lets
+        them; where it does not, releases before 12.0.0 die of a level for their nulls. Those also lose the items of
+        lists in lists where a page has no level for an empty one, and others follow.
         """
         is_null = False
         for node in range(self._num_nodes - 1):
-            is_null |= bool(seen[node, 0]) or self._is_struct_around_list(node)
+            is_null |= bool(seen[node, 0]) or self._is_nullable_around_list(node)
             seen[node, 0] |= is_null
             is_null &= not self._is_list(node)
         lists = [node for node in range(self._num_nodes) if self._is_list(node)]

@@ -144,5 +144,6 @@ def _virtual(kind: VirtualColumn) -> LeafNode:
         leaf=LeafType(FixedWidth(64), (NodeKind.ITEM,), None),
         offset_bits=(0,),
         dimensions=(0,),
+        nullable=(True,),
         lengths_per_row=1,
     )

@@ -153,7 +153,7 @@ def test_lists_in_null_structs_are_nullable_themselves():
         assert u16(page.levels.def_) == [0, 3, 2]
 
 
-def test_structs_around_lists_are_always_nullable():
+def test_structs_around_lists_are_nullable_where_the_schema_lets_them():
     """All pages then agree; without lists inside, each page tells what occurs in it."""
     mask = pa.array([True, False, False])
     for nulls in (None, mask):
@@ -163,6 +163,19 @@ def test_structs_around_lists_are_always_nullable():
     page = content(pa.StructArray.from_arrays([pa.array([1, 2, 3])], ["v"], mask=mask).slice(1))
     assert page.levels.layers == (LayerKind.ALL_VALID_ITEM, LayerKind.ALL_VALID_ITEM)
     assert page.levels.def_ is None
+
+
+def test_structs_around_lists_that_the_schema_holds_valid_have_no_level():
+    """Entries of maps too: releases before 12.0.0 die of a level that the schema does not announce."""
+    struct = pa.struct([pa.field("v", pa.list_(pa.int32()))])
+    array = pa.array([[{"v": [1]}], [{"v": [2]}]], pa.list_(pa.field("item", struct, nullable=False)))
+    page = content(array)
+    valid_item, emptyable_list = LayerKind.ALL_VALID_ITEM, LayerKind.EMPTYABLE_LIST
+    assert page.levels.layers == (valid_item, emptyable_list, valid_item, emptyable_list)
+    entries = pa.array([[(1, [(2, 3)])]], pa.map_(pa.int32(), pa.map_(pa.int32(), pa.int32())))
+    root = file_column(pa.field("c", entries.type))
+    page = shred(list(root.leaves())[-1], [entries])
+    assert page.levels.layers == (valid_item, valid_item, emptyable_list, valid_item, emptyable_list)
 
 
 def address(view):
