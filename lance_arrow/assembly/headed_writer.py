@@ -97,7 +97,14 @@ class HeadedRowWriter:
                 wants_zones = rows_per_zone > 0 if options.zone_map is None else options.zone_map
                 has_zones = wants_zones and bounds_type(leaf) is not None
                 zones = ZoneBuilder(leaf, rows_per_zone or DEFAULT_ROWS_PER_ZONE) if has_zones else None
-                alone = replace(leaf, leaf=leaf.page_leaf, offset_bits=(0,), dimensions=(0,), nullable=leaf.nullable[:1], list_columns=())
+                alone = replace(
+                    leaf,
+                    leaf=leaf.page_leaf,
+                    offset_bits=(0,),
+                    dimensions=(0,),
+                    nullable=leaf.nullable[:1],
+                    list_columns=(),
+                )
                 self._leaves[leaf.column] = _Leaf(leaf, alone, options, zones)
                 self._note_heads(file.leaf(leaf.column))
 

@@ -14,11 +14,22 @@ from typing import Any
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
-from lance_arrow.spi import BindScope, DecodeContext, EncodedPage, EncodeScope, EncodingKey, PageContent, hookimpl
+from lance_arrow.spi import (
+    BindScope,
+    DecodeContext,
+    EncodedPage,
+    EncodeScope,
+    EncodingKey,
+    Levels,
+    PageContent,
+    hookimpl,
+)
 from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, write_zipped, zippable
 
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
+_MISREAD_PENALTY = 1e6
+"""Old readers read such pages wrongly: chunks are better wherever they can hold the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,9 @@ class FullZip:
         if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
             return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
+        if _has_misread_lists(page.levels) and scope.options.layout is None:
+            # Whatever the field's metadata wishes for.
+            return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
@@ -77,6 +91,18 @@ class FullZip:
             layers=page.levels.layers,
         )
         return EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
+
+
+def _has_misread_lists(levels: Levels) -> bool:
+    """Whether releases before 14.0.2 of the reference would look for values where a list is null or empty.
+
+    They take as many levels for visible as there are for items anywhere, not only below the inner-most list.
+    """
+    visible = levels.max_visible_def
+    taken = sum(kind.num_def_levels for kind in levels.layers if not kind.is_list)
+    if levels.def_ is None or taken == visible:
+        return False
+    return bool(((levels.def_ > visible) & (levels.def_ <= taken)).any())
 
 
 @hookimpl

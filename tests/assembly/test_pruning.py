@@ -23,7 +23,9 @@ def tree(field: pa.Field, path: str = "") -> ColumnNode:
     if fields:
         return ColumnNode(field, path, tuple(tree(child, path) for child in fields))
     leaf = LeafType(None, (NodeKind.ITEM,))
-    return LeafNode(field, path, column=0, leaf=leaf, offset_bits=(0,), dimensions=(0,), nullable=(True,), lengths_per_row=1)
+    return LeafNode(
+        field, path, column=0, leaf=leaf, offset_bits=(0,), dimensions=(0,), nullable=(True,), lengths_per_row=1
+    )
 
 
 ROOTS = tuple(

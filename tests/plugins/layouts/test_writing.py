@@ -408,3 +408,19 @@ def test_blobs_that_a_version_has_not_are_refused():
     content = content_of(((Entry(0, 0, b"one"),),), Path((VALID,)), VariableWidth(64), first)
     with pytest.raises(UnsupportedError):
         encode_scope(first, file_version="2.3").layout(content)
+
+
+@pytest.mark.parametrize(("rate", "layout"), [(0.3, "mini_block_layout"), (0.0, "full_zip_layout")])
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("options", [EncodeOptions(), EncodeOptions(preferred_layout="full_zip")])
+def test_lists_that_old_readers_misread_are_not_zipped(options, version, rate, layout):
+    """Before 14.0.2 the reference sees values in null lists of nullable structs; chunks take them where they can."""
+    path = Path((NULLABLE, LIST, NULLABLE))
+    shape = FixedWidth(8 * 512)
+    rows = random_rows(path, 40, random.Random(5), lambda chance: chance.randbytes(512), rate=rate)
+    page = content_of(rows, path, shape)
+    case = written(rows, path, page, version, options)
+    assert case.description.WhichOneof("layout") == layout
+    assert_reads(case, random.Random(6))
+    forced = written(rows, path, page, version, EncodeOptions(layout="full_zip"))
+    assert forced.description.WhichOneof("layout") == "full_zip_layout"
