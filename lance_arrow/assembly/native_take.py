@@ -36,6 +36,9 @@ Pages: TypeAlias = list[
 ]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
+Done: TypeAlias = tuple[int, Any, Any, list[Any]]
+"""What the engine laid out of a leaf: `native.finish_leaves` says what each part is."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakePlan:
@@ -101,7 +104,7 @@ class TakePlan:
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
         return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain or is_bytes else None)
 
-    def decoded(self, done: tuple[int, Any, Any, list[Any]]) -> DecodedLeaf | pa.Array:
+    def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; of a plain type it is the column already."""
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
@@ -144,7 +147,7 @@ def take_leaves(
     pool: pa.MemoryPool | None,
     num_threads: int,
     largest_offset: int,
-) -> dict[int, DecodedLeaf | pa.Array]:
+) -> list[Done | None]:
     """Read rows of leaves natively.
 
     Parameters
@@ -166,9 +169,8 @@ def take_leaves(
 
     Returns
     -------
-    dict
-        By physical column the leaves that could be read, or their finished arrays; none of them where bytes were
-        refused.
+    list
+        What was laid out of each leaf, None of those that could not be read; nothing at all where bytes were refused.
     """
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
@@ -183,22 +185,20 @@ def take_leaves(
         if done is None or not all(
             _read_large(plan, one, source, runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
         ):
-            return {}
-        return {plan.leaf.column: plan.decoded(one) for plan, one in zip(plans, done, strict=True) if one is not None}
+            return []
+        return done
     prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
     leaves = [leaf for leaf in prepared if leaf is not None]
     if not leaves or not _run(leaves, parts, place, counted, runtime):
-        return {}
-    done = native.finish_leaves(leaves, largest_offset, allocate)
-    if isinstance(done, str):
-        return {}
-    served = [plan for plan, leaf in zip(plans, prepared, strict=True) if leaf is not None]
-    return {plan.leaf.column: plan.decoded(one) for plan, one in zip(served, done, strict=True)}
+        return []
+    finished = native.finish_leaves(leaves, largest_offset, allocate)
+    if isinstance(finished, str):
+        return []
+    in_order = iter(finished)
+    return [None if leaf is None else next(in_order) for leaf in prepared]
 
 
-def _read_large(
-    plan: TakePlan, done: tuple[int, Any, Any, list[Any]], source: tuple[MeteredSource, Positional], runtime: Runtime
-) -> bool:
+def _read_large(plan: TakePlan, done: Done, source: tuple[MeteredSource, Positional], runtime: Runtime) -> bool:
     """Read the blobs that the engine left to several threads; False when one was refused."""
     num_values, values, offsets, _ = done
     if plan.blobs is None or not isinstance(values, tuple):

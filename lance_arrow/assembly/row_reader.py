@@ -230,12 +230,12 @@ class RowReader:
             pages, _ = self._pages_of(wanted.leaves, rows, is_scan=False)
             num_rows = rows.num_rows
             try:
-                decoded = take_leaves(
+                done = take_leaves(
                     wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
-                if len(decoded) < len(wanted.leaves):
+                if not done or None in done:
                     return None
-                return wanted.batch(decoded, num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
+                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
             except (ResourceLimitError, CorruptPageError):
                 return None
 
@@ -258,13 +258,18 @@ class RowReader:
         with located(path=self.file.name):
             pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
             try:
-                decoded = take_leaves(
+                done = take_leaves(
                     wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                 )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
-                decoded = {}
+                done = []
             num_pages = sum(map(len, pages))
+            if not is_scan:
+                taken = wanted.batch_of(done, num_rows)
+                if taken is not None:
+                    return [taken], ReadCounts(num_pages, wanted.paths)
+            decoded = wanted.decoded(done)
             if not decoded:
                 return self._read(nodes, rows, pool, loaded)
 

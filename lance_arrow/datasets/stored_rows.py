@@ -162,9 +162,10 @@ def _stored_extension(
             column=path,
             detail=type_,
         )
-    storage = _stored_type(type_.storage_type, path, above, version)
-    if storage is not type_.storage_type:
-        raise UnsupportedError(f"the storage of {type_} cannot be stored: use {storage}", column=path, detail=type_)
+    storage = type_.storage_type
+    stored = _stored_type(storage, path, above, version)
+    if stored != storage:
+        raise UnsupportedError(f"the storage of {type_} cannot be stored: use {stored}", column=path, detail=type_)
     return type_
 
 

@@ -11,7 +11,6 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `gather` | copies, selects and expands fixed- and variable-width values |
 | `offsets` | decodes offset-delimited values; checks UTF-8 |
 | `runs` | expands runs |
-| `streams` | puts byte streams together; splits packed rows into fields |
 | `rows` | puts fields together to packed rows; spreads bits over whole bytes |
 | `symbols` | expands FSST codes; chooses symbols and encodes with them |
 | `variable_chunks` | cuts variable-width values into chunks |
@@ -19,7 +18,6 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `run_encoding` | finds runs |
 | `summaries` | measures what encodings are chosen by |
 | `streams` | puts byte streams together and takes them apart; splits packed rows into fields |
-| `symbols` | expands FSST codes |
 | `chunk_tables` | reads chunk words and chunk headers of mini-block pages |
 | `levels` | turns repetition and definition levels into rows, offsets and validity |
 | `slots` | turns positions of nulls and lists into offsets and validity |
@@ -33,7 +31,13 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 | `positional` | reads many ranges of a file, and many small files |
 | `native_codecs` | capsules of the C tables of the format's codecs |
 | `native` | the engine that reads rows of many leaves by them |
+| `native_page` | pages as that engine takes them |
+| `native_blobs` | blobs laid out and read |
 | `native_checks` | calls one such table, for tests |
+| `array_trees` | makes a batch of what the engine laid out |
+| `frames` | finds the sizes that compressed frames decode to |
+| `row_order` | finds the order that row offsets come in |
+| `refusals` | errors of what a kernel refused |
 
 `reference/` holds a numpy twin of each: its meaning and the oracle of its test, never the way production runs.
 """

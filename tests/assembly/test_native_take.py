@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -91,8 +92,8 @@ class Watch:
 
         def watched(*arguments):
             answer = serve(*arguments)
-            for plan in arguments[0]:
-                (self.served if plan.leaf.column in answer else self.refused).append(plan.leaf.path)
+            for plan, one in zip_longest(arguments[0], answer):
+                (self.refused if one is None else self.served).append(plan.leaf.path)
             return answer
 
         monkeypatch.setattr(row_reader, "take_leaves", watched)

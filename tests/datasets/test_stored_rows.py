@@ -36,6 +36,10 @@ def stored(type_: pa.DataType, version: FileVersion = FileVersion.V2_2) -> pa.Da
         pa.dictionary(pa.int8(), pa.string()),
         pa.null(),
         pa.struct([]),
+        pa.bool8(),
+        pa.uuid(),
+        pa.list_(pa.struct([("u", pa.uuid())])),
+        pa.fixed_shape_tensor(pa.float32(), [2, 3]),
     ],
     ids=str,
 )

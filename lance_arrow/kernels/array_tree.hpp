@@ -1,0 +1,103 @@
+// A record batch in the form of the Arrow C data interface: one tree of arrays over memory that somebody else holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+extern "C" {
+// The struct that the interface prescribes; its field names and their order are part of the standard.
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+}
+
+namespace lance_arrow::kernels {
+
+// What a node of the tree is made of; nodes stand in pre-order, the children of one right behind it.
+struct ArrayForm {
+  enum Kind : int { kSlots = 0, kList = 1, kValues = 2, kStrings = 3 };
+  int kind;
+  int leaf;            // which of the leaves tells its structure
+  int depth;           // nodes above it
+  int64_t items;       // items of its child for one slot; 0 for lists, whose offsets tell
+  int num_children;
+  bool is_text;
+};
+
+// The arrays of one batch, and who holds their memory.
+class ArrayTree {
+ public:
+  using Drop = void (*)(void*);
+
+  ArrayTree(const std::vector<ArrayForm>& forms, void* owner, Drop drop)
+      : arrays_(forms.size() + 1), buffers_(3 * (forms.size() + 1)), children_(forms.size()), owner_(owner), drop_(drop) {
+    for (size_t node = 0; node < arrays_.size(); ++node) {
+      arrays_[node] = ArrowArray{};
+      arrays_[node].buffers = &buffers_[3 * node];
+      arrays_[node].release = &release_child;
+    }
+  }
+  ~ArrayTree() { drop_(owner_); }
+  ArrayTree(const ArrayTree&) = delete;
+  ArrayTree& operator=(const ArrayTree&) = delete;
+
+  ArrowArray* node(int64_t number) { return &arrays_[static_cast<size_t>(number) + 1]; }
+
+  void set(int64_t number, int64_t length, int64_t null_count, const void* first, const void* second,
+           const void* third, int64_t num_buffers) {
+    ArrowArray* array = node(number);
+    array->length = length;
+    array->null_count = null_count;
+    array->n_buffers = num_buffers;
+    array->buffers[0] = first;
+    array->buffers[1] = second;
+    array->buffers[2] = third;
+  }
+
+  // Nodes are adopted parent by parent; number -1 is the batch itself.
+  void adopt(int64_t number, const std::vector<int64_t>& numbers) {
+    ArrowArray* array = node(number);
+    array->n_children = static_cast<int64_t>(numbers.size());
+    array->children = children_.data() + used_;
+    for (const int64_t child : numbers) children_[used_++] = node(child);
+  }
+
+  // The batch; who releases it ends the tree.
+  static ArrowArray batch_of(std::unique_ptr<ArrayTree> tree, int64_t num_rows) {
+    ArrowArray batch = tree->arrays_[0];
+    batch.length = num_rows;
+    batch.n_buffers = 1;
+    batch.release = &release_batch;
+    batch.private_data = tree.release();
+    return batch;
+  }
+
+ private:
+  static void release_child(ArrowArray* array) { array->release = nullptr; }
+
+  static void release_batch(ArrowArray* batch) {
+    for (int64_t child = 0; child < batch->n_children; ++child)
+      if (batch->children[child]->release != nullptr) batch->children[child]->release(batch->children[child]);
+    batch->release = nullptr;
+    delete static_cast<ArrayTree*>(batch->private_data);
+  }
+
+  std::vector<ArrowArray> arrays_;
+  std::vector<const void*> buffers_;
+  std::vector<ArrowArray*> children_;
+  size_t used_ = 0;
+  void* owner_;
+  Drop drop_;
+};
+
+}  // namespace lance_arrow::kernels
