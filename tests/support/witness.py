@@ -163,7 +163,13 @@ class Witness:
         try:
             self._ask(job, out=out, **arguments)
             with pa.OSFile(out) as source:
-                return pa.ipc.open_stream(source).read_all()
+                table = pa.ipc.open_stream(source).read_all()
+            try:
+                # Old releases return arrays that would take this process down with them.
+                table.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise WitnessRefused(f"the reference returned arrays that contradict themselves: {error}") from error
+            return table
         finally:
             if os.path.exists(out):
                 os.unlink(out)
