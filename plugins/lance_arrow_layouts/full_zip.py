@@ -21,6 +21,7 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     Levels,
+    PackedStruct,
     PageContent,
     hookimpl,
 )
@@ -29,7 +30,7 @@ from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, write_zi
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
 _MISREAD_PENALTY = 1e6
-"""Old readers read such pages wrongly: chunks are better wherever they can hold the values."""
+"""Readers of the reference misread such pages, or die: chunks are better wherever they can hold the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class FullZip:
         if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
             return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
-        if _has_misread_lists(page.levels) and scope.options.layout is None:
+        if scope.options.layout is None and (_has_misread_lists(page.levels) or _has_no_struct(page)):
             # Whatever the field's metadata wishes for.
             return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
@@ -91,6 +92,11 @@ class FullZip:
             layers=page.levels.layers,
         )
         return EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
+
+
+def _has_no_struct(page: PageContent) -> bool:
+    """Whether some rows hold no packed struct: the reference aborts where it takes only such rows."""
+    return isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values
 
 
 def _has_misread_lists(levels: Levels) -> bool:
