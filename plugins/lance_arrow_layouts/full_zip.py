@@ -20,6 +20,7 @@ from lance_arrow.spi import (
     EncodedPage,
     EncodeScope,
     EncodingKey,
+    FixedWidth,
     Levels,
     PackedStruct,
     PageContent,
@@ -65,7 +66,7 @@ class FullZip:
         if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
             return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
-        if scope.options.layout is None and (_has_misread_lists(page.levels) or _has_no_struct(page)):
+        if scope.options.layout is None and _is_misread(page):
             # Whatever the field's metadata wishes for.
             return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
@@ -94,9 +95,14 @@ class FullZip:
         return EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
 
 
-def _has_no_struct(page: PageContent) -> bool:
-    """Whether some rows hold no packed struct: the reference aborts where it takes only such rows."""
-    return isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values
+def _is_misread(page: PageContent) -> bool:
+    """Whether some release of the reference reads other values in a zipped page, or dies.
+
+    All abort where the rows that they take hold no packed struct; 4.0.0 takes bytes of booleans for bits.
+    """
+    if isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values:
+        return True
+    return page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
 
 
 def _has_misread_lists(levels: Levels) -> bool:
