@@ -1,6 +1,10 @@
 // Values cut apart and put together again: byte streams to values, packed rows to fields (spec 5.9, 5.10).
 #pragma once
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "parts.hpp"
 
 namespace lance_arrow::kernels {
@@ -18,6 +22,48 @@ void with_width(int64_t width, Visit&& visit) {
   }
 }
 
+#if defined(__SSE2__)
+// Puts 16 values together: neighbours are interleaved as bytes, pairs of those as words, and so on.
+template <int kWidth>
+void join_sixteen(const uint8_t* streams, int64_t count, uint8_t* values) {
+  __m128i now[kWidth], next[kWidth];
+  for (int stream = 0; stream < kWidth; ++stream)
+    now[stream] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(streams + stream * count));
+  // Registers hold `parts` bytes of each value; those of one group of streams lie side by side.
+  for (int parts = 1; parts < kWidth; parts *= 2) {
+    for (int group = 0; group < kWidth; group += 2 * parts) {
+      for (int one = 0; one < parts; ++one) {
+        const __m128i left = now[group + one], right = now[group + parts + one];
+        __m128i *low = &next[group + 2 * one], *high = low + 1;
+        if (parts == 1) {
+          *low = _mm_unpacklo_epi8(left, right), *high = _mm_unpackhi_epi8(left, right);
+        } else if (parts == 2) {
+          *low = _mm_unpacklo_epi16(left, right), *high = _mm_unpackhi_epi16(left, right);
+        } else {
+          *low = _mm_unpacklo_epi32(left, right), *high = _mm_unpackhi_epi32(left, right);
+        }
+      }
+    }
+    for (int one = 0; one < kWidth; ++one) now[one] = next[one];
+  }
+  for (int part = 0; part < kWidth; ++part) _mm_storeu_si128(reinterpret_cast<__m128i*>(values) + part, now[part]);
+}
+#endif
+
+// Puts `count` values together; their bytes are `count` apart.
+template <int kWidth>
+void join_streams(const uint8_t* __restrict streams, int64_t count, int64_t width, uint8_t* __restrict values) {
+  int64_t value = 0;
+#if defined(__SSE2__)
+  if constexpr (kWidth == 2 || kWidth == 4 || kWidth == 8)
+    for (; value + 16 <= count; value += 16) join_sixteen<kWidth>(streams + value, count, values + value * kWidth);
+#endif
+  const int64_t num_streams = kWidth != 0 ? kWidth : width;
+  for (; value < count; ++value)
+    for (int64_t stream = 0; stream < num_streams; ++stream)
+      values[value * num_streams + stream] = streams[stream * count + value];
+}
+
 // Stream b of a chunk holds byte b of every value.
 inline Outcome gather_streams(const Chunks& chunks, int64_t width, uint8_t* out, int64_t out_bytes) {
   if (width < 1) return misuse("bytes_per_value is not positive");
@@ -26,12 +72,7 @@ inline Outcome gather_streams(const Chunks& chunks, int64_t width, uint8_t* out,
     if (chunk.size % width != 0 || chunk.size / width != count)
       return corrupt("byte streams have another size than their values", chunk.index);
     uint8_t* values = out + chunk.first_value * width;
-    with_width(width, [&]<int kWidth>() {
-      const int64_t num_streams = kWidth != 0 ? kWidth : width;
-      for (int64_t value = 0; value < count; ++value)
-        for (int64_t stream = 0; stream < num_streams; ++stream)
-          values[value * num_streams + stream] = chunk.bytes[stream * count + value];
-    });
+    with_width(width, [&]<int kWidth>() { join_streams<kWidth>(chunk.bytes, count, width, values); });
     return success();
   });
 }
