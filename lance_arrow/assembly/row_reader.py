@@ -28,7 +28,7 @@ from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
-from lance_arrow.assembly.take_set import TakeSet
+from lance_arrow.assembly.take_set import ByColumns, TakeSet
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -54,7 +54,6 @@ from lance_arrow.structure.row_selection import by_page, halves, pages_with, sca
 _CHEAP_GAP_BYTES = 64 << 10
 _DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
-_KEPT_TAKE_SETS = 16
 
 Indices: TypeAlias = Mapping[Hashable, PageIndex]
 """Indices of pages that were loaded for one read, by the names they are cached under."""
@@ -88,7 +87,9 @@ class RowReader:
         self.options = options if options is not None else ReadOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
-        self._take_sets: dict[tuple[int, bool], TakeSet] = {}
+        self._take_sets: ByColumns[TakeSet] = ByColumns()
+        self._blob_take_sets: ByColumns[TakeSet] = ByColumns()
+        self._weights: ByColumns[RowWeights] = ByColumns()
         self._lock = Lock()
 
     def __del__(self) -> None:
@@ -118,6 +119,9 @@ class RowReader:
 
     def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
         """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
+        return self._weights.of(nodes, lambda: self._weighed(nodes))
+
+    def _weighed(self, nodes: Sequence[ColumnNode]) -> RowWeights:
         with located(path=self.file.name):
             leaves = self._readable(nodes)
             metas = self.metas(leaves)
@@ -221,7 +225,8 @@ class RowReader:
             it: `take` reads the same rows, and `assembly.blobs` their blobs, and can say what is wrong.
         """
         source = self.file.source
-        wanted = self._take_set(nodes, with_blobs=True)
+        data_stop = self.file.footer.data_stop
+        wanted = self._blob_take_sets.of(nodes, lambda: TakeSet.of(nodes, blob_limits(data_stop, self.runtime)))
         place = source.positional() if isinstance(source, MeteredSource) else None
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
@@ -248,7 +253,7 @@ class RowReader:
         all threads to itself.
         """
         source = self.file.source
-        wanted = self._take_set(nodes)
+        wanted = self._take_sets.of(nodes, lambda: TakeSet.of(nodes))
         place = source.positional() if isinstance(source, MeteredSource) else None
         if not wanted.plans or not len(rows) or place is None:
             return self._read(nodes, rows, pool, {})
@@ -287,17 +292,6 @@ class RowReader:
             if batch is None:
                 return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
-
-    def _take_set(self, nodes: Sequence[ColumnNode], *, with_blobs: bool = False) -> TakeSet:
-        """What a take of these nodes needs to know; the last few are kept, as most takes want the same columns."""
-        key = id(nodes), with_blobs
-        held = self._take_sets.get(key)
-        if held is None or held.nodes is not nodes:
-            if len(self._take_sets) >= _KEPT_TAKE_SETS:
-                self._take_sets = {}
-            limits = blob_limits(self.file.footer.data_stop, self.runtime) if with_blobs else None
-            held = self._take_sets[key] = TakeSet.of(nodes, limits)
-        return held
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
         """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -16,6 +16,29 @@ from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels.array_trees import ColumnForms
 from lance_arrow.spi import FixedWidth, VariableWidth
 
+Found = TypeVar("Found")
+_KEPT = 16
+
+
+class ByColumns(Generic[Found]):
+    """What was found out of the last few sets of columns.
+
+    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], Found]] = {}
+
+    def of(self, nodes: Sequence[ColumnNode], find: Callable[[], Found]) -> Found:
+        """Return what is known of columns, or `find` it out."""
+        key = tuple(map(id, nodes))
+        held = self._kept.get(key)
+        if held is None:
+            if len(self._kept) >= _KEPT:
+                self._kept = {}
+            held = self._kept[key] = tuple(nodes), find()
+        return held[1]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeSet:
@@ -24,7 +47,7 @@ class TakeSet:
     `forms` is how a batch is made at once of leaves that the engine has all taken; None where some are not plain.
     """
 
-    nodes: Sequence[ColumnNode]
+    nodes: tuple[ColumnNode, ...]
     builders: tuple[ArrayBuilder, ...]
     leaves: tuple[LeafNode, ...]
     plans: tuple[TakePlan, ...]
@@ -52,7 +75,7 @@ class TakeSet:
         forms = None
         if len(positions) == len(leaves):
             forms = ColumnForms([_form(builder, positions) for builder in builders], schema)
-        return cls(nodes, builders, leaves, plans, paths, schema, forms)
+        return cls(tuple(nodes), builders, leaves, plans, paths, schema, forms)
 
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""

@@ -29,6 +29,8 @@ from lance_arrow.datasets.zone_pruning import JudgedRows, judged_rows, zone_pred
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
 
+# Handing so few rows to other threads takes longer than decoding them.
+_ROWS_FOR_ONE = 1 << 15
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
@@ -157,6 +159,7 @@ class RowFilter:
         found = judged.sure.num_rows
         if not len(rows):
             return found
+        use_threads = use_threads and rows.num_rows > _ROWS_FOR_ONE
         windows = Windows(
             rows,
             None,
