@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent
 SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
     "cloudpickle>=3",
+    "grpcio-status>=1.67",
     "hypothesis>=6.100",
     "pandas>=2.2",
     "psutil>=5.9",
