@@ -176,14 +176,21 @@ def engines(session: nox.Session) -> None:
     )
 
 
+def _node_servers(session: nox.Session) -> Path:
+    """Bring the servers that npm has; returns the folder of all servers' programs."""
+    home = ROOT / ".nox" / "servers-tools"
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "node_modules").exists():
+        session.run("npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), *SERVER_NPM, external=True)
+    return home
+
+
 @nox.session
 def servers(session: nox.Session) -> None:
     """Start servers of S3, Azure, GCS, SFTP, FTP, HTTP and WebDAV on loopback, read and write through each."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *SERVER_REQUIREMENTS)
-    home = ROOT / ".nox" / "servers-tools"
-    (home / "debs").mkdir(parents=True, exist_ok=True)
-    if not (home / "node_modules").exists():
-        session.run("npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), *SERVER_NPM, external=True)
+    home = _node_servers(session)
+    (home / "debs").mkdir(exist_ok=True)
     if not (home / "root").exists():
         session.chdir(home / "debs")
         if os.geteuid() == 0:
@@ -240,9 +247,10 @@ def crashes(session: nox.Session) -> None:
 
 @nox.session
 def crowd(session: nox.Session) -> None:
-    """Write one table from 16 processes at once; `-- --processes 4 --steps 10` for fewer."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
-    session.run("python", "tests/differential/crowd.py", *session.posargs)
+    """Write one table from 16 processes at once; `-- --processes 4 --steps 10` for fewer, `-- --at azure` elsewhere."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *SERVER_REQUIREMENTS)
+    home = _node_servers(session)
+    session.run("python", "tests/differential/crowd.py", *session.posargs, env={"LANCE_ARROW_SERVERS": str(home)})
 
 
 @nox.session

@@ -2,28 +2,36 @@
 
 That is what a serial order is. An operation that read an older version need not know the rows that were added since: it
 comes before those appends, then. Each operation tells what it does in its message. `nox -s crowd` runs 16 processes of
-100 appends, and a mixture; `tests/table/test_crowd.py` a few.
+100 appends, and a mixture, here or (``--at s3``, ``--at azure``) through a server; `tests/table/test_crowd.py` a few.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+
 import pyarrow as pa
+from running import SERVERS, Place
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError
+from lance_arrow.manifests.fragments import FragmentMeta
 
 Row = tuple[int, int]
+# What fsspec is to be given, for the processes that write.
+OPTIONS = "LANCE_ARROW_CROWD_OPTIONS"
 ROLES = ("append", "delete", "update", "merge", "compact")
 
 
@@ -34,12 +42,13 @@ def rows_of(ids: Sequence[int]) -> pa.Table:
 
 def work(path: str, role: str, worker: int, steps: int) -> None:
     """Do operations of one kind, each to a table that is opened anew; what others make impossible, again."""
+    options = json.loads(os.environ.get(OPTIONS, "null"))
     for step in range(steps):
         number = worker * 10_000 + step
         told = {"do": role, "number": number}
         while True:
             try:
-                _do(LanceTable.open(path), told)
+                _do(LanceTable.open(path, storage_options=options), told)
                 break
             except CommitConflictError as error:
                 if not error.retryable:
@@ -87,7 +96,27 @@ def _added_since(base: Counter[Row], rows: Counter[Row]) -> Counter[Row]:
     return Counter({row: count for row, count in rows.items() if row[0] not in known})
 
 
-def check(path: str, expected: Counter[str]) -> int:
+class Rows:
+    """Rows of versions; those of a fragment that several have are read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[FragmentMeta, Counter[Row]] = {}
+
+    def of(self, version: LanceTable) -> Counter[Row]:
+        """Return the rows of a version."""
+        metas = list(version.manifest.fragments)
+        if not all(meta in self._read for meta in metas):
+            for meta, fragment in zip(metas, version.dataset().get_fragments(), strict=True):
+                if meta not in self._read:
+                    rows = fragment.to_table(columns=["id", "n"])
+                    self._read[meta] = Counter(zip(rows["id"].to_pylist(), rows["n"].to_pylist(), strict=True))
+        found: Counter[Row] = Counter()
+        for meta in metas:
+            found.update(self._read[meta])
+        return found
+
+
+def check(path: str, expected: Counter[str], options: Mapping[str, Any] | None = None) -> int:
     """Compare every version with the one before it; returns how many there are.
 
     Raises
@@ -95,7 +124,7 @@ def check(path: str, expected: Counter[str]) -> int:
     AssertionError
         One is no such thing, an operation is missing or came twice, or there is a gap.
     """
-    table = LanceTable.open(path)
+    table = LanceTable.open(path, storage_options=options)
     history = table.history()[::-1]
     assert [one.version for one in history] == list(range(1, len(history) + 1)), "there is a gap"
     done: Counter[str] = Counter(one.message for one in history if one.message is not None)
@@ -104,10 +133,10 @@ def check(path: str, expected: Counter[str]) -> int:
     assert not missing, missing
     assert not done - expected, done - expected
     rows: Counter[Row] = Counter()
+    read = Rows()
     states: dict[int, Counter[Row]] = {}
     for one in history:
-        version = table.checkout(one.version).to_table(columns=["id", "n"])
-        found = Counter(zip(version["id"].to_pylist(), version["n"].to_pylist(), strict=True))
+        found = read.of(table.checkout(one.version))
         if one.version > 1:
             told = {"do": "compact", "number": 0} if one.message is None else json.loads(one.message)
             after = applied(rows, told)
@@ -119,18 +148,36 @@ def check(path: str, expected: Counter[str]) -> int:
     return len(history)
 
 
-def run(path: Path, roles: Sequence[str], steps: int, *, stable: bool) -> tuple[int, float]:
+def run(
+    path: Path | str, roles: Sequence[str], steps: int, *, stable: bool, options: Mapping[str, Any] | None = None
+) -> tuple[int, float]:
     """Let one process for each role work at once; returns versions made, and seconds taken."""
-    LanceTable.create(path, rows_of(range(40)), max_rows_per_file=10, enable_stable_row_ids=stable)
+    first = rows_of(range(40))
+    LanceTable.create(path, first, max_rows_per_file=10, enable_stable_row_ids=stable, storage_options=options)
+    environment = {**os.environ, OPTIONS: json.dumps(options)}
     started = time.perf_counter()
     workers = [
-        subprocess.Popen([sys.executable, __file__, "--work", str(path), role, str(number), str(steps)])
+        subprocess.Popen(
+            [sys.executable, __file__, "--work", str(path), role, str(number), str(steps)], env=environment
+        )
         for number, role in enumerate(roles, start=1)
     ]
     codes = [worker.wait() for worker in workers]
     seconds = time.perf_counter() - started
     assert not any(codes), codes
-    return check(str(path), Counter(_messages(roles, steps))), seconds
+    return check(str(path), Counter(_messages(roles, steps)), options), seconds
+
+
+@contextmanager
+def place(at: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """A folder here, or on a server that is started and stopped again; with what fsspec is to be given."""
+    with tempfile.TemporaryDirectory() as folder:
+        if at == "local":
+            yield folder, None
+            return
+        server: Place
+        with SERVERS[at](Path(folder)) as server:
+            yield server.root, dict(server.options)
 
 
 def _messages(roles: Sequence[str], steps: int) -> Iterator[str]:
@@ -144,19 +191,23 @@ def main() -> int:
     parser.add_argument("--work", nargs=4, metavar=("PATH", "ROLE", "NUMBER", "STEPS"), help="be one of the writers")
     parser.add_argument("--processes", type=int, default=16)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--at", choices=("local", "s3", "azure"), default="local")
+    parser.add_argument("--only", choices=("appends", "mixed"))
     arguments = parser.parse_args()
     if arguments.work:
         path, role, number, steps = arguments.work
         work(path, role, int(number), int(steps))
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, roles, steps in (
-            ("appends", ["append"] * arguments.processes, arguments.steps),
-            ("mixed", [ROLES[at % len(ROLES)] for at in range(arguments.processes)], max(1, arguments.steps // 10)),
-        ):
-            versions, seconds = run(Path(folder) / f"{name}.lance", roles, steps, stable=True)
-            asked = f"{len(roles)} processes x {steps}"
-            print(f"{name}: {asked}: {versions} versions, each follows from the one before, {seconds:.0f} s")
+    crowds = {
+        "appends": (["append"] * arguments.processes, arguments.steps),
+        "mixed": ([ROLES[at % len(ROLES)] for at in range(arguments.processes)], max(1, arguments.steps // 10)),
+    }
+    with place(arguments.at) as (root, options):
+        for name, (roles, steps) in crowds.items():
+            if arguments.only in (None, name):
+                versions, seconds = run(f"{root}/{name}.lance", roles, steps, stable=True, options=options)
+                asked = f"{name} on {arguments.at}: {len(roles)} processes x {steps}"
+                print(f"{asked}: {versions} versions, each follows from the one before, {seconds:.0f} s", flush=True)
     return 0
 
 
