@@ -16,6 +16,7 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | `column_destination` | allocating for a batch of pages at once, handing slices to pages |
 | `unravel` | levels to offsets and validity, one native pass per page |
 | `dictionaries` | pages that keep their dictionary |
+| `native_take`, `take_set` | few rows of plain columns through the native engine; their arrays in one import |
 | `arrays` | buffers and structure to arrays, without a copy |
 | `page_split` | where pages of a leaf end |
 | `readable_items` | what old releases of the reference want of items of lists |
@@ -24,5 +25,6 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | `leaf_blocks` | visible values as one block, without what nulls hide |
 | `leaf_dictionaries` | indices and items of dictionary columns |
 
-Forbidden here: byte ranges, encodings, Python-owned memory in what goes out.
+Forbidden here: byte ranges, encodings, Python-owned memory in what goes out (arrays of takes hold buffers of Arrow's
+pool through Python objects: decision 0014).
 """

@@ -197,7 +197,7 @@ class _Structure:
         It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
         asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
         where pages of a batch tell differently whether any is null, so that there they always may be if the schema lets
-        them; where it does not, releases before 12.0.0 die of a level for their nulls. Those also lose the items of
+        them; where it does not, releases 4.0.0 and 8.0.0 die of a level for their nulls. Those also lose the items of
         lists in lists where a page has no level for an empty one, and others follow.
         """
         is_null = False

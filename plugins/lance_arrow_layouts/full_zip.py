@@ -22,11 +22,10 @@ from lance_arrow.spi import (
     EncodingKey,
     FixedWidth,
     Levels,
-    PackedStruct,
     PageContent,
     hookimpl,
 )
-from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, write_zipped, zippable
+from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, lacks_structs, write_zipped, zippable
 
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
@@ -96,17 +95,12 @@ class FullZip:
 
 
 def _is_misread(page: PageContent) -> bool:
-    """Whether some release of the reference reads other values in a zipped page, or dies.
-
-    All abort where the rows that they take hold no packed struct; 4.0.0 takes bytes of booleans for bits.
-    """
-    if isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values:
-        return True
-    return page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
+    """Whether some release of the reference reads other values in a zipped page, or dies; 4.0.0 misreads booleans."""
+    return lacks_structs(page) or page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
 
 
 def _has_misread_lists(levels: Levels) -> bool:
-    """Whether releases before 14.0.2 of the reference would look for values where a list is null or empty.
+    """Whether releases 4.0.0 to 12.0.0 of the reference would look for values where a list is null or empty.
 
     They take as many levels for visible as there are for items anywhere, not only below the inner-most list.
     """

@@ -166,7 +166,7 @@ def test_structs_around_lists_are_nullable_where_the_schema_lets_them():
 
 
 def test_structs_around_lists_that_the_schema_holds_valid_have_no_level():
-    """Entries of maps too: releases before 12.0.0 die of a level that the schema does not announce."""
+    """Entries of maps too: releases 4.0.0 and 8.0.0 die of a level that the schema does not announce."""
     struct = pa.struct([pa.field("v", pa.list_(pa.int32()))])
     array = pa.array([[{"v": [1]}], [{"v": [2]}]], pa.list_(pa.field("item", struct, nullable=False)))
     page = content(array)

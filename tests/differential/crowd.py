@@ -23,7 +23,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 import pyarrow as pa
-from running import SERVERS, Place
+from running import SERVERS
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError
@@ -175,7 +175,6 @@ def place(at: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
         if at == "local":
             yield folder, None
             return
-        server: Place
         with SERVERS[at](Path(folder)) as server:
             yield server.root, dict(server.options)
 

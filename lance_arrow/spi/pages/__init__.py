@@ -35,7 +35,7 @@ from lance_arrow.spi.pages.open_chunks import OpenChunks
 from lance_arrow.spi.pages.picked_values import values_at
 from lance_arrow.spi.pages.repeated import RepeatedPage, fits
 from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
-from lance_arrow.spi.pages.value_policy import ZIPPED_FROM_BYTES, prefers_chunks
+from lance_arrow.spi.pages.value_policy import ZIPPED_FROM_BYTES, lacks_structs, prefers_chunks
 from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippable
 from lance_arrow.spi.pages.zipped import RowIndex, ZippedForm, ZippedPage, ZippedPages, bind_zipped
 
@@ -76,6 +76,7 @@ __all__ = [
     "fits",
     "is_inline",
     "joined_plan",
+    "lacks_structs",
     "load_whole",
     "native_places",
     "native_strings",

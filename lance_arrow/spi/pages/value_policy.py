@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lance_arrow.spi.blocks import PackedStruct
 from lance_arrow.spi.encoding import PageContent
 from lance_arrow.spi.pages.dictionary_writing import automatic_dictionary
 from lance_arrow.spi.scopes import EncodeScope
@@ -19,3 +20,8 @@ def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
     is_compact = scope.options.preset == "compact" and scope.file_version >= "2.2"
     limit = _COMPACT_ZIPPED_FROM_BYTES if is_compact else ZIPPED_FROM_BYTES
     return scope.summary(page.values).max_value_bytes < limit or automatic_dictionary(page, scope) is not None
+
+
+def lacks_structs(page: PageContent) -> bool:
+    """Whether some rows hold no packed struct: release 14.0.2 aborts where it takes only such rows of zipped pages."""
+    return isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values

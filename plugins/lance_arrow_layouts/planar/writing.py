@@ -27,7 +27,6 @@ from lance_arrow.spi import (
     LayerKind,
     Levels,
     NodeKind,
-    PackedStruct,
     PageContent,
 )
 from lance_arrow.spi.pages import (
@@ -35,6 +34,7 @@ from lance_arrow.spi.pages import (
     ZippedParts,
     automatic_dictionary,
     common_scalar,
+    lacks_structs,
     num_valid,
     prefers_chunks,
     rules_for_chunks,
@@ -101,8 +101,7 @@ def _wants_chunks(page: PageContent, scope: EncodeScope) -> bool:
     if page.items is not None or automatic_dictionary(page, scope) is not None:
         # A dictionary outranks a mere wish.
         return True
-    if isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values:
-        # The reference aborts where it takes rows of zipped packed structs and none of them has one.
+    if lacks_structs(page):
         return True
     wants = wish == "mini_block" if wish in ("mini_block", "full_zip") else prefers_chunks(page, scope)
     return wants or not _can_be_zipped(page.values, scope)

@@ -414,7 +414,7 @@ def test_blobs_that_a_version_has_not_are_refused():
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("options", [EncodeOptions(), EncodeOptions(preferred_layout="full_zip")])
 def test_lists_that_old_readers_misread_are_not_zipped(options, version, rate, layout):
-    """Before 14.0.2 the reference sees values in null lists of nullable structs; chunks take them where they can."""
+    """Releases 4.0.0 to 12.0.0 see values in null lists of nullable structs; chunks take them where they can."""
     path = Path((NULLABLE, LIST, NULLABLE))
     shape = FixedWidth(8 * 512)
     rows = random_rows(path, 40, random.Random(5), lambda chance: chance.randbytes(512), rate=rate)
