@@ -75,6 +75,13 @@ def difference(
     return None
 
 
+def _countable(array: pa.Array) -> pa.Array:
+    """Times as numbers: Python has none before year 1 and after 9999."""
+    if not pa.types.is_temporal(array.type) or pa.types.is_interval(array.type):
+        return array
+    return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+
+
 def _part_difference(expected: list[Part], actual: list[Part]) -> str | None:
     if len(expected) != len(actual):
         return f"parts {[name for name, _ in actual]}, expected {[name for name, _ in expected]}"
@@ -84,6 +91,7 @@ def _part_difference(expected: list[Part], actual: list[Part]) -> str | None:
         if len(left) != len(right):
             return f"{name}: {len(right)} entries, expected {len(left)}"
         if not left.equals(right):
+            left, right = _countable(left), _countable(right)
             unequal = [n for n, (a, b) in enumerate(zip(left.to_pylist(), right.to_pylist(), strict=True)) if a != b]
             first = unequal[0] if unequal else 0
             shown = [repr(side[first].as_py())[:80] for side in (right, left)]
