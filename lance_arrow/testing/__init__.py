@@ -2,7 +2,7 @@
 
 | Module | What it is for |
 |---|---|
-| `codec_suite` | inherited by the test of a codec; asks `native_suite` of its native side, `write_suite` of what it writes |
+| `codec_suite` | inherited by the test of a codec; with it `native_suite` and `write_suite` |
 | `array_suite` | inherited by the test of an array encoding; with it `array_damage_suite` and `array_write_suite` |
 | `layout_suite` | inherited by the test of a layout |
 | `samples`, `array_samples` | the values that are stored, and what reading them must give |
