@@ -37,6 +37,7 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     hookimpl,
+    split_rows,
 )
 from lance_arrow.spi.pages import page_buffer
 
@@ -152,19 +153,7 @@ class LoadedRows:
     def decode(self, out: BlockSlice) -> None:
         starts = np.zeros(len(self.rows) + 1, np.int64)
         np.cumsum(self.rows.stops - self.rows.starts, out=starts[1:])
-        # A field is whole bytes, but bits may be wanted from within one.
-        memory = [
-            field.values[field.bit_offset // 8 :]
-            if field.bit_offset % 8 == 0
-            else np.empty(field.num_values * width, np.uint8)
-            for field, width in zip(out.fields, self.field_bytes, strict=True)
-        ]
-        widths = np.array(self.field_bytes, np.int64)
-        kernels.split_rows(self.fetched.data, self.fetched.starts, self.fetched.sizes, starts, widths, memory)
-        for field, whole in zip(out.fields, memory, strict=True):
-            if field.bit_offset % 8 and len(whole):
-                run = np.zeros(1, np.int64), np.array([8 * len(whole)], np.int64)
-                kernels.take_bit_runs(whole, 0, *run, field.values, field.bit_offset)
+        split_rows(self.fetched.data, self.fetched.starts, self.fetched.sizes, starts, self.field_bytes, out)
 
 
 @hookimpl
