@@ -1,4 +1,4 @@
-"""Runs of values out of a decoded block, a block filled with nothing, rows cut into fields: what is done beside decoding."""
+"""Runs of values out of decoded blocks, blocks of nothing, rows cut into fields: what is done beside decoding."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ outside the page or the destination, and no more memory than the limits allow.
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import ClassVar
@@ -37,6 +36,8 @@ from lance_arrow.testing.scattered import damages, some
 _FLIPS_PER_BUFFER = 7
 _DESCRIPTION_FLIPS = 60
 _MASKS = (0x01, 0x80, 0xFF)
+_HEAD_BYTES = 9
+"""Where sizes stand, if anywhere."""
 _HOSTILE = Limits(max_batch_bytes=MOST_BYTES, max_dictionary_bytes=MOST_BYTES, max_value_bytes=MOST_BYTES)
 _LEAVES = (
     LeafType(FixedWidth(1)),
@@ -58,11 +59,16 @@ class ArrayDamageSuite:
 
     shapes: ClassVar[Sequence[BlockShape | None]]
     null_names: ClassVar[Sequence[str]]
+    sample_names: ClassVar[Sequence[str]]
     is_bounded: ClassVar[bool] = True
     """Whether the bytes tell, at least about, how many values there are."""
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
         """Encode `sample`."""
+        raise NotImplementedError
+
+    def sample(self, shape: BlockShape | None, name: str, nulls: str) -> ArraySample:
+        """Make a sample."""
         raise NotImplementedError
 
     def hostile_sample(self, shape: BlockShape | None, nulls: str) -> ArraySample:
@@ -117,29 +123,33 @@ class ArrayDamageSuite:
         sample = self.hostile_sample(suite_shape, suite_nulls)
         page = self.page(sample, _hostile())
         chosen = [RowRanges.one(0, sample.num_values), selections(sample.num_values)[-1]]
-        with _bounded_memory():
-            for number, content in enumerate(page.buffers):
-                for damaged in damages(content, _FLIPS_PER_BUFFER, _MASKS):
-                    read_or_refuse(replace(page, buffers=_with(page.buffers, number, damaged)), chosen)
+        for number, content in enumerate(page.buffers):
+            for damaged in damages(content, _FLIPS_PER_BUFFER, _MASKS):
+                read_or_refuse(replace(page, buffers=_with(page.buffers, number, damaged)), chosen)
 
     def test_damaged_descriptions_are_refused_or_read(self, suite_shape: BlockShape | None, suite_nulls: str) -> None:
         sample = self.hostile_sample(suite_shape, suite_nulls)
-        encoded = self.encode(sample)
-        told = encoded.description.SerializeToString(deterministic=True)
-        chosen = [
-            RowRanges.one(0, sample.num_values),
-            RowRanges.one(sample.num_values // 2, sample.num_values // 2 + 1),
-        ]
-        with _bounded_memory():
-            for damaged in [told[:size] for size in some(range(len(told)), 20)] + damages(
-                told, _DESCRIPTION_FLIPS, _MASKS
-            ):
-                try:
-                    message = type(encoded.description).FromString(damaged)
-                    bound = self.bind(replace(encoded, description=message), sample.leaf, _hostile())
-                except (DecodeError, LanceError):
-                    continue
-                read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), chosen)
+        told = self.encode(sample).description.SerializeToString(deterministic=True)
+        chosen = [RowRanges.one(0, sample.num_values), selections(sample.num_values)[-1]]
+        for damaged in [told[:size] for size in some(range(len(told)), 20)] + damages(told, _DESCRIPTION_FLIPS, _MASKS):
+            self._read_as_told(sample, damaged, chosen)
+
+    def test_damage_allocates_no_more_than_the_limits(self, suite_shape: BlockShape | None, suite_nulls: str) -> None:
+        sample = self.sample(suite_shape, self.sample_names[1 % len(self.sample_names)], suite_nulls)
+        page = self.page(sample, _hostile())
+        told = self.encode(sample).description.SerializeToString(deterministic=True)
+        chosen = [RowRanges.one(0, sample.num_values)]
+        tracemalloc.start()
+        try:
+            for number, content in enumerate(page.buffers):
+                for damaged in damages(content[:_HEAD_BYTES], _HEAD_BYTES, (0xFF,)):
+                    changed = _with(page.buffers, number, damaged + content[_HEAD_BYTES:])
+                    read_or_refuse(replace(page, buffers=changed), chosen)
+            for damaged in damages(told, _HEAD_BYTES, (0x7F,)):
+                self._read_as_told(sample, damaged, chosen)
+            assert tracemalloc.get_traced_memory()[1] <= 4 * MOST_BYTES, "damaged bytes made the array allocate"
+        finally:
+            tracemalloc.stop()
 
     def test_columns_of_other_types_are_refused_or_read(self, suite_shape: BlockShape | None, suite_nulls: str) -> None:
         sample = self.hostile_sample(suite_shape, suite_nulls)
@@ -150,6 +160,16 @@ class ArrayDamageSuite:
             except LanceError:
                 continue
             read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), selections(sample.num_values)[:4])
+
+    def _read_as_told(self, sample: ArraySample, told: bytes, chosen: list[RowRanges]) -> None:
+        """Read the sample's page by another description, if that can be parsed and bound."""
+        encoded = self.encode(sample)
+        try:
+            message = type(encoded.description).FromString(told)
+            bound = self.bind(replace(encoded, description=message), sample.leaf, _hostile())
+        except (DecodeError, LanceError):
+            return
+        read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), chosen)
 
 
 @cache
@@ -166,14 +186,3 @@ def _rows_or_none(page: ArrayPage) -> list[object] | None:
         return page.read(RowRanges.one(0, page.num_rows))
     except LanceError:
         return None
-
-
-@contextmanager
-def _bounded_memory() -> Iterator[None]:
-    """Fail where more was allocated than the limits allow, whatever the bytes said."""
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] <= 4 * MOST_BYTES, "damaged bytes made the array allocate"
-    finally:
-        tracemalloc.stop()
