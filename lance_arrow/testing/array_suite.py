@@ -54,6 +54,8 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
     """Rows of the sample "exactly full chunk"; longer ones have twice as many and a few."""
     read_together: ClassVar[int | None] = 1
     """How many neighbours a plan may read with a value; None where every plan reads the whole page."""
+    finds_few: ClassVar[bool] = False
+    """Whether it must be a `FindsFewValues` that finds the rows of the samples by an index of these alone."""
     is_native: ClassVar[bool] = False
     """Whether the engine must be able to read the samples."""
 
@@ -106,7 +108,8 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         for selected in selections(sample.num_values):
             expected = [one for run in _runs(selected) for one in rows[slice(*run)]]
             assert page.read(selected, index, is_loaded=True) == expected
-            assert page.read_few(selected) in (None, expected)
+            few = page.read_few(selected)
+            assert few == expected if self.finds_few else few in (None, expected)
             natively = page.read_natively(selected)
             assert natively in (None, expected)
             assert natively is not None or not self.is_native or not selected.num_rows
