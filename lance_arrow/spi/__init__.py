@@ -17,7 +17,7 @@ from lance_arrow.spi.arrays import (
     HoldsItems,
     PlainValues,
 )
-from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs
+from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs, split_rows
 from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
     NO_BYTES,
@@ -202,6 +202,7 @@ __all__ = [
     "native_side",
     "new_block",
     "private_description",
+    "split_rows",
     "starts_of",
     "stored_side",
 ]

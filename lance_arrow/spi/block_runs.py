@@ -1,4 +1,4 @@
-"""Selecting runs of values out of a decoded block, and filling one with nothing: what layouts do beside decoding."""
+"""Runs of values out of decoded blocks, blocks of nothing, rows cut into fields: what is done beside decoding."""
 
 from __future__ import annotations
 
@@ -70,6 +70,45 @@ def clear_block(out: BlockSlice) -> None:
             out.values[:] = 0
         for bitmap in out.validity:
             kernels.fill_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, False)
+
+
+def split_rows(
+    data: Bytes,
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    value_starts: NDArray[np.int64],
+    widths_bytes: tuple[int, ...],
+    out: BlockSlice,
+) -> None:
+    """Cut runs of packed rows into the blocks of their fields.
+
+    Parameters
+    ----------
+    data, starts, sizes
+        Where the runs lie: ``(n,) int64`` each.
+    value_starts
+        ``(n + 1,) int64``: the rows of each run in `out`.
+    widths_bytes
+        Of each field: whole bytes, of bits too.
+    out
+        A `PackedStruct`; bits may be wanted from within a byte.
+
+    Raises
+    ------
+    CorruptPageError
+        A run is shorter than its rows.
+    """
+    memory = [
+        field.values[field.bit_offset // 8 :]
+        if field.bit_offset % 8 == 0
+        else np.empty(field.num_values * width, np.uint8)
+        for field, width in zip(out.fields, widths_bytes, strict=True)
+    ]
+    kernels.split_rows(data, starts, sizes, value_starts, np.array(widths_bytes, np.int64), memory)
+    for field, whole in zip(out.fields, memory, strict=True):
+        if field.bit_offset % 8 and len(whole):
+            run = np.zeros(1, np.int64), np.array([8 * len(whole)], np.int64)
+            kernels.take_bit_runs(whole, 0, *run, field.values, field.bit_offset)
 
 
 def _copy_fixed(

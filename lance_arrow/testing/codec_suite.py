@@ -34,6 +34,7 @@ from lance_arrow.spi import (
 )
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
+from lance_arrow.testing.scattered import some
 from lance_arrow.testing.write_suite import CodecWriteSuite
 
 _FLIPS_PER_BUFFER = 12
@@ -162,9 +163,9 @@ class CodecSuite(CodecWriteSuite):
         bound = self.bind(encoded, suite_context, suite_shape)
         if native_side(bound) is None:
             return
-        for unit, buffer, content in _some(list(encoded.buffers()), 6):
+        for unit, buffer, content in some(list(encoded.buffers()), 6):
             damages = [content[:size] for size in {0, len(content) // 2, max(len(content) - 1, 0)}]
-            for position in _some(list(range(len(content))), _FLIPS_PER_BUFFER):
+            for position in some(list(range(len(content))), _FLIPS_PER_BUFFER):
                 for mask in (0x01, 0x80, 0xFF):
                     damaged = bytearray(content)
                     damaged[position] ^= mask
@@ -193,7 +194,7 @@ class CodecSuite(CodecWriteSuite):
         encoded = self.encode(sample, suite_context)
         bound = self.bind(encoded, suite_context, suite_shape)
         self_delimiting = suite_context is DecodeContext.PER_VALUE and bound.value_bits is None
-        for unit, buffer, content in _some(list(encoded.buffers()), 40):
+        for unit, buffer, content in some(list(encoded.buffers()), 40):
             for size in {0, len(content) // 2, len(content) - 1} - {-1, len(content)}:
                 try:
                     result = decode(bound, suite_context, encoded.with_buffer(unit, buffer, content[:size]))
@@ -206,8 +207,8 @@ class CodecSuite(CodecWriteSuite):
     def test_damaged_bytes_are_refused_or_decoded(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
         encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
         bound = self.bind(encoded, suite_context, suite_shape)
-        for unit, buffer, content in _some(list(encoded.buffers()), 12):
-            for position in _some(list(range(len(content))), _FLIPS_PER_BUFFER):
+        for unit, buffer, content in some(list(encoded.buffers()), 12):
+            for position in some(list(range(len(content))), _FLIPS_PER_BUFFER):
                 for mask in (0x01, 0x80, 0xFF):
                     damaged = bytearray(content)
                     damaged[position] ^= mask
@@ -292,10 +293,3 @@ def _name(shape: BlockShape) -> str:
     if isinstance(shape, FixedSizeList):
         return f"{_name(shape.items)}[{shape.dimension}]{'?' if shape.has_validity else ''}"
     return f"u{shape.bits}" if isinstance(shape, FixedWidth) else f"bytes{shape.offset_bits}"
-
-
-def _some(items: list[Any], limit: int) -> list[Any]:
-    """At most `limit` of the items, evenly spread, always with the first and the last."""
-    if len(items) <= limit:
-        return items
-    return [items[round(number * (len(items) - 1) / (limit - 1))] for number in range(limit)]

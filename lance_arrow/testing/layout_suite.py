@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -39,6 +39,7 @@ from lance_arrow.spi import (
     VariableWidth,
 )
 from lance_arrow.testing.samples import Destination
+from lance_arrow.testing.scattered import damages, fetch_scattered, some
 from lance_arrow.testing.slot_levels import levels_of
 
 _SELECTIONS = 25
@@ -135,7 +136,7 @@ class LayoutSuite:
         assert_holds(read_page(suite_case, everything), suite_case, everything)
 
     def test_every_single_row(self, suite_case: LayoutCase) -> None:
-        for row in _some(range(len(suite_case.rows)), 60):
+        for row in some(range(len(suite_case.rows)), 60):
             rows = RowRanges.one(row, row + 1)
             assert_holds(read_page(suite_case, rows), suite_case, rows)
 
@@ -175,11 +176,8 @@ class LayoutSuite:
     def test_damaged_bytes_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
         layout = bind_case(suite_case)
         for number, content in enumerate(suite_case.buffers):
-            for position in _some(range(len(content)), _FLIPS_PER_BUFFER):
-                for mask in (0x01, 0x10, 0x80, 0xFF):
-                    damaged = bytearray(content)
-                    damaged[position] ^= mask
-                    _read_or_refuse(layout, suite_case.with_buffer(number, bytes(damaged)))
+            for damaged in damages(content, _FLIPS_PER_BUFFER):
+                _read_or_refuse(layout, suite_case.with_buffer(number, damaged))
 
     def test_other_numbers_of_rows_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
         layout = bind_case(suite_case)
@@ -265,19 +263,7 @@ def _level_list(levels: NDArray[np.uint16] | None, num_entries: int) -> list[int
 
 
 def _fetch(case: LayoutCase, wanted: BufferSlices) -> FetchedSlices:
-    """Cut slices out of a page buffer and scatter them, unaligned, with garbage between them."""
-    buffer = case.buffers[wanted.buffer]
-    starts, stops = wanted.starts.tolist(), wanted.stops.tolist()
-    assert starts == sorted(starts)
-    assert all(stop <= start for stop, start in zip(stops, starts[1:], strict=False)), "slices overlap"
-    data, places = bytearray(), []
-    for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        assert 0 <= start <= stop <= len(buffer), "a slice leaves its buffer"
-        data += b"\xee" * (number % 3 + 1)
-        places.append(len(data))
-        data += buffer[start:stop]
-    sizes = np.array(stops, np.int64) - np.array(starts, np.int64)
-    return FetchedSlices(np.frombuffer(bytes(data), np.uint8), np.array(places, np.int64), sizes)
+    return fetch_scattered(case.buffers[wanted.buffer], wanted)
 
 
 def _read_or_refuse(layout: BoundLayout, case: LayoutCase) -> None:
@@ -288,11 +274,3 @@ def _read_or_refuse(layout: BoundLayout, case: LayoutCase) -> None:
         open_rows(layout, case, index, RowRanges.one(len(case.rows) // 2, len(case.rows) // 2 + 1))
     except LanceError:
         return
-
-
-def _some(items: Any, limit: int) -> list[Any]:
-    """At most `limit` of the items, evenly spread, always with the first and the last."""
-    found = list(items)
-    if len(found) <= limit:
-        return found
-    return [found[round(number * (len(found) - 1) / (limit - 1))] for number in range(limit)]

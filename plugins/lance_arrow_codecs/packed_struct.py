@@ -38,6 +38,7 @@ from lance_arrow.spi import (
     largest_power_of_two,
     native_side,
     new_block,
+    split_rows,
 )
 
 Positions = NDArray[np.int64]
@@ -139,9 +140,7 @@ class _RowSplitter:
     field_bytes: tuple[int, ...]
 
     def split(self, data: Bytes, starts: Positions, sizes: Positions, value_starts: Positions, out: BlockSlice) -> None:
-        # Fields are whole bytes, so bits too begin at a byte, wherever their block lies in its memory.
-        memory = [field.values[field.bit_offset // 8 :] for field in out.fields]
-        kernels.split_rows(data, starts, sizes, value_starts, np.array(self.field_bytes, np.int64), memory)
+        split_rows(data, starts, sizes, value_starts, self.field_bytes, out)
 
     def split_decoded(self, rows: Any, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
         """Let the codec of the rows decode them first."""

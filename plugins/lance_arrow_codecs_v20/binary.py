@@ -144,9 +144,10 @@ class BoundBinary:
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
         """Take the adjustment off, and check that no end lies before the one before it."""
+        # Before memory is taken for as many ends as the page claims: they were seen to be there.
+        loaded = load_whole(self.ends, page, buffers)
         borders = np.empty(page.num_rows + 1, np.int64)
         borders[0] = 0
-        loaded = load_whole(self.ends, page, buffers)
         if self.end_bytes == _END_BYTES:
             # In place: pages hold millions, and fresh memory costs more than what is done with it.
             loaded.decode(BlockSlice(FixedWidth(64), page.num_rows, borders[1:].view(np.uint8)))

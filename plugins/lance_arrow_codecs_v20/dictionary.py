@@ -8,7 +8,7 @@ All items of a page are read before any value is found, and kept. Source: ArrayE
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,9 @@ def _repetitive(content: ArrayContent, scope: EncodeScope) -> tuple[NDArray[np.u
 
 def _numbered(block: BlockSlice, nulls: NDArray[np.bool_] | None) -> tuple[NDArray[np.uint8], BlockSlice] | None:
     assert isinstance(block.shape, VariableWidth)
+    offsets = block.offsets.view("<i4")
+    if offsets[0]:
+        block = replace(block, offsets=(offsets - offsets[0]).view(np.uint8))
     numbers, firsts = np.empty(block.num_values, np.uint32), np.empty(_MOST_ITEMS, np.int64)
     flags = None if nulls is None else nulls.astype(np.uint16)
     count = kernels.index_variable(block.offsets, block.shape.offset_bits, block.values, flags, numbers, firsts)

@@ -114,9 +114,10 @@ class BoundList:
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
         """Take the adjustment off, and check that the ends ascend to the number of items."""
+        ends = decode_integers(load_whole(self.ends, page, buffers))
         stored = np.empty(page.num_rows + 1, np.uint64)
         stored[0] = 0
-        stored[1:] = decode_integers(load_whole(self.ends, page, buffers))
+        stored[1:] = ends
         lists = self._lists(stored)
         if int(lists.borders[-1]) != self.num_items:
             raise CorruptPageError(

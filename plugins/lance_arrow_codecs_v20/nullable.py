@@ -35,6 +35,7 @@ from lance_arrow.spi import (
     LeafType,
     Limits,
     LoadedPage,
+    NodeKind,
     NumBytes,
     PageFacts,
     PageReadPlan,
@@ -55,6 +56,8 @@ class Nullable:
         form = message.WhichOneof("nullability")
         if form == "no_nulls":
             return scope.array(message.no_nulls.values)
+        if scope.leaf.nodes == (NodeKind.LIST,):
+            raise CorruptFileError("lists are told to be null from outside, their ends tell it")
         if form == "all_nulls":
             return BoundNulls(scope.leaf.shape, scope.limits)
         if form != "some_nulls":

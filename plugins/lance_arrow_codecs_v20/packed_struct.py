@@ -37,6 +37,7 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
     hookimpl,
+    split_rows,
 )
 from lance_arrow.spi.pages import page_buffer
 
@@ -152,10 +153,7 @@ class LoadedRows:
     def decode(self, out: BlockSlice) -> None:
         starts = np.zeros(len(self.rows) + 1, np.int64)
         np.cumsum(self.rows.stops - self.rows.starts, out=starts[1:])
-        # Fields are whole bytes, so bits too begin at a byte, wherever their block lies in its memory.
-        memory = [field.values[field.bit_offset // 8 :] for field in out.fields]
-        widths = np.array(self.field_bytes, np.int64)
-        kernels.split_rows(self.fetched.data, self.fetched.starts, self.fetched.sizes, starts, widths, memory)
+        split_rows(self.fetched.data, self.fetched.starts, self.fetched.sizes, starts, self.field_bytes, out)
 
 
 @hookimpl

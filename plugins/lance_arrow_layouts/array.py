@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.legacy_pb2 import LegacyPage
-from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, hookimpl
+from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, NodeKind, hookimpl
 from lance_arrow.spi.pages import ArrayPages
 
 
@@ -26,7 +26,9 @@ class Array:
     def bind(self, message: Any, scope: BindScope) -> ArrayPages:
         """Bind the root of the tree."""
         root = scope.array(message)
-        return ArrayPages(root, root.num_items if isinstance(root, HoldsItems) else None)
+        # Dictionaries have items too, but not those of lists.
+        is_list = scope.leaf.nodes == (NodeKind.LIST,)
+        return ArrayPages(root, root.num_items if is_list and isinstance(root, HoldsItems) else None)
 
 
 @hookimpl

@@ -5,13 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import forged_arrays
+import pyarrow as pa
 import pytest
-from forge import dataset, scan, take
+from forge import Page, dataset, scan, take
 from same import assert_same, taken
 from witness import Witness, WitnessRefused
 
+from lance_arrow.errors import UnknownEncodingError
 from lance_arrow.spi.loading import entry_points
 
+OF_DRAFTS = (
+    "inline_bitpacking",
+    "out_of_line_bitpacking",
+    "variable",
+    "packed_struct_fixed_width_mini_block",
+    "block",
+)
 GOOD = {**forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}
 
 
@@ -40,6 +49,36 @@ def test_the_reference_reads_the_same(witness: Witness, tmp_path: Path, name: st
 def test_the_reference_refuses_what_pre_releases_wrote(witness: Witness, tmp_path: Path, name: str) -> None:
     path = tmp_path / "file.lance"
     path.write_bytes(GOOD[name].build())
+    with pytest.raises(WitnessRefused):
+        witness.read(path)
+
+
+def held(case: str) -> forged_arrays.Array:
+    """An encoding of which nothing but the case is told."""
+    made = forged_arrays.Array()
+    getattr(made, case).SetInParent()
+    return made
+
+
+@pytest.mark.parametrize("case", OF_DRAFTS)
+@pytest.mark.parametrize("is_inside", [False, True], ids=["alone", "inside"])
+def test_encodings_of_drafts_are_refused_by_name(tmp_path: Path, case: str, is_inside: bool) -> None:
+    layout = forged_arrays.no_nulls(held(case)) if is_inside else held(case)
+    file = forged_arrays.file([1, 2], pa.int32(), Page(layout, (bytes(8),), 2))
+    path = tmp_path / "file.lance"
+    path.write_bytes(file.build())
+    with pytest.raises(UnknownEncodingError, match=f"lance.encodings.ArrayEncoding/{case}") as caught:
+        scan(path)
+    assert caught.value.column == "c"
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("case", OF_DRAFTS)
+def test_the_reference_refuses_encodings_of_drafts(witness: Witness, tmp_path: Path, case: str) -> None:
+    file = forged_arrays.file([1, 2], pa.int32(), Page(held(case), (bytes(8),), 2))
+    path = tmp_path / "file.lance"
+    path.write_bytes(file.build())
     with pytest.raises(WitnessRefused):
         witness.read(path)
 

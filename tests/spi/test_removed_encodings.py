@@ -69,7 +69,12 @@ ARRAY_OPTIONS = {
     "codec.v20.packed_struct": {"packed": "true"},
 }
 # No writer that anybody can run writes them.
-PRE_RELEASE = {"codec.v20.bitpacked", "codec.v20.bitpacked_for_non_neg", "codec.v20.fixed_size_binary"}
+PRE_RELEASE = {
+    "codec.v20.bitpacked",
+    "codec.v20.bitpacked_for_non_neg",
+    "codec.v20.constant",
+    "codec.v20.fixed_size_binary",
+}
 
 
 def without(*names: str) -> LoadedPlugins:

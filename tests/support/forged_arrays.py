@@ -33,6 +33,10 @@ def all_nulls() -> Array:
     return Array(nullable=pb.Nullable(all_nulls=pb.Nullable.AllNull()))
 
 
+def constant(value: bytes) -> Array:
+    return Array(constant=pb.Constant(value=value))
+
+
 def binary(adjustment: int, first: int = 0, scheme: str | None = None) -> Array:
     ends, data = no_nulls(flat(64, first)), flat(8, first + 1, scheme)
     return Array(binary=pb.Binary(indices=ends, bytes=data, null_adjustment=adjustment))
@@ -200,6 +204,12 @@ COUNTS = file(
         1500,
     ),
 )
+SAME = file([-7] * 5, pa.int32(), Page(constant(b"\xf9\xff\xff\xff"), (), 5))
+HALVES = file(
+    [0.5, None, 0.5],
+    pa.float64(),
+    Page(some_nulls(flat(1), constant(np.float64(0.5).tobytes())), (b"\x05",), 3),
+)
 CELLS = file(
     ["abc", None, "ghi"],
     pa.string(),
@@ -227,5 +237,5 @@ GOOD = {
 }
 """Of encodings that the reference reads too."""
 
-PRE_RELEASE = {"signed": SIGNED, "wide": WIDE, "counts": COUNTS}
-"""Of encodings that only pre-releases wrote, and that the reference does not read."""
+PRE_RELEASE = {"signed": SIGNED, "wide": WIDE, "counts": COUNTS, "same": SAME, "halves": HALVES}
+"""Of encodings that only pre-releases wrote, or none at all, and that the reference does not read."""

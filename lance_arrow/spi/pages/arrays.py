@@ -172,7 +172,7 @@ def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsi
 
 def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
     """Name the ends of some values, and of the one before each run of them; None where they are not plain."""
-    return None if ends.index_buffers else ends.plan(page, None, _with_one_before(rows)).slices
+    return None if ends.index_buffers else ends.plan(page, None, _with_one_before(_merged(rows))).slices
 
 
 def few_borders(
@@ -183,18 +183,28 @@ def few_borders(
     Returns
     -------
     borders
-        For each run of values where it begins and each of them ends, as stored; one run after the other.
+        For each run of values where it begins and each of them ends, as stored; one run after the other. Runs that
+        touch are one.
     rows
         The values by their number among the borders: value i lies between borders i and i + 1. What lies between two
         runs looks like a value too.
     """
+    rows = _merged(rows)
     loaded = ends.load(page, None, ends.plan(page, None, _with_one_before(rows)), fetched)
     borders = decode_integers(loaded).astype(np.uint64, copy=False)
-    if len(rows) and rows.starts[0] == 0:
+    if not len(rows) or rows.starts[0] == 0:
         borders = np.concatenate([np.zeros(1, np.uint64), borders])
     lengths = rows.stops - rows.starts
     starts = np.cumsum(lengths + 1) - (lengths + 1)
     return borders, RowRanges(starts, starts + lengths)
+
+
+def _merged(rows: RowRanges) -> RowRanges:
+    """Join runs that touch: what ends before the second of them is the last of the first."""
+    apart = rows.starts[1:] != rows.stops[:-1]
+    if apart.all():
+        return rows
+    return RowRanges(rows.starts[np.append(True, apart)], rows.stops[np.append(apart, True)])
 
 
 def _with_one_before(rows: RowRanges) -> RowRanges:

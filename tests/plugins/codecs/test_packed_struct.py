@@ -42,6 +42,7 @@ class TestPackedStruct(CodecSuite):
         PackedStruct((FixedWidth(16), FixedWidth(128), FixedWidth(40), FixedWidth(256))),
         PackedStruct((FixedWidth(8), FixedSizeList(FixedWidth(32), 3))),
         PackedStruct((FixedSizeList(FixedSizeList(FixedWidth(16), 2), 3), FixedWidth(64))),
+        PackedStruct((FixedWidth(8), FixedSizeList(FixedWidth(1), 16))),
     )
     chunk_values = 256
 

@@ -1,0 +1,254 @@
+"""One page of an array encoding, read as a scan reads it: index, plan, slices and values, each held to its promise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.errors import LanceError
+from lance_arrow.kernels import native
+from lance_arrow.spi import (
+    BlockSlice,
+    BoundArray,
+    BufferSlices,
+    FetchedSlices,
+    FindsFewValues,
+    HoldsItems,
+    ItemValidity,
+    LoadedPage,
+    PackedStruct,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+    SlotStructure,
+    VariableWidth,
+)
+from lance_arrow.spi.pages import ArrayPages, value_bits
+from lance_arrow.testing.array_samples import python_values, with_nulls
+from lance_arrow.testing.samples import Destination
+from lance_arrow.testing.scattered import fetch_scattered, some, unaligned
+
+MOST_BYTES = 1 << 26
+"""No reader of samples allocates more; a loaded page that wants more is not decoded."""
+_LARGEST_OFFSET = (1 << 31) - 1
+_SINGLE_ROWS = 12
+_RANDOM_RUNS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayPage:
+    """A bound array and the page it reads.
+
+    Parameters
+    ----------
+    bound
+        What `ArrayFactory.bind` returned.
+    num_rows
+        Values that the container tells.
+    buffers
+        The page's.
+    """
+
+    bound: BoundArray
+    num_rows: int
+    buffers: tuple[bytes, ...]
+
+    @property
+    def facts(self) -> PageFacts:
+        return PageFacts(self.num_rows, tuple(map(len, self.buffers)))
+
+    def load_index(self) -> PageIndex | None:
+        """Run round one: the array gets the buffers it asked for, and no others."""
+        # What a page must have is proved before any array sees it.
+        ArrayPages(self.bound).roles(self.facts)
+        whole = {number: unaligned(self.buffers[number]) for number in self.bound.index_buffers}
+        index = self.bound.load_index(self.facts, whole)
+        assert index is None or index.nbytes >= 0
+        return index
+
+    def read(self, rows: RowRanges, index: PageIndex | None = None, *, is_loaded: bool = False) -> list[Any]:
+        """Read rows by the whole index (loaded here unless `is_loaded`), into guarded memory, twice."""
+        index = index if is_loaded else self.load_index()
+        plan = self.bound.plan(self.facts, index, rows)
+        return self._opened(index, plan, rows)
+
+    def read_few(self, rows: RowRanges) -> list[Any] | None:
+        """Read rows by an index of these rows alone; None where the array has no such index."""
+        if not isinstance(self.bound, FindsFewValues):
+            return None
+        ArrayPages(self.bound).roles(self.facts)
+        wanted = self.bound.few_index_slices(self.facts, rows)
+        if wanted is None:
+            return None
+        index = self.bound.load_few_index(self.facts, rows, self._fetched(wanted))
+        return self._opened(index, self.bound.plan(self.facts, index, rows), rows)
+
+    def read_natively(self, rows: RowRanges) -> list[Any] | str | None:
+        """Read rows by the engine; a sentence where it refuses, None where it is not for this page."""
+        page = ArrayPages(self.bound).native_page(self.facts)
+        bits = value_bits(self.bound.shape)
+        if page is None or bits is None or not rows.num_rows:
+            return None
+        assert page.num_rows == self.num_rows
+        memory, places = bytearray(b"\xee"), []
+        for buffer in self.buffers:
+            places.append(len(memory))
+            memory += buffer + b"\xee" * 3
+        shape = self.bound.shape
+        offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+        sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
+        fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
+        leaf = ([(page, 0, np.array(places, np.int64), sizes)], (0,), bits, offset_bits, fields, None)
+        whole = np.frombuffer(bytes(memory), np.uint8)
+        limits = MOST_BYTES, _LARGEST_OFFSET
+        done, *_ = native.read_leaves(
+            [leaf], rows.starts, rows.stops, rows.num_rows, -1, whole, whole.size, *limits, pa.allocate_buffer
+        )
+        if isinstance(done, str):
+            return done
+        return None if done[0] is None else _laid_out(self.bound, done[0], rows.num_rows)
+
+    def planned_bytes(self, rows: RowRanges, index: PageIndex | None) -> int:
+        """Bytes that a plan asks for."""
+        return sum(int((one.stops - one.starts).sum()) for one in self.bound.plan(self.facts, index, rows).slices)
+
+    def _fetched(self, slices: tuple[BufferSlices, ...]) -> tuple[FetchedSlices, ...]:
+        known = dict(self.bound.buffers)
+        assert all(one.buffer in known for one in slices), "a plan asks for a buffer that the array did not name"
+        return tuple(fetch_scattered(self.buffers[one.buffer], one) for one in slices)
+
+    def _opened(self, index: PageIndex | None, plan: PageReadPlan, rows: RowRanges) -> list[Any]:
+        loaded = self.bound.load(self.facts, index, plan, self._fetched(plan.slices))
+        if isinstance(loaded.levels, SlotStructure):
+            return _lists_of(self.bound, loaded, loaded.levels, rows)
+        assert isinstance(loaded.levels, ItemValidity)
+        assert loaded.num_values == loaded.levels.num_slots == rows.num_rows
+        assert loaded.shape == self.bound.shape
+        assert self.bound.has_nulls or loaded.levels.bits is None, "nulls where the array says that there are none"
+        nulls = loaded.levels.null_flags()
+        if rows.num_rows > MOST_BYTES:
+            return []
+        values = [()] * rows.num_rows if loaded.shape is None else _decoded(loaded)
+        if loaded.shape is not None:
+            assert _decoded(loaded) == values, "values differ when they are decoded again"
+        if loaded.dictionary is not None:
+            items = _decoded(loaded.dictionary)
+            numbers = [int.from_bytes(one, "little") for one in values]
+            valid = np.ones(len(numbers), np.bool_) if nulls is None else ~nulls
+            assert all(number < len(items) for number, is_valid in zip(numbers, valid, strict=True) if is_valid)
+            values = [items[number] if is_valid else None for number, is_valid in zip(numbers, valid, strict=True)]
+        return values if nulls is None else with_nulls(values, nulls)
+
+
+def _decoded(loaded: Any) -> list[Any]:
+    """Decode into guarded memory: a loaded page, or the items of its dictionary."""
+    count = loaded.num_items if hasattr(loaded, "num_items") else loaded.num_values
+    sizes = loaded.num_bytes if isinstance(loaded.num_bytes, tuple) else (loaded.num_bytes,)
+    assert min(sizes, default=0) >= 0
+    if sum(sizes) > MOST_BYTES:
+        return [b""] * count
+    destination = Destination(loaded.shape, count, loaded.num_bytes)
+    try:
+        loaded.decode(destination.block)
+    finally:
+        destination.assert_untouched_outside()
+    return python_values(destination.block)
+
+
+def _lists_of(bound: BoundArray, loaded: LoadedPage, structure: SlotStructure, rows: RowRanges) -> list[Any]:
+    """Which items each selected list has, None where it is null."""
+    items, lists = structure.layers
+    assert isinstance(bound, HoldsItems)
+    assert items.num_slots == bound.num_items
+    assert not items.has_nulls
+    assert structure.runs[1].num_rows == rows.num_rows
+    assert loaded.num_values == rows.num_rows
+    assert loaded.shape is None
+    found: list[Any] = []
+    held = 0
+    for start, stop in zip(structure.runs[1].starts.tolist(), structure.runs[1].stops.tolist(), strict=True):
+        for slot in range(start, stop):
+            inside = lists.inside(RowRanges.one(slot, slot + 1))
+            assert len(inside) <= 1
+            pair = (int(inside.starts[0]), int(inside.stops[0])) if len(inside) else ()
+            assert not pair or 0 <= pair[0] < pair[1] <= bound.num_items
+            held += inside.num_rows
+            is_null = bool(lists.nulls(np.array([slot]))[0])
+            assert bound.has_nulls or not is_null
+            found.append(None if is_null else pair)
+    assert structure.num_slots == held, "the items selected are not those of the lists"
+    return found
+
+
+def _field_bytes(shape: PackedStruct) -> tuple[int, ...]:
+    return tuple((value_bits(field) or 0) // 8 for field in shape.fields)
+
+
+def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:
+    count, values, offsets, nodes = done
+    assert count == num_rows
+    shape = bound.shape
+    assert shape is not None
+    if isinstance(shape, PackedStruct):
+        fields = tuple(
+            BlockSlice(field, count, np.frombuffer(memory, np.uint8)[: count * width])
+            for field, memory, width in zip(shape.fields, values, _field_bytes(shape), strict=True)
+        )
+        block = BlockSlice(shape, count, np.empty(0, np.uint8), fields=fields)
+    elif isinstance(shape, VariableWidth):
+        places = np.frombuffer(offsets, np.uint8)[: (count + 1) * shape.offset_bits // 8]
+        size = int(places.view(f"<i{shape.offset_bits // 8}")[-1])
+        block = BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size], offsets=places)
+    else:
+        size = (count * (value_bits(shape) or 0) + 7) // 8
+        block = BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size])
+    found = python_values(block)
+    bits = nodes[0][1]
+    if bits is None:
+        return found
+    return with_nulls(found, np.unpackbits(np.frombuffer(bits, np.uint8), count=count, bitorder="little") == 0)
+
+
+def selections(num_rows: int) -> list[RowRanges]:
+    """All rows, the first, the last, none, single ones, neighbours apart, every other, and random runs of them."""
+    found = [RowRanges.one(0, num_rows), RowRanges.one(0, min(1, num_rows)), RowRanges.one(num_rows - 1, num_rows)]
+    found.append(RowRanges.one(0, 0))
+    if not num_rows:
+        return [found[0]]
+    found += [RowRanges.one(row, row + 1) for row in some(range(num_rows), _SINGLE_ROWS)]
+    chance = random.Random(num_rows)
+    starts = np.arange(0, num_rows, 2)
+    found.append(RowRanges(starts, starts + 1))
+    cut = num_rows // 3
+    if cut:
+        found.append(RowRanges(np.array([0, cut, 2 * cut]), np.array([cut, 2 * cut, num_rows])))
+    for _ in range(_RANDOM_RUNS):
+        edges = sorted(chance.sample(range(num_rows + 1), min(num_rows + 1, 6)))
+        edges = edges[: len(edges) // 2 * 2]
+        found.append(RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64)))
+    return found
+
+
+def read_or_refuse(page: ArrayPage, selections: list[RowRanges]) -> None:
+    """Read a damaged page in every way; anything but a `LanceError`, or rows of their number, fails the test."""
+    for rows in selections:
+        found = _rows_or_none(page.read, rows)
+        _rows_or_none(page.read_few, rows)
+        natively = page.read_natively(rows)
+        if isinstance(natively, list):
+            # Of few rows, the engine does not see what else is damaged.
+            assert found is not None or rows.num_rows < page.num_rows, "the engine accepts what the array refuses"
+            assert found is None or natively == found, "the engine reads other values of damaged bytes"
+
+
+def _rows_or_none(read: Callable[[RowRanges], list[Any] | None], rows: RowRanges) -> list[Any] | None:
+    try:
+        return read(rows)
+    except LanceError:
+        return None

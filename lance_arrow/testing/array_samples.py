@@ -1,0 +1,199 @@
+"""Columns to store in array encodings: values, nulls, lists and dictionaries, and what reading them must give.
+
+What is compared are plain Python values, one per row: None where null, bytes of everything that has a width or length
+of its own, tuples of items or fields, and for a list which items are its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import Message
+from numpy.typing import NDArray
+
+from lance_arrow.spi import (
+    BlockShape,
+    BlockSlice,
+    FixedSizeList,
+    FixedWidth,
+    LeafType,
+    NodeKind,
+    PackedStruct,
+    VariableWidth,
+)
+from lance_arrow.testing.samples import Sample, filled, make_sample
+
+NULL_NAMES = ("no nulls", "some nulls", "all nulls")
+_NUM_ITEMS = 7
+_LONGEST_LIST = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArraySample:
+    """Rows of one column.
+
+    Parameters
+    ----------
+    leaf
+        What the schema says of the column.
+    num_values
+        Rows; lists count as one each.
+    values
+        What lies in each row, under nulls too; None for lists and for what has no values. Where the leaf keeps its
+        dictionary: indices into `items`.
+    nulls
+        ``(num_values,) bool``; None where no row is null.
+    items
+        Items of the dictionary that the leaf keeps; at most seven.
+    ends
+        Of the column of a list: ``(num_values,) int64``, where the items of each list end. Null lists may hold some.
+    """
+
+    leaf: LeafType
+    num_values: int
+    values: Sample | None = None
+    nulls: NDArray[np.bool_] | None = None
+    items: Sample | None = None
+    ends: NDArray[np.int64] | None = None
+
+    @property
+    def num_items(self) -> int:
+        """Items of all lists."""
+        return 0 if self.ends is None or not len(self.ends) else int(self.ends[-1])
+
+    @property
+    def validity(self) -> bytes:
+        """A bit per row, 1 where it is valid, least significant first."""
+        nulls = np.zeros(self.num_values, np.bool_) if self.nulls is None else self.nulls
+        return np.packbits(~nulls, bitorder="little").tobytes()
+
+    def rows(self) -> list[Any]:
+        """What reading must give for each row."""
+        if self.ends is not None:
+            found: list[Any] = list(zip([0, *self.ends.tolist()][:-1], self.ends.tolist(), strict=True))
+            found = [pair if pair[0] < pair[1] else () for pair in found]
+        elif self.values is None:
+            found = [()] * self.num_values
+        else:
+            found = python_values(filled(self.values))
+        if self.items is not None and self.values is not None:
+            items = python_values(filled(self.items))
+            found = [items[index] for index in self.values.items.tolist()]
+        return found if self.nulls is None else with_nulls(found, self.nulls)
+
+    def cleared(self) -> ArraySample:
+        """Return the rows as an encoder gets them: nothing but zeros, nothing and no items under nulls."""
+        if self.nulls is None:
+            return self
+        if self.ends is not None:
+            lengths = np.where(self.nulls, 0, np.diff(self.ends, prepend=0))
+            return replace(self, ends=np.cumsum(lengths))
+        return self if self.values is None else replace(self, values=_cleared(self.values, self.nulls))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedArraySample:
+    """What `ArraySuite.encode` returns: a description, and the buffers of the page that it names."""
+
+    description: Message
+    buffers: tuple[bytes, ...] = ()
+
+
+def make_array_sample(leaf: LeafType, shape: BlockShape | None, name: str, nulls: str, num_values: int) -> ArraySample:
+    """Make a sample.
+
+    Parameters
+    ----------
+    leaf
+        What the schema says of the column.
+    shape
+        What is decoded, with the validity of items in lists of one length; None for what has no values.
+    name
+        One of `lance_arrow.testing.samples.SAMPLE_NAMES`; each in its own way, lists and dictionaries too.
+    nulls
+        One of `NULL_NAMES`.
+    num_values
+        Rows of the sample "exactly full chunk"; longer ones have twice as many and a few.
+    """
+    plain = make_sample(FixedWidth(8) if shape is None else shape, name, num_values)
+    made = ArraySample(leaf, plain.num_values, None if shape is None else plain)
+    chance = np.random.default_rng(len(name) + 7 * len(nulls))
+    if leaf.items is not None:
+        indices = chance.integers(0, _NUM_ITEMS, plain.num_values).astype(plain.items.dtype)
+        items = make_sample(leaf.items, "extremes" if plain.num_values < 2 else name, _NUM_ITEMS).part(0, _NUM_ITEMS)
+        if name in ("all equal", "one value"):
+            indices[:] = _NUM_ITEMS - 1
+        made = replace(made, values=Sample(plain.shape, plain.num_values, indices), items=items)
+    if leaf.nodes == (NodeKind.LIST,):
+        longest = {"all equal": 2, "extremes": _LONGEST_LIST, "maximum width": 50}.get(name, 5)
+        lengths = chance.integers(0, longest + 1, plain.num_values)
+        if name == "all equal":
+            lengths[:] = longest
+        if name == "extremes":
+            lengths = np.where(np.arange(plain.num_values) % 2, 0, longest)
+        made = replace(made, ends=np.cumsum(lengths).astype(np.int64))
+    return made if nulls == "no nulls" else replace(made, nulls=_nulls(nulls, plain.num_values, chance))
+
+
+def python_values(block: BlockSlice) -> list[Any]:
+    """Values of a decoded block, as `ArraySample.rows` has them; a boolean is one byte."""
+    shape = block.shape
+    if isinstance(shape, PackedStruct):
+        return list(zip(*map(python_values, block.fields), strict=True))
+    if isinstance(shape, VariableWidth):
+        offsets = block.offsets.view(f"<i{shape.offset_bits // 8}").tolist()
+        base = offsets[0]
+        assert offsets == sorted(offsets), "offsets descend"
+        assert offsets[-1] - base == len(block.values), "offsets do not end where the bytes do"
+        data = block.values.tobytes()
+        return [data[start - base : stop - base] for start, stop in pairwise(offsets)]
+    if isinstance(shape, FixedSizeList):
+        return _lists(block, shape)
+    if shape.bits == 1:
+        bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :]
+        return [bytes([bit]) for bit in bits[: block.num_values].tolist()]
+    width, data = shape.bytes_per_value, block.values.tobytes()
+    return [data[at * width : (at + 1) * width] for at in range(block.num_values)]
+
+
+def with_nulls(values: list[Any], nulls: NDArray[np.bool_]) -> list[Any]:
+    """Put None where a row is null."""
+    return [None if is_null else value for value, is_null in zip(values, nulls.tolist(), strict=True)]
+
+
+def _lists(block: BlockSlice, shape: FixedSizeList) -> list[Any]:
+    size, inner = shape.dimension, block.validity
+    own = None
+    if shape.has_validity:
+        own, *rest = block.validity
+        inner = tuple(rest)
+    items = python_values(
+        BlockSlice(shape.items, block.num_values * size, block.values, block.bit_offset, validity=inner)
+    )
+    if own is not None:
+        bits = np.unpackbits(own.values, bitorder="little")[own.bit_offset :][: len(items)]
+        items = with_nulls(items, bits == 0)
+    return [tuple(items[at * size : (at + 1) * size]) for at in range(block.num_values)]
+
+
+def _nulls(name: str, num_values: int, chance: np.random.Generator) -> NDArray[np.bool_]:
+    if name == "all nulls":
+        return np.ones(num_values, np.bool_)
+    nulls: NDArray[np.bool_] = chance.random(num_values) < 0.3
+    # The first and the last row, where mistakes by one are made.
+    nulls[:1] = nulls[-1:] = True
+    return nulls
+
+
+def _cleared(values: Sample, nulls: NDArray[np.bool_]) -> Sample:
+    if isinstance(values.shape, PackedStruct):
+        return replace(values, fields=tuple(_cleared(field, nulls) for field in values.fields))
+    if isinstance(values.items, list):
+        return replace(values, items=[b"" if null else one for one, null in zip(values.items, nulls, strict=True)])
+    items = values.items.copy()
+    each = items.reshape(len(nulls), -1) if len(nulls) else items
+    each[nulls] = 0
+    return replace(values, items=items)

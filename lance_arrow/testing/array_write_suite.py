@@ -1,0 +1,183 @@
+"""`ArrayWriteSuite`: what every array encoding that can also write must keep; `ArraySuite` inherits it.
+
+Each sample is encoded by the plugin itself and read by whatever a reader binds to the description. An encoding may
+withdraw from samples that are not for it, but not from all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.proto.reading import set_case
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+from lance_arrow.spi import (
+    ArrayContent,
+    ArrayEncoder,
+    BlockShape,
+    EncodedArray,
+    EncodeOptions,
+    EncodingKey,
+    FixedSizeList,
+    FixedWidth,
+    LeafType,
+    NodeKind,
+    PackedStruct,
+    RowRanges,
+    VariableWidth,
+)
+from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.testing.array_pages import ArrayPage
+from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, make_array_sample
+from lance_arrow.testing.round_trip import encode_scope
+from lance_arrow.testing.samples import filled
+
+_FILE_VERSION = "2.0"
+_BUFFERS_BEFORE = 3
+_STRANGERS = (
+    LeafType(FixedWidth(1)),
+    LeafType(FixedWidth(32)),
+    LeafType(VariableWidth(32)),
+    LeafType(VariableWidth(64), is_text=True),
+    LeafType(FixedSizeList(FixedWidth(8), 3)),
+    LeafType(PackedStruct((FixedWidth(8), FixedWidth(64)))),
+    LeafType(FixedWidth(8), items=VariableWidth(32)),
+    LeafType(None),
+    LeafType(None, (NodeKind.LIST,)),
+)
+"""Columns that any encoding may be asked to score."""
+
+
+class ArrayWriteSuite:
+    """The writing half of `ArraySuite`; an encoding that only reads passes by having no encoder."""
+
+    key: ClassVar[EncodingKey]
+    shapes: ClassVar[Sequence[BlockShape | None]]
+    sample_names: ClassVar[Sequence[str]]
+    null_names: ClassVar[Sequence[str]]
+    is_written: ClassVar[bool] = False
+    """Whether the plugin writes the encoding, too."""
+    knows_nulls: ClassVar[bool] = False
+    """Whether what lies around tells the nulls already when the encoding is asked to write."""
+    written_null_names: ClassVar[Sequence[str] | None] = None
+    """Which of `null_names` are written; all of them unless it says otherwise."""
+
+    def leaf(self, shape: BlockShape | None) -> LeafType:
+        """Return what the schema says of the column."""
+        raise NotImplementedError
+
+    def sample(self, shape: BlockShape | None, name: str, nulls: str) -> ArraySample:
+        """Make a sample."""
+        raise NotImplementedError
+
+    def can_write(self, shape: BlockShape | None) -> bool:
+        """Whether values of `shape` are written; all that are read unless overridden."""
+        return True
+
+    def write_options(self) -> EncodeOptions:
+        """Return the options with which the encoding wants to be tried, such as a compression."""
+        return EncodeOptions()
+
+    def written_samples(self, shape: BlockShape | None) -> list[ArraySample]:
+        """Return what is written: the suite's samples."""
+        kinds = self.null_names if self.written_null_names is None else self.written_null_names
+        return [self.sample(shape, name, nulls) for name in self.sample_names for nulls in kinds]
+
+    def test_says_whether_it_writes(self) -> None:
+        assert isinstance(_factory(self.key), ArrayEncoder) == self.is_written
+
+    def test_every_sample_is_written_and_read(self, suite_shape: BlockShape | None) -> None:
+        factory, written = _factory(self.key), 0
+        if not (self.is_written and self.can_write(suite_shape)):
+            return
+        for sample in self.written_samples(suite_shape):
+            content, scope = self.content(sample), encode_scope_of(sample.leaf, self.write_options())
+            score = factory.score(content, scope)
+            if score is None:
+                continue
+            assert math.isfinite(score), "a score is a number of bytes"
+            assert score >= 0, "a score is a number of bytes"
+            written += 1
+            encoded = self.assert_written(factory, content, scope, sample, 0)
+            shifted = self.assert_written(factory, content, scope, sample, _BUFFERS_BEFORE)
+            assert [one.tobytes() for one in shifted.buffers] == [one.tobytes() for one in encoded.buffers]
+            again = factory.encode(self.content(sample), 0, encode_scope_of(sample.leaf, self.write_options()))
+            assert _bytes_of(again) == _bytes_of(encoded), "equal values gave other bytes"
+        assert written, "the encoding withdrew from every sample"
+
+    def test_strangers_are_written_or_refused_by_name(self) -> None:
+        factory = _factory(self.key)
+        if not self.is_written:
+            return
+        for leaf in _STRANGERS:
+            for nulls in NULL_NAMES:
+                sample = make_array_sample(leaf, leaf.shape, "last short chunk", nulls, 5)
+                content, scope = self.content(sample), encode_scope_of(leaf, self.write_options())
+                if factory.score(content, scope) is not None:
+                    self.assert_written(factory, content, scope, sample, 0)
+                    continue
+                with suppress(UnsupportedError):
+                    factory.encode(content, 0, scope)
+
+    def content(self, sample: ArraySample) -> ArrayContent:
+        """Return the rows as the page writer hands them over: read-only."""
+        clear = sample.cleared()
+        values = None if clear.values is None else filled(clear.values)
+        items = None if clear.items is None else filled(clear.items)
+        return ArrayContent(
+            clear.leaf,
+            clear.num_values,
+            values,
+            clear.nulls,
+            knows_nulls=self.knows_nulls,
+            items=items,
+            ends=clear.ends,
+        )
+
+    def assert_written(
+        self, factory: Any, content: ArrayContent, scope: PageScope, sample: ArraySample, first_buffer: int
+    ) -> EncodedArray:
+        """Encode, and require what a page writer relies on and that a reader gets the rows."""
+        encoded = factory.encode(content, first_buffer, scope)
+        assert isinstance(encoded, EncodedArray)
+        told = encoded.description
+        assert (told.DESCRIPTOR.full_name, set_case(told)) == (self.key.message, self.key.case)
+        assert all(one.dtype == np.uint8 and one.ndim == 1 for one in encoded.buffers)
+        bound = _runtime().binder.scope(sample.leaf).array(told)
+        numbers = {number for number, _ in bound.buffers}
+        assert numbers == set(range(first_buffer, first_buffer + len(encoded.buffers))), "other buffers are named"
+        buffers = (b"\xee",) * first_buffer + tuple(one.tobytes() for one in encoded.buffers)
+        page, rows = ArrayPage(bound, content.num_values, buffers), sample.cleared().rows()
+        if self.knows_nulls and sample.nulls is not None:
+            # They are told elsewhere.
+            rows = replace(sample.cleared(), nulls=None).rows()
+        assert page.read(RowRanges.one(0, content.num_values)) == rows
+        if rows:
+            assert page.read(RowRanges.one(len(rows) - 1, len(rows))) == rows[-1:]
+        return encoded
+
+
+def encode_scope_of(leaf: LeafType, options: EncodeOptions) -> PageScope:
+    """Return the scope that an array encoding is given for a leaf."""
+    return encode_scope(leaf, file_version=_FILE_VERSION, options=options)
+
+
+def _factory(key: EncodingKey) -> Any:
+    return _runtime().table.array(key)
+
+
+@cache
+def _runtime() -> Runtime:
+    return Runtime(Settings())
+
+
+def _bytes_of(encoded: EncodedArray) -> list[bytes]:
+    return [encoded.description.SerializeToString(deterministic=True), *(one.tobytes() for one in encoded.buffers)]

@@ -1,0 +1,102 @@
+"""Constant: one value in the description stands for all of a page, which has no buffers and no nulls of its own.
+
+No release of the reference wrote it in a page of 2.0, and none reads it there. Its drafts of 2.1 hold the value as the
+little-endian bytes that one value takes in memory (a level of 16 bits: two bytes), and that reading is taken here, for
+values of one width in whole bytes. What else the bytes could mean is not told anywhere, so it is refused.
+Source: ArrayEncoding.Constant; docs/format/deviations.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.spi import (
+    ARRAY,
+    BindScope,
+    BlockSlice,
+    BufferRole,
+    Bytes,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    ItemValidity,
+    Limits,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    hookimpl,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Binds ``constant``."""
+
+    key = EncodingKey(ARRAY, "constant")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundConstant:
+        """Check that the value is one of the schema's."""
+        shape = scope.leaf.shape
+        if not isinstance(shape, FixedWidth) or not shape.bytes_per_value or scope.leaf.items is not None:
+            raise UnsupportedError(
+                f"a constant for values of shape {shape}: how such a value would be written is not told, "
+                "only values of one width in whole bytes are read"
+            )
+        if len(message.value) != shape.bytes_per_value:
+            raise CorruptFileError(
+                f"a constant of {len(message.value)} bytes, a value of the schema takes {shape.bytes_per_value}",
+                detail=len(message.value),
+            )
+        return BoundConstant(shape, np.frombuffer(message.value, np.uint8), scope.limits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundConstant:
+    """The value of any number of rows."""
+
+    shape: FixedWidth
+    value: Bytes
+    limits: Limits
+    has_nulls = False
+    buffers: tuple[tuple[int, BufferRole], ...] = ()
+    index_buffers: tuple[int, ...] = ()
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
+        """There is nothing to know."""
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows.num_rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        # No bytes tell how many rows there are, and whatever lies around allocates for all that are asked for.
+        self.limits.check("max_batch_bytes", self.shape.num_bytes(plan.notes))
+        return LoadedConstant(self.shape, self.value, plan.notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedConstant:
+    """Selected rows."""
+
+    shape: FixedWidth
+    value: Bytes
+    num_values: int
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def levels(self) -> ItemValidity:
+        return ItemValidity(self.num_values)
+
+    def decode(self, out: BlockSlice) -> None:
+        out.values.reshape(self.num_values, self.shape.bytes_per_value)[:] = self.value
+
+
+@hookimpl
+def lance_provide_arrays() -> list[Constant]:
+    return [Constant()]
