@@ -168,7 +168,6 @@ class LanceFileReader:
             if self.footer.version is FileVersion.V0_1:
                 self._open_first_generation(LegacyFile.open(metadata))
                 return
-            self.legacy = None
             # One wave for both tables where they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
             if self.checks is not None:
@@ -183,6 +182,7 @@ class LanceFileReader:
         self.source = source
         self.name = source.name
         self.limits = limits
+        self.legacy: LegacyFile | None = None
         self._verify = verify
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
@@ -233,7 +233,7 @@ class LanceFileReader:
 
     def _open_first_generation(self, legacy: LegacyFile) -> None:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
-        self.legacy: LegacyFile | None = legacy
+        self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
