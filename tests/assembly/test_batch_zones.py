@@ -135,7 +135,7 @@ def test_empty_batches_say_nothing() -> None:
     ],
 )
 def test_upper_bounds_of_cut_strings_are_raised(told: str | None, expected: str | None) -> None:
-    """Of ``x * 62 + "€"`` 62 bytes are left; beside ``x * 62 + "ab"`` these are the smaller string, yet it is greater."""
+    """Of ``x * 62 + "€"`` 62 bytes are left, less than ``x * 62 + "ab"``; the whole of it is more than that."""
     found = zones(pa.string(), [10], [0], ["x"], [told])
     assert column(found, "max") == [expected]
 

@@ -1,0 +1,148 @@
+"""Files of 0.1 that the reference wrote are pruned by their statistics, and no row is lost by it."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from pathlib import Path
+
+import golden
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pytest
+from filter_cases import filter_case
+from same import assert_same
+from witness import Witness
+
+import lance_arrow
+from lance_arrow import LanceFile, LanceFormat, LanceTable
+from lance_arrow.spi import ReadReport
+
+pytestmark = pytest.mark.interop
+
+F = pc.field
+NUM_ROWS = 5000
+GROUP = 500
+FILES = [path for path, version in golden.files().items() if version == "0.1"]
+
+
+def data_file(table: Path) -> Path:
+    (path,) = (table / "data").glob("*.lance")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    n = np.arange(NUM_ROWS)
+    rows = pa.table(
+        {
+            "n": n,
+            "x": n / 7,
+            "s": [f"word {one:05}" for one in n],
+            "gap": pa.array([None if one == 1234 else one for one in n.tolist()]),
+            "st": pa.StructArray.from_arrays([pa.array(n // 2), pa.array(n >= 2500)], ["a", "b"], mask=pa.array(n == 9)),
+        }
+    )
+    return witness.write_directory(
+        rows, tmp_path_factory.mktemp("legacy") / "table.lance", "legacy", max_rows_per_group=GROUP
+    )
+
+
+@pytest.fixture(scope="module")
+def path(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data file by itself: in its folder it would be part of the table."""
+    alone = tmp_path_factory.mktemp("alone") / "file.lance"
+    alone.write_bytes(data_file(table).read_bytes())
+    return alone
+
+
+FILTERS = {
+    "n-first": (F("n") < 700, 8),
+    "n-none": (F("n") > 10**6, 10),
+    "x": (F("x") > 700, 9),
+    "s": (F("s") == "word 00712", 9),
+    "s-prefix": (pc.starts_with(F("s"), "word 049"), 9),
+    "gap": (F("gap") == 0, 8),
+    "gap-null": (F("gap").is_null(), 10),
+    "nested": (F("st", "a") > 2400, 9),
+    "nested-bool": (F("st", "b"), 5),
+    "two": ((F("n") >= 1000) & (F("s") < "word 01500"), 9),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_zones_are_left_out(table: Path, path: Path, receipts: list[ReadReport], name: str) -> None:
+    condition, pruned = FILTERS[name]
+    with LanceFile(path) as file:
+        expected = file.read().filter(condition)
+        receipts.clear()
+        assert_same(expected, file.read(filter=condition))
+        assert [(one.zones_total, one.zones_pruned) for one in receipts] == [(10, pruned)]
+        assert file.count_rows(condition) == len(expected)
+    receipts.clear()
+    assert_same(expected, pads.dataset(path, format=LanceFormat()).to_table(filter=condition))
+    assert sum(one.zones_pruned for one in receipts) == pruned
+    receipts.clear()
+    assert_same(expected, LanceTable.open(table).to_table(filter=condition))
+    assert sum(one.zones_pruned for one in receipts) == pruned
+
+
+def test_zones_of_fragments_and_plans(path: Path) -> None:
+    dataset = lance_arrow.dataset(path)
+    zones = dataset.fragments[0].zones
+    assert len(zones) == 10
+    told = zones[2].statistics
+    assert (told["n"].min, told["n"].max, told["n"].min_exact, told["n"].null_count) == (1000, 1499, True, 0)
+    assert (told["gap"].min, told["gap"].max, told["gap"].null_count) == (None, None, 0)
+    assert (told["x"].null_count, told["x"].nan_count) == (0, None)
+    assert told["st.b"].max is False
+    assert dataset.explain(filter=F("n") < 700).total("zones_pruned") == 8
+
+
+def test_a_sidecar_tells_what_statistics_leave_open(path: Path, tmp_path: Path, receipts: list[ReadReport]) -> None:
+    copied = tmp_path / "file.lance"
+    copied.write_bytes(path.read_bytes())
+    (built,) = lance_arrow.build_zones(copied, rows_per_zone=100)
+    assert built.present == ("n", "s", "st.a", "st.b")
+    assert built.columns == ("x", "gap")
+    with LanceFile(copied) as file:
+        assert file.zones("n").num_rows == 10
+        assert file.zones("gap").slice(12, 1).to_pylist()[0]["min"] == 0
+        assert file.zones("x").column("nan_count").to_pylist() == [0] * file.zones("x").num_rows
+        receipts.clear()
+        assert file.read(["n"], filter=F("gap") == 0)["n"].to_pylist() == [0, 1234]
+        assert receipts[-1].zones_pruned == 48
+
+
+def kept(rows: pa.Table, condition: pc.Expression) -> pa.Table | None:
+    """Rows that Arrow keeps; None where it cannot evaluate the filter."""
+    try:
+        return rows.filter(condition)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return None
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_filters_find_the_same_rows(witness: Witness, tmp_path: Path, number: int) -> None:
+    """Random tables with nulls, NaN, both zeros, empty and long strings, extremes; filters that look at them."""
+    # The reference forgets the items of dictionaries within structs.
+    cases = (filter_case(one) for one in count(number, 1000))
+    case = next(one for one in cases if len(one.table) and "dict" not in one.table.column_names)
+    made = witness.write_directory(
+        case.table, tmp_path / "table.lance", "legacy", max_rows_per_group=case.rows_per_zone
+    )
+    path = tmp_path / "file.lance"
+    path.write_bytes(data_file(made).read_bytes())
+    with LanceFile(path) as file:
+        read = file.read()
+        expected = kept(read, case.expression)
+        if expected is None:
+            return
+        assert_same(expected, file.read(filter=case.expression))
+        assert file.count_rows(case.expression) == len(expected)
+    assert_same(expected, pads.dataset(path, format=LanceFormat()).to_table(filter=case.expression))
+    table = LanceTable.open(made)
+    assert_same(expected, table.to_table(filter=case.expression))
+    assert table.count_rows(case.expression) == len(expected)
