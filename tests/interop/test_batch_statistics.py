@@ -42,7 +42,9 @@ def table(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "x": n / 7,
             "s": [f"word {one:05}" for one in n],
             "gap": pa.array([None if one == 1234 else one for one in n.tolist()]),
-            "st": pa.StructArray.from_arrays([pa.array(n // 2), pa.array(n >= 2500)], ["a", "b"], mask=pa.array(n == 9)),
+            "st": pa.StructArray.from_arrays(
+                [pa.array(n // 2), pa.array(n >= 2500)], ["a", "b"], mask=pa.array(n == 9)
+            ),
         }
     )
     return witness.write_directory(
@@ -146,3 +148,96 @@ def test_filters_find_the_same_rows(witness: Witness, tmp_path: Path, number: in
     table = LanceTable.open(made)
     assert_same(expected, table.to_table(filter=case.expression))
     assert table.count_rows(case.expression) == len(expected)
+
+
+def test_values_below_nulls_come_back_and_are_found(witness: Witness, tmp_path: Path) -> None:
+    """Statistics pass nulls over; what lies below them is what is read, of strings too."""
+    lying = {
+        "i": (pa.int64(), np.array([1, 99, 2], np.int64).tobytes(), None),
+        "s": (pa.string(), b"azzb", np.array([0, 1, 3, 4], np.int32).tobytes()),
+    }
+    columns = {}
+    for name, (type_, values, offsets) in lying.items():
+        buffers = [pa.py_buffer(b"\x05"), *([pa.py_buffer(offsets)] if offsets else []), pa.py_buffer(values)]
+        columns[name] = pa.Array.from_buffers(type_, 3, buffers)
+    made = witness.write_directory(pa.table(columns), tmp_path / "table.lance", "legacy")
+    table = LanceTable.open(made)
+    assert table.to_table().to_pydict() == {"i": [1, 99, 2], "s": ["a", "zz", "b"]}
+    assert table.count_rows(F("i") == 99) == 1
+    assert table.count_rows(F("s") == "zz") == 1
+    assert table.count_rows(F("s").is_null()) == 0
+
+
+@pytest.mark.parametrize("prefix", ["x" * 61, "x" * 62, "x" * 63, "é" * 31])
+def test_strings_cut_within_a_character_are_found(witness: Witness, tmp_path: Path, prefix: str) -> None:
+    """The reference cuts strings at characters, so what is left may be less than another string that is left whole."""
+    longer = prefix + "\U0001f600" * 3
+    rows = pa.table({"s": [longer, (prefix + "abc")[:64].encode()[:64].decode()]})
+    made = witness.write_directory(rows, tmp_path / "table.lance", "legacy")
+    path = tmp_path / "file.lance"
+    path.write_bytes(data_file(made).read_bytes())
+    with LanceFile(path) as file:
+        assert file.read(filter=F("s") == longer)["s"].to_pylist() == [longer]
+        assert file.count_rows(F("s") >= longer) == 1
+        (bound,) = file.zones("s").column("max").to_pylist()
+        assert bound > longer
+
+
+@pytest.fixture
+def _golden_files() -> None:
+    if not FILES:
+        reason = f"no historical tables in {golden.FOLDER}; set LANCE_ARROW_GOLDEN to their folder"
+        if os.environ.get("LANCE_ARROW_REQUIRE_GOLDEN"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+@pytest.mark.usefixtures("_golden_files")
+def test_zones_of_historical_files_hold_their_values() -> None:
+    """Each zone of each column of each file of 0.1, data and index files alike, against what is read."""
+    bounded = telling = 0
+    for path in FILES:
+        with LanceFile(path) as file:
+            rows = file.read()
+            told = file._rows.file.legacy.message.HasField("statistics")
+            telling += told
+            for leaf_path, column in leaves(rows):
+                zones = file.zones(leaf_path)
+                if zones is None:
+                    continue
+                assert told
+                bounded += zones.num_rows
+                check_zones(zones, column, f"{path} {leaf_path}")
+    assert telling > 100
+    assert bounded > 400
+
+
+def leaves(rows: pa.Table) -> list[tuple[str, pa.Array]]:
+    """Leaves outside lists, by dotted path."""
+    found = []
+    waiting = [(name, column.combine_chunks()) for name, column in zip(rows.column_names, rows.columns, strict=True)]
+    while waiting:
+        path, array = waiting.pop()
+        if pa.types.is_struct(array.type):
+            waiting += [(f"{path}.{one.name}", child) for one, child in zip(array.type, array.flatten(), strict=True)]
+        elif not pa.types.is_nested(array.type):
+            found.append((path, array))
+    return found
+
+
+def check_zones(zones: pa.RecordBatch, values: pa.Array, what: str) -> None:
+    first = 0
+    for zone in zones.to_pylist():
+        held = values.slice(first, zone["row_count"])
+        first += zone["row_count"]
+        assert len(held) == zone["row_count"], what
+        assert zone["null_count"] in (None, held.null_count), what
+        if pa.types.is_floating(held.type):
+            assert zone["nan_count"] is None, what
+            held = held.filter(pc.invert(pc.is_nan(held)))
+        seen = [value for value in held.to_pylist() if value is not None]
+        assert zone["min"] is None or not seen or zone["min"] <= min(seen), what
+        assert zone["max"] is None or not seen or zone["max"] >= max(seen), what
+        assert not zone["min_exact"] or zone["min"] in seen, what
+        assert not zone["max_exact"] or zone["max"] in seen, what
+    assert first == len(values), what
