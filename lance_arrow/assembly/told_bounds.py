@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 
 import pyarrow as pa
@@ -50,21 +50,19 @@ class ToldBounds:
         legacy = self._rows.file.legacy
         if legacy is None or not leaves:
             return {}
-        with located(stage=_STAGE):
-            told = self._opened()
-        if told is None:
-            return {}
         ids = {leaf.column: str(leaf.field_id) for leaf in self._rows.file.leaves}
-        of_fields = _named(told[1].roots)
-        wanted = {
-            ids[leaf.column]: (leaf, of_fields[ids[leaf.column]])
-            for leaf in leaves
-            if ids[leaf.column] in of_fields and _fits(of_fields[ids[leaf.column]], leaf)
-        }
+        with _located({ids[leaf.column]: leaf.path for leaf in self._rows.file.leaves}):
+            told = self._opened()
+            if told is None:
+                return {}
+            file, rows = told
+            of_fields = {root.field.name: root for root in rows.roots}
+            covered = [leaf for leaf in leaves if _fits(of_fields.get(ids[leaf.column]), leaf)]
+            bounds = _bounds(file, rows, [of_fields[ids[leaf.column]] for leaf in covered])
         found = {}
-        for (leaf, _), bounds in zip(wanted.values(), _bounds(*told, wanted), strict=True):
+        for leaf, of_leaf in zip(covered, bounds, strict=True):
             with located(column=leaf.path, stage=_STAGE):
-                zones = zones_of_batches(bounds, leaf, legacy.batch_starts())
+                zones = zones_of_batches(of_leaf, leaf, legacy.batch_starts())
             if zones is not None:
                 found[leaf.column] = zones
         return found
@@ -82,14 +80,21 @@ class ToldBounds:
             return self._told
 
 
-def _named(roots: Sequence[ColumnNode]) -> dict[str, ColumnNode]:
-    """Statistics by the name of their field, where there is one of the name."""
-    counts = Counter(root.field.name for root in roots)
-    return {root.field.name: root for root in roots if counts[root.field.name] == 1}
+@contextmanager
+def _located(paths: Mapping[str, str]) -> Iterator[None]:
+    """Name the column that statistics are about: they are named by its field's id, as a column of their own."""
+    with located(stage=_STAGE):
+        try:
+            yield
+        except LanceError as error:
+            error.column = paths.get((error.column or "").partition(".")[0])
+            raise
 
 
-def _fits(told: ColumnNode, leaf: LeafNode) -> bool:
+def _fits(told: ColumnNode | None, leaf: LeafNode) -> bool:
     """Whether statistics have the form that writers give them, and are of the leaf's type."""
+    if told is None:
+        return False
     bounds = bounds_type(leaf)
     types = [child.field.type for child in told.children]
     is_known = [child.field.name for child in told.children] == _NAMES and types == [pa.int64(), bounds, bounds]
@@ -110,23 +115,15 @@ def _is_covered(type_: pa.DataType) -> bool:
     )
 
 
-def _bounds(
-    file: BatchStatistics, rows: RowReader, wanted: Mapping[str, tuple[LeafNode, ColumnNode]]
-) -> list[BatchBounds]:
-    """Read what is told of fields, by id; errors name the column of the file that it is about."""
-    nodes = [node for _, node in wanted.values()]
+def _bounds(file: BatchStatistics, rows: RowReader, nodes: Sequence[ColumnNode]) -> list[BatchBounds]:
+    """Read what is told of fields."""
     if not nodes:
         return []
-    with located(stage=_STAGE):
-        try:
-            file.hold([[leaf.column for leaf in node.leaves()] for node in nodes])
-            batches, _ = rows.read(nodes, RowRanges.one(0, rows.num_rows))
-        except LanceError as error:
-            name = (error.column or "").partition(".")[0]
-            error.column = wanted[name][0].path if name in wanted else None
-            raise
-        finally:
-            file.let_go()
+    try:
+        file.hold([[leaf.column for leaf in node.leaves()] for node in nodes])
+        batches, _ = rows.read(nodes, RowRanges.one(0, rows.num_rows))
+    finally:
+        file.let_go()
     table = pa.Table.from_batches(batches).combine_chunks()
     found = []
     for number in range(table.num_columns):

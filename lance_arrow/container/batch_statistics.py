@@ -58,11 +58,11 @@ class BatchStatistics(LanceFileReader):
             Physical columns of each.
         """
         assert isinstance(self._table, LegacyColumns)
-        places = np.array([self._table.span(columns) for columns in fields], np.int64).reshape(-1, 2)
-        starts, stops = places[:, 0], places[:, 1]
-        most_bytes = _MOST_BYTES * (self.num_rows + 1)
-        is_usual = (starts <= stops) & (stops <= self.footer.file_size) & (stops - starts <= most_bytes)
-        self._held.hold(starts[is_usual], stops[is_usual])
+        spans = [self._table.span(columns) for columns in fields]
+        file_size, most_bytes = self.footer.file_size, _MOST_BYTES * (self.num_rows + 1)
+        usual = [(start, stop) for start, stop in spans if start <= stop <= min(file_size, start + most_bytes)]
+        places = np.array(usual, np.int64).reshape(-1, 2)
+        self._held.hold(places[:, 0], places[:, 1])
 
     def let_go(self) -> None:
         """Forget the bytes that `hold` has read."""

@@ -33,7 +33,7 @@ class HeldSource:
     def hold(self, starts: Positions, stops: Positions) -> None:
         """Read ranges that are not held yet by one coalesced read, and hold them; see `RangeSource.read`."""
         places = zip(starts.tolist(), stops.tolist(), strict=True)
-        absent = np.array([self._held(start, stop) is None for start, stop in places], np.bool_)
+        absent = np.array([start < stop and self._held(start, stop) is None for start, stop in places], np.bool_)
         if absent.any():
             read = read_coalesced(self._inner, starts[absent], stops[absent])
             self._pieces += zip(starts[absent].tolist(), read, strict=True)

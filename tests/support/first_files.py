@@ -34,7 +34,8 @@ class FirstFile:
     rows: pa.Table
     batch_rows: Sequence[int]
     told: Mapping[str, Told] = field(default_factory=dict)
-    data: bytearray = field(default_factory=bytearray, init=False)
+    data: bytearray = field(default_factory=lambda: bytearray(1), init=False)
+    """Not empty: a manifest at 0 would be none."""
     statistics_position: int = field(default=0, init=False)
     """Where the page table of the statistics is, once it is built."""
 
