@@ -133,8 +133,13 @@ def _may_read_as_null(leaf: LeafNode, is_known: _Flags, low: pa.Array) -> _Flags
     """In which batches values may be read as null: ``(num_batches,)``. Only empty strings are."""
     if not is_variable(low.type) or not leaf.field.nullable:
         return np.zeros(len(low), np.bool_)
-    has_empty = pc.equal(pc.binary_length(low), 0).fill_null(True).to_numpy(zero_copy_only=False)
-    flags: _Flags = ~is_known | has_empty
+    has_text = _flags(pc.greater(pc.binary_length(low), 0))
+    return ~is_known | ~has_text
+
+
+def _flags(answers: pa.Array) -> _Flags:
+    """Answers as flags; where there is none, it is no."""
+    flags: _Flags = answers.fill_null(False).to_numpy(zero_copy_only=False)
     return flags
 
 
@@ -194,17 +199,20 @@ def _columns(grid: _Grid, low: pa.Array, high: pa.Array, has_nulls: _Flags) -> d
     below, above = (bound_array(one.take(places), grid.firsts) for one in (low, high))
     bounds = {}
     for name, stored, merged in (("min", low, below.mins), ("max", high, above.maxs)):
-        is_open = grid.any(stored.is_null().to_numpy(zero_copy_only=False))
+        is_open = grid.any(_flags(stored.is_null()))
         bounds[name] = pc.if_else(pa.array(is_open), pa.scalar(None, type_), merged)
-    # Strings may be cut, or raised though they are not; floats may be NaN alone.
-    is_exact = grid.is_whole & (not is_variable(type_) and not pa.types.is_floating(type_))
+    # Floats may be NaN alone. Upper bounds of strings may be raised, though they are not cut.
+    is_exact = {
+        name: grid.is_whole & ~_flags(bound.is_null()) & (not pa.types.is_floating(type_))
+        for name, bound in bounds.items()
+    }
+    if is_variable(type_):
+        is_exact["min"] &= _flags(pc.less(pc.binary_length(bounds["min"]), _TRUE_TEXT_BYTES))
+        is_exact["max"] = np.zeros(num_zones, np.bool_)
     rows = pa.array(grid.stops - grid.starts)
     return {
         **bounds,
-        **{
-            f"{name}_exact": pa.array(is_exact & one.is_valid().to_numpy(zero_copy_only=False))
-            for name, one in bounds.items()
-        },
+        **{f"{name}_exact": pa.array(flags) for name, flags in is_exact.items()},
         "null_count": pa.array(np.zeros(num_zones, np.int64), mask=grid.any(has_nulls)),
         "nan_count": pa.array(np.zeros(num_zones, np.int64), mask=np.full(num_zones, pa.types.is_floating(type_))),
         "row_count": rows,

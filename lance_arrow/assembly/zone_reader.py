@@ -8,6 +8,7 @@ from threading import Lock
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.told_bounds import ToldBounds
+from lance_arrow.assembly.zone_joining import joined_maps
 from lance_arrow.assembly.zone_maps import ZoneMap, decode_zones
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.assembly.zone_types import bounds_type
@@ -77,7 +78,9 @@ class ZoneReader:
         found.update(self._told.get(unmapped))
         lacking = [leaf for leaf in unmapped if is_lacking(found[leaf.column])]
         if lacking and self._sidecar is not None:
-            found.update(self._sidecar.get(lacking))
+            for column, beside in self._sidecar.get(lacking).items():
+                own = found[column]
+                found[column] = beside if own is None else joined_maps(own, beside)
         return found
 
 

@@ -86,6 +86,12 @@ def test_floats_may_be_nan() -> None:
     assert found.is_partial
 
 
+def test_short_lower_bounds_of_strings_are_values() -> None:
+    found = zones(pa.binary(), [10] * 3, [0] * 3, [b"a", b"b" * 60, b"c" * 64], [b"a", b"z", b"z"])
+    assert column(found, "min_exact") == [True, True, False]
+    assert column(found, "max_exact") == [False] * 3
+
+
 def test_uneven_batches_are_cut_to_zones_of_one_length() -> None:
     found = zones(pa.int64(), [3, 10, 7], [0, 0, 0], [1, 2, 3], [9, 8, 20])
     assert found.num_zones <= 12
