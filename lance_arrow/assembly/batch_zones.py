@@ -201,11 +201,9 @@ def _columns(grid: _Grid, low: pa.Array, high: pa.Array, has_nulls: _Flags) -> d
     for name, stored, merged in (("min", low, below.mins), ("max", high, above.maxs)):
         is_open = grid.any(_flags(stored.is_null()))
         bounds[name] = pc.if_else(pa.array(is_open), pa.scalar(None, type_), merged)
-    # Floats may be NaN alone. Upper bounds of strings may be raised, though they are not cut.
-    is_exact = {
-        name: grid.is_whole & ~_flags(bound.is_null()) & (not pa.types.is_floating(type_))
-        for name, bound in bounds.items()
-    }
+    # Of floats that are all NaN, infinities are told; upper bounds of strings may be raised, though they are not cut.
+    is_value = pc.is_finite if pa.types.is_floating(type_) else pc.is_valid
+    is_exact = {name: grid.is_whole & _flags(is_value(bound)) for name, bound in bounds.items()}
     if is_variable(type_):
         is_exact["min"] &= _flags(pc.less(pc.binary_length(bounds["min"]), _TRUE_TEXT_BYTES))
         is_exact["max"] = np.zeros(num_zones, np.bool_)

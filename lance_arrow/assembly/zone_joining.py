@@ -22,23 +22,27 @@ def joined_maps(first: ZoneMap, second: ZoneMap) -> ZoneMap:
     Returns
     -------
     ZoneMap
-        Of the shorter zones. Where borders of the longer ones cut them, the map that leaves nothing open, else `first`.
+        Of the shorter zones.
     """
     fine, coarse = (first, second) if first.rows_per_zone <= second.rows_per_zone else (second, first)
     if not fine.is_partial:
         return fine
-    if coarse.rows_per_zone % fine.rows_per_zone:
-        return first if first.is_partial == second.is_partial or second.is_partial else second
-    factor = coarse.rows_per_zone // fine.rows_per_zone
-    around = coarse.zones.take(pa.array(np.arange(fine.num_zones) // factor))
+    starts = np.arange(fine.num_zones, dtype=np.int64) * fine.rows_per_zone
+    lasts = starts + fine.counts("row_count") - 1
+    # A zone lies in one of the longer zones, or in two.
+    left, right = (coarse.zones.take(pa.array(rows // coarse.rows_per_zone)) for rows in (starts, lasts))
     columns = dict(zip(fine.zones.schema.names, fine.zones.columns, strict=True))
-    for name in ("min", "max"):
+    for name, comes_first in (("min", pc.less), ("max", pc.greater)):
+        one, other = left.column(name), right.column(name)
+        around = pc.if_else(comes_first(one, other), one, other)
         columns[f"{name}_exact"] = pc.and_(columns[f"{name}_exact"], columns[name].is_valid())
-        columns[name] = pc.coalesce(columns[name], around.column(name))
+        columns[name] = pc.coalesce(columns[name], around)
     for name in _UNKNOWABLE:
         # None in all of them is none in each; of some, nobody knows where they are.
-        none = pc.if_else(pc.equal(around.column(name), 0), pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
-        columns[name] = pc.coalesce(columns[name], around.column(name) if factor == 1 else none)
+        has_none = pc.equal(pc.add(left.column(name), right.column(name)), 0)
+        none = pc.if_else(has_none, pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
+        is_same = coarse.rows_per_zone == fine.rows_per_zone
+        columns[name] = pc.coalesce(columns[name], left.column(name) if is_same else none)
     zones = pa.RecordBatch.from_arrays(list(columns.values()), schema=fine.zones.schema)
     is_partial = coarse.is_partial or any(columns[name].null_count for name in _UNKNOWABLE)
     return ZoneMap(zones, fine.rows_per_zone, fine.is_repeated, is_partial=is_partial)

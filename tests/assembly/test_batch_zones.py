@@ -78,11 +78,12 @@ def test_strings_that_may_not_be_null_stay_empty() -> None:
 
 
 def test_floats_may_be_nan() -> None:
-    found = zones(pa.float64(), [10], [0], [-1.0], [2.0])
-    assert column(found, "nan_count") == [None]
-    assert column(found, "null_count") == [0]
+    found = zones(pa.float64(), [10, 10], [0, 0], [-1.0, -math.inf], [2.0, math.inf])
+    assert column(found, "nan_count") == [None, None]
+    assert column(found, "null_count") == [0, 0]
     assert found.may_have("nan_count").all()
-    assert column(found, "min_exact") == [False]
+    # All of them may be NaN: infinities are told of nothing.
+    assert column(found, "min_exact") == column(found, "max_exact") == [True, False]
     assert found.is_partial
 
 
@@ -172,11 +173,13 @@ def test_bounds_of_batches_with_nulls_are_not_looked_at(type_: pa.DataType) -> N
 _BATCHES = st.lists(st.lists(st.tuples(st.integers(-9, 9), st.booleans()), max_size=12), min_size=1, max_size=8)
 
 
-def _as_told(bound: Any, kind: str) -> Any:
+def _as_told(bound: Any, kind: str, nothing: float) -> Any:
     """An empty string comes back as null, from the statistics too; numbers never do."""
     if kind == "string":
         return bound or None
-    return 0 if bound is None else bound
+    if bound is None:
+        return nothing if kind == "float64" else int(math.copysign(2**62, nothing))
+    return bound
 
 
 @given(_BATCHES, st.sampled_from(["int64", "string", "float64"]))
@@ -194,8 +197,8 @@ def test_zones_hold_what_is_read(batches: list[list[tuple[int, bool]]], kind: st
         written = [value for value, (_, is_null) in zip(lying, batch, strict=True) if not is_null]
         written = [value for value in written if not (kind == "float64" and math.isnan(value))]
         nulls.append(sum(is_null for _, is_null in batch))
-        low.append(_as_told(min(written, default=None), kind))
-        high.append(_as_told(max(written, default=None), kind))
+        low.append(_as_told(min(written, default=None), kind, -math.inf))
+        high.append(_as_told(max(written, default=None), kind, math.inf))
         read += [None if value == "" else value for value in lying]
     found = zones(type_, [len(batch) for batch in batches], nulls, low, high)
     if found is None:

@@ -57,8 +57,8 @@ def test_a_finer_map_that_leaves_nothing_open_is_all(step: int) -> None:
     assert joined_maps(own, beside) is beside
 
 
-def test_zones_that_are_cut_are_not_joined() -> None:
-    own = zone_map(2, [(1.0, 2.0, 0, None)] * 4)
-    beside = zone_map(3, [(0.0, 4.0, 0, 0)] * 3)
-    assert joined_maps(own, beside) is beside
-    assert joined_maps(own, zone_map(3, [(0.0, 4.0, 0, None)] * 3)) is own
+def test_zones_that_two_others_meet() -> None:
+    own = zone_map(2, [(1.0, 2.0, 0, None), (None, None, 0, None), (None, None, 0, None), (None, None, 0, None)])
+    beside = zone_map(3, [(0.0, 4.0, 0, 0), (3.0, 9.0, 0, 1), (7.0, 8.0, 0, 0)])
+    found = joined_maps(own, beside)
+    assert told(found) == [(1.0, 2.0, 0, 0), (0.0, 9.0, 0, None), (3.0, 9.0, 0, None), (7.0, 8.0, 0, 0)]

@@ -116,6 +116,14 @@ def test_a_sidecar_tells_what_statistics_leave_open(path: Path, tmp_path: Path, 
         receipts.clear()
         assert file.read(["n"], filter=F("gap") == 0)["n"].to_pylist() == [0, 1234]
         assert receipts[-1].zones_pruned == 48
+    lance_arrow.build_zones(copied)
+    with LanceFile(copied) as file:
+        # One zone of the sidecar, which says that there is no NaN, and zones of the file within it.
+        assert file.zones("x").column("nan_count").to_pylist() == [0] * 10
+        assert file.zones("x").column("min").to_pylist() == [start / 7 for start in range(0, NUM_ROWS, GROUP)]
+        receipts.clear()
+        assert file.count_rows(~(F("x") < 4500 / 7)) == GROUP
+        assert receipts[-1].zones_pruned == 9
 
 
 def kept(rows: pa.Table, condition: pc.Expression) -> pa.Table | None:
