@@ -17,7 +17,7 @@ from same import assert_same
 from witness import Witness
 
 import lance_arrow
-from lance_arrow import LanceFile, LanceFormat, LanceTable
+from lance_arrow import LanceFile, LanceFormat, LanceFragmentScanOptions, LanceTable
 from lance_arrow.spi import ReadReport
 
 pytestmark = pytest.mark.interop
@@ -86,6 +86,12 @@ def test_zones_are_left_out(table: Path, path: Path, receipts: list[ReadReport],
     receipts.clear()
     assert_same(expected, pads.dataset(path, format=LanceFormat()).to_table(filter=condition))
     assert sum(one.zones_pruned for one in receipts) == pruned
+    receipts.clear()
+    blind = LanceFragmentScanOptions(zone_maps=False)
+    assert_same(
+        expected, pads.dataset(path, format=LanceFormat()).to_table(filter=condition, fragment_scan_options=blind)
+    )
+    assert sum(one.zones_total for one in receipts) == 0
     receipts.clear()
     assert_same(expected, LanceTable.open(table).to_table(filter=condition))
     assert sum(one.zones_pruned for one in receipts) == pruned
