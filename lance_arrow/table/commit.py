@@ -134,8 +134,9 @@ class _Commit:
 
     def run(self) -> ManifestMeta:
         deadline = time.monotonic() + self._settings.commit_seconds
-        delay = _FIRST_DELAY_SECONDS
+        delay = 0.0
         while True:
+            begun = time.monotonic()
             manifests = list_manifests(self._line)
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
@@ -150,8 +151,9 @@ class _Commit:
             if done is not None:
                 self._files.is_in_doubt = False
                 return done
+            # Who comes back before the others' next attempts are over loses to them, and makes all of them slower.
+            delay = max(time.monotonic() - begun, min(delay * 2, _LONGEST_DELAY_SECONDS), _FIRST_DELAY_SECONDS)
             time.sleep(random.uniform(0, delay))
-            delay = min(delay * 2, _LONGEST_DELAY_SECONDS)
 
     def _catch_up(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
         """Check what others committed; return the version that is ours, if one is."""

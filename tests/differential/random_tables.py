@@ -74,7 +74,7 @@ class Case:
         return pa.concat_tables([self.table.slice(start, stop - start) for start, stop in self.slices])
 
 
-def _options(rng: np.random.Generator, version: str) -> dict[str, str]:
+def _options(rng: np.random.Generator, version: str, wishes: bool) -> dict[str, str]:
     chosen = {}
     if rng.random() < 0.45:
         options = OPTIONS_OF_2_0 if version == "2.0" else OPTIONS
@@ -83,10 +83,10 @@ def _options(rng: np.random.Generator, version: str) -> dict[str, str]:
             if version == "2.3" and key == "structural-encoding":
                 values += ("sparse",)
             chosen[f"lance-encoding:{key}"] = str(rng.choice(values))
-    return chosen
+    return chosen if wishes else {}
 
 
-def _leaf(rng: np.random.Generator, version: str) -> Node:
+def _leaf(rng: np.random.Generator, version: str, wishes: bool) -> Node:
     share = rng.random()
     if share < 0.35:
         leaf = TEXTS[rng.integers(0, len(TEXTS))]
@@ -100,18 +100,18 @@ def _leaf(rng: np.random.Generator, version: str) -> Node:
     if share > 0.95:
         value_type = (pa.string(), pa.large_string(), pa.binary(), pa.int64(), pa.float32())[rng.integers(0, 5)]
         index_type = INTEGERS[rng.integers(0, len(INTEGERS))]
-        return Node("dictionary", pa.dictionary(index_type, value_type), (), nullable, _options(rng, version))
-    return Node("leaf", leaf, (), nullable, _options(rng, version))
+        return Node("dictionary", pa.dictionary(index_type, value_type), (), nullable, _options(rng, version, wishes))
+    return Node("leaf", leaf, (), nullable, _options(rng, version, wishes))
 
 
-def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
+def plan(rng: np.random.Generator, version: str, depth: int, wishes: bool = True) -> Node:
     """A column of at most `depth` levels above its leaves."""
     kinds = ["struct", "list", "large_list", "fixed"] + (["map"] if version not in OLD else [])
     if depth == 0 or rng.random() < 0.35:
-        return _leaf(rng, version)
+        return _leaf(rng, version, wishes)
     kind = str(rng.choice(kinds))
     nullable = bool(rng.random() < 0.75)
-    options = _options(rng, version)
+    options = _options(rng, version, wishes)
     if kind == "fixed":
         item: Node = Node("leaf", ITEM_TYPES[rng.integers(0, len(ITEM_TYPES))])
         if rng.random() < 0.1 and version not in OLD:
@@ -129,7 +129,7 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
             # Children of varying width are packed since 2.2 only, in another way.
             children = tuple(Node("leaf", FIXED[rng.integers(1, len(FIXED))], (), False) for _ in range(num_children))
         else:
-            children = tuple(plan(rng, version, 0 if packed else depth - 1) for _ in range(num_children))
+            children = tuple(plan(rng, version, 0 if packed else depth - 1, wishes) for _ in range(num_children))
         if packed:
             options["lance-encoding:packed"] = "true"
         # Structs of 2.0 cannot be null.
@@ -138,10 +138,10 @@ def plan(rng: np.random.Generator, version: str, depth: int) -> Node:
         return Node(kind, pa.struct(fields), children, nullable, options)
     if kind == "map":
         key_type = (pa.string(), pa.int32(), pa.large_binary())[rng.integers(0, 3)]
-        children = (Node("leaf", key_type, (), False), plan(rng, version, depth - 1))
+        children = (Node("leaf", key_type, (), False), plan(rng, version, depth - 1, wishes))
         map_type = pa.map_(key_type, children[1].field("value"))
         return Node(kind, map_type, children, nullable, options)
-    item = plan(rng, version, depth - 1)
+    item = plan(rng, version, depth - 1, wishes)
     list_type = (pa.list_ if kind == "list" else pa.large_list)(item.field("item"))
     return Node(kind, list_type, (item,), nullable, options)
 
@@ -197,11 +197,11 @@ def _num_rows(rng: np.random.Generator) -> int:
     return int(rng.integers(0, most + 1))
 
 
-def random_case(seed: int, version: str) -> Case:
-    """The table of one seed; the same at every call."""
+def random_case(seed: int, version: str, wishes: bool = True) -> Case:
+    """The table of one seed, the same at every call; without `wishes` its fields ask for no encodings."""
     rng = np.random.default_rng([seed, int(version.replace(".", ""))])
     deepest = DEEP if rng.random() < 0.02 else MAX_DEPTH
-    columns = [plan(rng, version, int(rng.integers(0, deepest + 1))) for _ in range(int(rng.integers(1, 4)))]
+    columns = [plan(rng, version, int(rng.integers(0, deepest + 1)), wishes) for _ in range(int(rng.integers(1, 4)))]
     schema = pa.schema([node.field(f"c{number}") for number, node in enumerate(columns)])
     num_batches = int(rng.choice([1, 2, 3, 5], p=[0.5, 0.2, 0.2, 0.1]))
     counts = [_num_rows(rng) for _ in range(num_batches)]

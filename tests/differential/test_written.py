@@ -55,7 +55,7 @@ def test_files_are_the_same_at_every_write(tmp_path: Path) -> None:
 
 @pytest.mark.interop
 def test_a_wrong_value_is_seen(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_something_else(case: object, path: Path, version: str, rng: np.random.Generator) -> None:
+    def write_something_else(case: object, path: Path, version: str, rng: np.random.Generator, presets: object) -> None:
         right = random_case(seed, version)
         changed = [pa.nulls(right.table.num_rows, field.type) for field in right.table.schema]
         fields = [field.with_nullable(True) for field in right.table.schema]

@@ -5,6 +5,7 @@ Damaged files may abort this process; `witness.Witness` starts another one then.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -16,6 +17,9 @@ import lance.file
 import pyarrow as pa
 
 BATCH_ROWS = 131_072
+# The oldest releases read files whole, and write pages as large as they like.
+HAS_PROJECTION = "columns" in inspect.signature(lance.file.LanceFileReader.__init__).parameters
+HAS_PAGE_BYTES = "max_page_bytes" in str(lance.file._LanceFileWriter.__text_signature__)
 TOKEN = re.compile(r'\s*(b"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|-?\d+|[{}()\[\],:])')
 
 
@@ -115,6 +119,8 @@ def store(table: pa.Table, path: str) -> None:
 
 def write(path: str, version: str, batches: str, slices: list[list[int]] | None, **options: Any) -> dict[str, Any]:
     table = load(batches)
+    if not HAS_PAGE_BYTES:
+        options.pop("max_page_bytes", None)
     with lance.file.LanceFileWriter(path, table.schema, version=version, **options) as writer:
         if slices is None:
             for batch in table.to_batches():
@@ -219,15 +225,21 @@ def take_blobs(path: str, out: str, column: str, indices: list[int]) -> dict[str
     return {}
 
 
+def reading(path: str, columns: list[str] | None) -> lance.file.LanceFileReader:
+    return lance.file.LanceFileReader(path, **({"columns": columns} if HAS_PROJECTION else {}))
+
+
+def store_columns(table: pa.Table, columns: list[str] | None, out: str) -> None:
+    store(table if columns is None or HAS_PROJECTION else table.select(columns), out)
+
+
 def read(path: str, out: str, columns: list[str] | None) -> dict[str, Any]:
-    reader = lance.file.LanceFileReader(path, columns=columns)
-    store(reader.read_all(batch_size=BATCH_ROWS).to_table(), out)
+    store_columns(reading(path, columns).read_all(batch_size=BATCH_ROWS).to_table(), columns, out)
     return {}
 
 
 def take(path: str, out: str, indices: list[int], columns: list[str] | None) -> dict[str, Any]:
-    reader = lance.file.LanceFileReader(path, columns=columns)
-    store(reader.take_rows(indices, batch_size=BATCH_ROWS).to_table(), out)
+    store_columns(reading(path, columns).take_rows(indices, batch_size=BATCH_ROWS).to_table(), columns, out)
     return {}
 
 
