@@ -37,7 +37,7 @@ def column(found: ZoneMap | None, name: str) -> list[Any]:
 
 def test_even_batches_are_zones() -> None:
     found = zones(pa.int32(), [10, 10, 4], [0, 0, 0], [1, 5, 7], [4, 6, 9])
-    assert (found.rows_per_zone, found.is_partial) == (10, False)
+    assert (found.rows_per_zone, found.is_partial, found.is_repeated) == (10, False, False)
     assert column(found, "min") == [1, 5, 7]
     assert column(found, "max") == [4, 6, 9]
     assert column(found, "row_count") == column(found, "value_count") == [10, 10, 4]

@@ -57,8 +57,14 @@ def test_a_finer_map_that_leaves_nothing_open_is_all(step: int) -> None:
     assert joined_maps(own, beside) is beside
 
 
-def test_zones_that_two_others_meet() -> None:
+@pytest.mark.parametrize(
+    ("nans", "expected"), [((0, 1, 0), (0, None, None, 0)), ((1, 0, 0), (None, None, 0, 0)), ((0, 0, 0), (0, 0, 0, 0))]
+)
+def test_zones_that_two_others_meet(nans: tuple[int, ...], expected: tuple[int | None, ...]) -> None:
     own = zone_map(2, [(1.0, 2.0, 0, None), (None, None, 0, None), (None, None, 0, None), (None, None, 0, None)])
-    beside = zone_map(3, [(0.0, 4.0, 0, 0), (3.0, 9.0, 0, 1), (7.0, 8.0, 0, 0)])
+    beside = zone_map(3, [(0.0, 4.0, 0, nans[0]), (3.0, 9.0, 0, nans[1]), (7.0, 8.0, 0, nans[2])])
     found = joined_maps(own, beside)
-    assert told(found) == [(1.0, 2.0, 0, 0), (0.0, 9.0, 0, None), (3.0, 9.0, 0, None), (7.0, 8.0, 0, 0)]
+    bounds = [(1.0, 2.0), (0.0, 9.0), (3.0, 9.0), (7.0, 8.0)]
+    assert told(found) == [(*both, 0, nan) for both, nan in zip(bounds, expected, strict=True)]
+    assert found.is_partial == (None in expected)
+    assert not found.is_repeated
