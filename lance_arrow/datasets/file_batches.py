@@ -17,7 +17,7 @@ from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.late_reading import LateReader, joined_nodes
+from lance_arrow.datasets.late_reading import LateReader, joined_nodes, late_window_rows
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt, Tally
@@ -116,7 +116,8 @@ class FileBatches:
             # Columns of the filter took their part, whatever is left.
             return part, max(window.estimated_bytes, sum(batch.nbytes for batch in part))
 
-        stored = self._stored(nodes, batch_rows, judged.rows, read)
+        most = late_window_rows(judged.rows.num_rows, self._runtime.settings.num_threads)
+        stored = self._stored(nodes, batch_rows, judged.rows, read, max_rows=most)
         return receipt.sent_after(self.with_blobs(projection, stored))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:
@@ -184,6 +185,8 @@ class FileBatches:
         batch_rows: int | None,
         rows: RowRanges,
         read: Callable[[Window], tuple[list[pa.RecordBatch], float]],
+        *,
+        max_rows: int = WINDOW_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches with descriptors of blobs; the bytes of these take the other half of the budget.
 
@@ -196,7 +199,7 @@ class FileBatches:
             batch_rows,
             weights=self._rows.weights(nodes),
             max_bytes=settings.window_bytes(share * (settings.num_threads + 1)),
-            max_rows=WINDOW_ROWS if batch_rows is None or may_be_sliced(nodes) else batch_rows,
+            max_rows=max_rows if batch_rows is None or may_be_sliced(nodes) else batch_rows,
         )
 
         def done(window: Window) -> tuple[Window, list[pa.RecordBatch], float]:

@@ -42,15 +42,17 @@ class Filtered:
     ----------
     mask
         ``(num_rows,)`` Arrow booleans; null counts as no.
-    flags
-        The same, without nulls.
     batch
         The filter's columns in these rows; None where they came in several batches, or with the bytes of blobs.
     """
 
-    mask: pa.Array
-    flags: NDArray[np.bool_]
+    mask: pa.BooleanArray
     batch: pa.RecordBatch | None
+
+    @property
+    def flags(self) -> NDArray[np.bool_]:
+        """The mask as flags; see `true_flags`."""
+        return true_flags(self.mask)
 
 
 class FilterPlan:
@@ -147,9 +149,8 @@ class RowFilter:
         tally.add(counts, rows.num_rows)
         masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if self.has_blobs else batches)]
         mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
-        known = mask.fill_null(False) if mask.null_count else mask
         is_plain = len(batches) == 1 and not self.has_blobs
-        return Filtered(mask, known.to_numpy(zero_copy_only=False), batches[0] if is_plain else None)
+        return Filtered(mask, batches[0] if is_plain else None)
 
     def count(
         self, judged: JudgedRows, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
@@ -169,7 +170,7 @@ class RowFilter:
         )
 
         def count(window: Window) -> int:
-            return int(np.count_nonzero(self.of(window.rows, tally, pool).flags))
+            return self.of(window.rows, tally, pool).mask.true_count
 
         counted = self._reader.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return found + sum(counted)
@@ -183,6 +184,15 @@ class RowFilter:
         for batch in batches:
             for piece in self._blobs.pending(self.nodes, batch, most).pieces():
                 yield piece.filled(pool)
+
+
+def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
+    """Return ``(len(mask),)`` flags of what is true; null is not. Arrow's own conversion takes the bits one by one."""
+    known = mask.fill_null(False) if mask.null_count else mask
+    start = known.offset
+    bits = np.frombuffer(known.buffers()[1], np.uint8)[start // 8 :] if len(known) else np.empty(0, np.uint8)
+    flags = np.unpackbits(bits, count=start % 8 + len(known), bitorder="little")
+    return flags[start % 8 :].view(np.bool_)
 
 
 def evaluated_mask(

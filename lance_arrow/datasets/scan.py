@@ -29,7 +29,7 @@ from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
 from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
-from lance_arrow.datasets.late_reading import LateReader
+from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import Receipt
 from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
@@ -357,12 +357,14 @@ class FileScan:
         if self._has_blobs:
             max_bytes /= 2
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
+        num_threads = settings.num_threads if request.use_threads else 1
+        most = WINDOW_ROWS if self._late is None else late_window_rows(rows.num_rows, num_threads)
         windows: Sequence[RowRanges] = Windows(
             rows,
             batch_rows,
             weights=reader.weights(nodes),
             max_bytes=max_bytes,
-            max_rows=WINDOW_ROWS if may_be_sliced(nodes) else batch_rows,
+            max_rows=most if may_be_sliced(nodes) else batch_rows,
             whole_batches=False,
         ).listed()
         if self._has_blobs:

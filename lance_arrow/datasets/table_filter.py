@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
-from lance_arrow.datasets.late_reading import DENSE
+from lance_arrow.datasets.late_reading import dense_share
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.row_filter import FilterPlan
+from lance_arrow.datasets.row_filter import FilterPlan, true_flags
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.spi import RowRanges
@@ -98,6 +97,8 @@ class FilteredReading:
                 self._places.append(len(filter.nodes) + len(late))
                 late.append(node)
         self._late = FragmentReading(rows, late) if late else None
+        num_leaves = sum(len(list(node.leaves())) for node in late)
+        self._dense_share = dense_share(self._late.weights(), num_leaves) if self._late is not None else 0.0
 
     @property
     def opened(self) -> list[OpenFile]:
@@ -126,18 +127,17 @@ class FilteredReading:
         first, num_pages = self._first.read(rows, pool)
         masks = [self._filter.mask(batch, pool) for batch in first]
         mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
-        flags = mask.to_numpy(zero_copy_only=False)
-        count = int(np.count_nonzero(flags))
+        count = mask.true_count
         if not count:
             return [], num_pages
-        is_dense = count > DENSE * rows.num_rows
+        is_dense = count > self._dense_share * rows.num_rows
         late: list[pa.RecordBatch] = []
         if self._late is not None:
-            late, pages = self._late.read(rows if is_dense else marked(rows, flags), pool)
+            late, pages = self._late.read(rows if is_dense else marked(rows, true_flags(mask)), pool)
             num_pages += pages
         if len(first) != 1 or len(late) > 1:
             # Too many bytes for one batch: rare enough to read again.
-            batches, pages = self.reading.read(marked(rows, flags), pool)
+            batches, pages = self.reading.read(marked(rows, true_flags(mask)), pool)
             return batches, num_pages + pages
         others = late[0].columns if late else []
         if count == rows.num_rows:
