@@ -12,6 +12,8 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | `column_tree` | the schema as a tree whose leaves know their physical column |
 | `shared_trees` | that tree, one for all files of a schema |
 | `zone_maps`, `zone_streams` | bounds of runs of rows; how they are stored, and where in streams that are alike |
+| `told_bounds`, `batch_zones` | the same out of what files of 0.1 tell of their batches |
+| `zone_joining` | two maps of a leaf as one |
 | `pruning` | paths that callers name, through structs, lists and maps; the tree cut down to them |
 | `column_destination` | allocating for a batch of pages at once, handing slices to pages |
 | `unravel` | levels to offsets and validity, one native pass per page |

@@ -35,7 +35,7 @@ class ZoneMap:
         ``min_exact``, ``max_exact``
             Whether the bound is a value of the zone.
         ``null_count``, ``nan_count``
-            Visible items that are null (or below a null struct), and that are NaN.
+            Visible items that are null (or below a null struct), and that are NaN. Null where that is not known.
         ``row_count``
             Rows of the file.
         ``value_count``
@@ -45,6 +45,8 @@ class ZoneMap:
         Rows of every zone but the last.
     is_repeated
         Whether the leaf lies inside lists, so that counts and bounds are of items, not of rows.
+    is_partial
+        Whether something is not known that the values would tell.
 
     Attributes
     ----------
@@ -54,10 +56,15 @@ class ZoneMap:
         Rows of `zones`.
     """
 
-    def __init__(self, zones: pa.RecordBatch, rows_per_zone: int, is_repeated: bool) -> None:
+    is_partial = False
+
+    def __init__(
+        self, zones: pa.RecordBatch, rows_per_zone: int, is_repeated: bool, *, is_partial: bool = False
+    ) -> None:
         self._of(StoredZones(zones.num_rows, dict(zip(zones.schema.names, zones.columns, strict=True)), {}))
         self.rows_per_zone = rows_per_zone
         self.is_repeated = is_repeated
+        self.is_partial = is_partial
         self._zones: pa.RecordBatch | None = zones
 
     @classmethod
@@ -91,16 +98,25 @@ class ZoneMap:
         return int(self.zones.nbytes)
 
     def counts(self, name: str) -> NDArray[np.int64]:
-        """Return one of the counts, ``(num_zones,) int64``."""
+        """Return one of the counts, ``(num_zones,) int64``; 0 where it is not known."""
         found = self._counts.get(name)
         if found is None:
             if name in self._stored.arrays:
-                found = self._stored.arrays[name].to_numpy()
+                column = self._stored.arrays[name]
+                found = (column.fill_null(0) if column.null_count else column).to_numpy()
             elif name == "value_count":
                 found = self.counts("row_count")
             else:
                 found = np.zeros(self.num_zones, np.int64)
             self._counts[name] = found
+        return found
+
+    def may_have(self, name: str) -> NDArray[np.bool_]:
+        """Return in which zones a count is not 0, or not known to be, ``(num_zones,) bool``."""
+        found = self.counts(name) > 0
+        stored = self._stored.arrays.get(name)
+        if stored is not None and stored.null_count:
+            found |= stored.is_null().to_numpy(zero_copy_only=False)
         return found
 
     @property

@@ -7,6 +7,8 @@ from threading import Lock
 
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.row_reader import RowReader
+from lance_arrow.assembly.told_bounds import ToldBounds
+from lance_arrow.assembly.zone_joining import joined_maps
 from lance_arrow.assembly.zone_maps import ZoneMap, decode_zones
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.assembly.zone_types import bounds_type
@@ -21,11 +23,12 @@ class ZoneReader:
     rows
         The file.
     sidecar
-        Where maps are looked for that the file has not; nowhere when None.
+        Where maps are looked for that the file has not, or in part only; nowhere when None.
     """
 
     def __init__(self, rows: RowReader, sidecar: ZoneSidecar | None = None) -> None:
         self._rows = rows
+        self._told = ToldBounds(rows)
         self._sidecar = sidecar
         self._held: dict[int, ZoneMap | None] = {}
         self._lock = Lock()
@@ -72,6 +75,15 @@ class ZoneReader:
         for (leaf, rows_per_zone, start, stop), data in zip(places, buffers, strict=True):
             with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):
                 found[leaf.column] = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
-        if unmapped and self._sidecar is not None:
-            found.update(self._sidecar.get(unmapped))
+        found.update(self._told.get(unmapped))
+        lacking = [leaf for leaf in unmapped if is_lacking(found[leaf.column])]
+        if lacking and self._sidecar is not None:
+            for column, beside in self._sidecar.get(lacking).items():
+                own = found[column]
+                found[column] = beside if own is None else joined_maps(own, beside)
         return found
+
+
+def is_lacking(zone_map: ZoneMap | None) -> bool:
+    """Whether reading the values would tell more than a map, or than none, does."""
+    return zone_map is None or zone_map.is_partial

@@ -318,8 +318,8 @@ def _(report: ZonesReport, console: Console) -> None:
                     f"{zone.num_rows:,}",
                     _bound(zone.min, zone.min_exact),
                     _bound(zone.max, zone.max_exact),
-                    f"{zone.null_count:,}",
-                    f"{zone.nan_count:,}",
+                    _known(zone.null_count),
+                    _known(zone.nan_count),
                 ]
                 for zone in one.zones
             ]

@@ -17,7 +17,7 @@ from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.zone_bounds import bound_array
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.assembly.zone_reader import ZoneReader, is_lacking
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated
 from lance_arrow.cli.file_view import codecs_of
 from lance_arrow.cli.row_values import plain_values
@@ -87,7 +87,7 @@ class StatsReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneReport:
-    """One zone; bounds are plain values."""
+    """One zone; bounds are plain values, counts that are not known None."""
 
     zone: int
     first_row: int
@@ -96,8 +96,8 @@ class ZoneReport:
     max: Any
     min_exact: bool
     max_exact: bool
-    null_count: int
-    nan_count: int
+    null_count: int | None
+    nan_count: int | None
     value_count: int
 
 
@@ -139,9 +139,12 @@ class _File:
             on_failure.pop_all()
 
     def maps(self, leaves: Sequence[LeafNode]) -> list[tuple[ZoneMap | None, bool]]:
-        """Zone map of each leaf, and whether it is in the file."""
+        """Zone map of each leaf, and whether it is in the file: one beside it may know more."""
         own = self._own.get(leaves)
-        return [(found, mine is not None) for found, mine in zip(self._all.get(leaves), own, strict=True)]
+        return [
+            (found, mine is not None and is_lacking(mine) == is_lacking(found))
+            for found, mine in zip(self._all.get(leaves), own, strict=True)
+        ]
 
     def leaves(self, columns: Sequence[str] | None) -> list[LeafNode]:
         """Leaves at or below the columns; all when None."""
@@ -164,13 +167,13 @@ def view_stats(source: Any, *, columns: Sequence[str] | None = None) -> StatsRep
         leaves = file.leaves(columns)
         metas = file.file.columns([leaf.column for leaf in leaves])
         found = dict(zip((leaf.column for leaf in leaves), file.maps(leaves), strict=True))
-        unknown = [leaf for leaf in leaves if found[leaf.column][0] is None and bounds_type(leaf) is not None]
+        unknown = [leaf for leaf in leaves if is_lacking(found[leaf.column][0]) and bounds_type(leaf) is not None]
         read = _read_bounds(file, unknown)
         stats = []
         for leaf, meta in zip(leaves, metas, strict=True):
             zone_map, is_own = found[leaf.column]
             origin = "zone map" if is_own else "sidecar"
-            if zone_map is None:
+            if is_lacking(zone_map):
                 zone_map, origin = read.get(leaf.column), "values"
             stats.append(_stats_of(file, leaf, meta, zone_map, origin))
         return StatsReport(

@@ -124,6 +124,10 @@ class LanceFileReader:
         Version, counts and tables.
     tail
         Last bytes of the file, as they were read when it was opened.
+    limits
+        As given.
+    legacy
+        What stands in for footer tables and descriptor in files of 0.1; None in later ones.
     promises_checksums
         Whether the file was written with checksums.
     num_rows
@@ -153,32 +157,36 @@ class LanceFileReader:
 
     def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: str = "touched") -> None:
         check_verify(verify)
-        self.source = source
-        self.name = source.name
-        self._verify = verify
-        self._limits = Limits() if limits is None else limits
-        self._lock = threading.Lock()
-        self._columns: dict[int, ColumnMeta] = {}
-        self._sound: set[int] = set()
+        self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
-            metadata = MetadataBytes(source, self._limits)
+            metadata = MetadataBytes(source, self.limits)
             self.tail = metadata.tail
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
             self._table: ColumnTable | LegacyColumns
             if self.footer.version is FileVersion.V0_1:
-                self._open_first_generation(metadata)
+                self._open_first_generation(LegacyFile.open(metadata))
                 return
             # One wave for both tables where they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
             if self.checks is not None:
                 self.checks.tables(metadata, self.footer)
             self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks)
-            self._table = ColumnTable(metadata, self.footer, self._limits, self.checks)
+            self._table = ColumnTable(metadata, self.footer, self.limits, self.checks)
             self._read_descriptor()
             if self.checks is not None:
                 self._check_reads(self.checks)
+
+    def _begin(self, source: RangeSource, limits: Limits, verify: str) -> None:
+        self.source = source
+        self.name = source.name
+        self.limits = limits
+        self.legacy: LegacyFile | None = None
+        self._verify = verify
+        self._lock = threading.Lock()
+        self._columns: dict[int, ColumnMeta] = {}
+        self._sound: set[int] = set()
 
     def _read_descriptor(self) -> None:
         if not len(self.global_buffers):
@@ -192,7 +200,7 @@ class LanceFileReader:
             self.global_buffers.read(0).data,
             what="the file descriptor",
             byte_range=byte_range,
-            max_bytes=self._limits.max_metadata_bytes,
+            max_bytes=self.limits.max_metadata_bytes,
         )
         with located(byte_range=byte_range, stage="reading the file descriptor"):
             self.promises_checksums = descriptor.HasField("checksums")
@@ -223,16 +231,16 @@ class LanceFileReader:
             )
         return self.global_buffers.place(place.global_buffer)
 
-    def _open_first_generation(self, metadata: MetadataBytes) -> None:
+    def _open_first_generation(self, legacy: LegacyFile) -> None:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
-        legacy = LegacyFile.open(metadata)
+        self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema, self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])
         self.footer = legacy.footer(self.footer, facts.num_columns)
-        self.global_buffers = GlobalBuffers(metadata, self.footer)
+        self.global_buffers = GlobalBuffers(legacy.metadata, self.footer)
         self._table = LegacyColumns(legacy, self.fields, self.leaves)
 
     def _check_reads(self, checks: FileChecks) -> None:

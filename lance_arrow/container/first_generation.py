@@ -95,6 +95,27 @@ class LegacyFile:
             raise CorruptFileError(f"batches begin at rows {starts[:20].tolist()}", byte_range=self.place)
         return starts
 
+    def statistics(self, metadata: MetadataBytes) -> LegacyFile | None:
+        """Return what is told of the batches, as a file of one batch in which each of them is a row.
+
+        Parameters
+        ----------
+        metadata
+            Bytes of the file, for those who read the statistics.
+
+        Returns
+        -------
+        LegacyFile or None
+            None for files that tell nothing, or in another form. Ids of the fields are their places, so that the page
+            table begins where that of a file does. Source: Metadata.statistics; spec 0.1, 7.
+        """
+        told = self.message.statistics
+        num_batches = len(self.batch_starts()) - 1
+        if not num_batches or not told.schema or [one.id for one in told.schema] != list(range(len(told.schema))):
+            return None
+        message = file_schema_pb2.Metadata(batch_offsets=[0, num_batches], page_table_position=told.page_table_position)
+        return LegacyFile(metadata, message, table_pb2.Manifest(fields=told.schema), self.place)
+
     def footer(self, footer: FileFooter, num_columns: int) -> FileFooter:
         """Return a footer whose tables are empty, and begin where values end."""
         stop = min(self.message.page_table_position, self.place[0])
@@ -226,6 +247,20 @@ class LegacyColumns:
             with located(column=name, byte_range=self._place, stage="reading the page table"):
                 found.append(self._column(column))
         return found
+
+    def span(self, columns: Sequence[int]) -> tuple[int, int]:
+        """Return where the pages of leaf columns begin and end, half-open; byte strings may lie outside."""
+        starts, stops = [], []
+        for column in columns:
+            positions, counts = self._positions(self._nodes[column]), self._counts[column]
+            leaf = self._leaves[column]
+            if _is_variable(leaf.type):
+                sizes = _checked_product(counts + 1, _OFFSET_BYTES)
+            else:
+                sizes = (_checked_product(counts, _value_bits(leaf.type)) + 7) // 8
+            starts += positions.tolist()
+            stops += [position + size for position, size in zip(positions.tolist(), sizes.tolist(), strict=True)]
+        return min(starts), max(stops)
 
     def _column(self, column: int) -> ColumnMeta:
         counts = self._counts[column]

@@ -14,7 +14,7 @@ from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
-from lance_arrow.datasets.fragment_rows import FragmentRows
+from lance_arrow.datasets.fragment_rows import FragmentRows, stored_column
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.windows import may_be_sliced
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
@@ -180,16 +180,10 @@ class FragmentReading:
         file, column = found
         number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
         places = self._leaves_of(number)
-        if file.version is FileVersion.V0_1:
-            # Its manifests name no columns: the ids in the file do.
-            column = self._column_with_id(number, field_id)
+        column = stored_column(file, self._open(number), field_id, column)
         if column == NO_COLUMN or column not in places:
             raise _no_column(file, column, leaf)
         return places[column]
-
-    def _column_with_id(self, number: int, field_id: int) -> int:
-        leaves = self._open(number).rows.file.leaves
-        return next((leaf.column for leaf in leaves if leaf.field_id == field_id), NO_COLUMN)
 
     def _refuse_whole(self, leaf: LeafNode) -> None:
         """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lance_arrow.assembly.pruning import Path, leaf_at
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, zones_schema
+from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.scan_options import ScanOptions
@@ -24,7 +25,7 @@ from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
-from lance_arrow.manifests.fragments import DataFileMeta, FragmentMeta
+from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
@@ -184,6 +185,7 @@ class FragmentRows:
             # What is null lies in another file.
             return None
         opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
+        column = stored_column(file, opened, field_id, column)
         own = next((one for root in opened.rows.roots for one in root.leaves() if one.column == column), None)
         if own is None or bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
             return None
@@ -244,6 +246,13 @@ class FragmentRows:
                 path=opened.source.name,
             )
         return opened
+
+
+def stored_column(file: DataFileMeta, opened: OpenFile, field_id: int, column: int) -> int:
+    """Return the physical column of a field, which the manifest calls `column`: of files of 0.1 it names none."""
+    if file.version is not FileVersion.V0_1:
+        return column
+    return next((leaf.column for leaf in opened.rows.file.leaves if leaf.field_id == field_id), NO_COLUMN)
 
 
 def _missing(manifest_path: str, path: str) -> MissingFileError:

@@ -36,15 +36,15 @@ class ZoneStatistics:
         Whether the bound is a value of the zone.
     null_count, nan_count
         As docs/format/zone_maps.md counts them. Where several columns have zones of different lengths, those of the
-        column's own zone, which may be longer.
+        column's own zone, which may be longer. None where that is not known (files of 0.1).
     """
 
     min: Any
     max: Any
     min_exact: bool
     max_exact: bool
-    null_count: int
-    nan_count: int
+    null_count: int | None
+    nan_count: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,7 +273,8 @@ class LanceFile:
         -------
         RecordBatch or None
             One row per zone: ``min``, ``max``, ``min_exact``, ``max_exact``, ``null_count``, ``nan_count``,
-            ``row_count``, ``value_count``; None when the file has no map for the column.
+            ``row_count``, ``value_count``; None when the file has no map for the column. Nulls and NaN that nobody
+            has counted (files of 0.1) are null.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from lance_arrow.assembly.readers import row_reader
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import encode_zones
-from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.assembly.zone_reader import ZoneReader, is_lacking
 from lance_arrow.assembly.zone_sidecar import FileBinding, StoredMap, encode_sidecar, sidecar_location
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.container.file_reader import LanceFileReader
@@ -47,7 +47,7 @@ class BuiltZones:
     columns
         Leaves whose maps were built.
     present
-        Leaves that have a map in the file.
+        Leaves that have a map in the file, which leaves nothing open.
     unbounded
         Leaves of types that have no order, and of columns that cannot be read, hence no map.
     num_rows
@@ -122,7 +122,7 @@ def _build(
         unreadable = {leaf.column for node in projection.nodes for leaf in node.leaves() if _is_unreadable(node)}
         bounded = [leaf for leaf in leaves if bounds_type(leaf) is not None and leaf.column not in unreadable]
         in_file = dict(zip((leaf.path for leaf in bounded), ZoneReader(rows).get(bounded), strict=True))
-        missing = [leaf for leaf in bounded if in_file[leaf.path] is None]
+        missing = [leaf for leaf in bounded if is_lacking(in_file[leaf.path])]
         maps = _maps(source, rows, missing, rows_per_zone, on_progress) if missing else []
         place, size_bytes = sidecar_location(location), 0
         if maps:
@@ -134,7 +134,7 @@ def _build(
             path=file.name,
             sidecar=place.name if maps else None,
             columns=tuple(leaf.path for leaf in missing),
-            present=tuple(path for path, found in in_file.items() if found is not None),
+            present=tuple(path for path, found in in_file.items() if not is_lacking(found)),
             unbounded=tuple(leaf.path for leaf in leaves if leaf.path not in in_file),
             num_rows=rows.num_rows,
             size_bytes=size_bytes,

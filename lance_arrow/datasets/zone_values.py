@@ -89,7 +89,8 @@ class ValueRange:
         """What a zone map says of a leaf that has one item per row."""
         nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
         values = zone_map.counts("value_count") - nulls - nans
-        return cls(zone_map.low, zone_map.high, values > 0, nulls > 0, nans > 0)
+        may_be_null, may_be_nan = zone_map.may_have("null_count"), zone_map.may_have("nan_count")
+        return cls(zone_map.low, zone_map.high, values > 0, may_be_null, may_be_nan)
 
     @classmethod
     def of_literal(cls, scalar: pa.Scalar, num_zones: int) -> ValueRange:

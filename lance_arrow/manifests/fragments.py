@@ -51,7 +51,7 @@ class DataFileMeta:
     version
         Generation of the file.
     size_bytes
-        Bytes of the file; None when unknown.
+        Bytes of the file; None when unknown, as of all files of 0.1.
     base_id
         Which base path it lies in; None for the table itself.
     """
@@ -265,7 +265,9 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
         error.message = f"data file {path!r} {error.message}"
         raise
     base_id = _base(message, fragment_id, base_ids)
-    return DataFileMeta(path, fields, columns, version, message.file_size_bytes or None, base_id)
+    # Releases 0.27 to 4.0 tell of files of 0.1 how large they were before their ends were written.
+    size_bytes = None if version is FileVersion.V0_1 else message.file_size_bytes or None
+    return DataFileMeta(path, fields, columns, version, size_bytes, base_id)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from first_files import FirstFile
 
 from lance_arrow import write_table
 
@@ -118,6 +119,30 @@ def test_zones_are_built(command: Callable[..., Any], files: dict[str, Path], tm
     text = command("zones", "build", copies[0], "-c", "id").out
     assert "a.lance.zones: id (3,000 rows" in text
     assert "nothing to build" in command("zones", "build", files["zoned"]).out
+
+
+def test_files_of_0_1_show_what_they_tell_of_their_batches(command: Callable[..., Any], tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array(range(8)), "share": [one / 2 for one in range(8)]})
+    told = {
+        str(number): ([0, 0], column.take([0, 4]).combine_chunks(), column.take([3, 7]).combine_chunks())
+        for number, column in enumerate(rows.columns)
+    }
+    path = tmp_path / "old.lance"
+    path.write_bytes(FirstFile(rows, [4, 4], told).build())
+    shown = command("zones", "show", path, "-c", "share", "--json").document["maps"][0]
+    assert (shown["source"], shown["rows_per_zone"]) == ("file", 4)
+    assert [(zone["min"], zone["max"]) for zone in shown["zones"]] == [(0.0, 1.5), (2.0, 3.5)]
+    assert [(zone["null_count"], zone["nan_count"]) for zone in shown["zones"]] == [(0, None)] * 2
+    last = command("zones", "show", path, "-c", "share").out.splitlines()[-1]
+    assert last.split() == ["1", "4", "4", "2.0", "3.5", "0"]
+    # Whether there is NaN is not told: the values are read for it.
+    sources = {one["path"]: one["source"] for one in command("stats", path, "--json").document["columns"]}
+    assert sources == {"id": "zone map", "share": "values"}
+    assert command("zones", "build", path, "--json").document["files"][0]["columns"] == ["share"]
+    sources = {one["path"]: one["source"] for one in command("zones", "show", path, "--json").document["maps"]}
+    assert sources == {"id": "file", "share": "sidecar"}
+    assert {one["nan_count"] for one in command("stats", path, "--json").document["columns"]} == {0}
+    assert command("verify", path).code == 0
 
 
 @pytest.mark.parametrize("arguments", [["zones"], ["zones", "build"], ["zones", "show"], ["stats"]], ids=" ".join)

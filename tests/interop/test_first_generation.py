@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 from forge import scan
+from manifests import change
 from same import assert_same, taken
 from values import seeded
 from witness import Witness
@@ -94,6 +95,18 @@ def test_no_rows(witness: Witness, tmp_path: Path) -> None:
     empty = every_type().slice(0, 0).drop_columns(["d", "di"])
     table = witness.write_directory(empty, tmp_path / "table.lance", "legacy")
     assert_same(empty, lance_arrow.LanceTable.open(table).to_table())
+
+
+def test_sizes_in_manifests_are_not_believed(witness: Witness, tmp_path: Path) -> None:
+    """Releases 0.27 to 4.0 name the size that a file had before its end was written."""
+    expected = every_type()
+    path = write(witness, expected, tmp_path)
+    table = path.parent.parent
+    change(table, lambda message: setattr(message.fragments[0].files[0], "file_size_bytes", path.stat().st_size - 9000))
+    assert_same(expected, lance_arrow.LanceTable.open(table).to_table())
+    assert_same(expected, pads.dataset(table, format=lance_arrow.LanceFormat()).to_table())
+    assert_same(expected.slice(7, 1), lance_arrow.dataset(table).take([7]))
+    assert_same(expected, witness.read_directory(table))
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from blobs import first_kind
@@ -21,12 +22,16 @@ DOCS = Path(__file__).parents[2] / "docs" / "format" / "generations.md"
 STRUCT = pa.struct([("x", pa.int32()), ("s", pa.string())])
 PACKED = {"packed": "true"}
 
+# "zz" lies below the null.
+BELOW = [pa.py_buffer(one) for one in (b"\x05", np.array([0, 1, 3, 4], np.int32).tobytes(), b"azzb")]
+
 # Given to the writer of 0.1, and what comes back.
 LOST: dict[str, tuple[pa.Array, list[Any]]] = {
     "0.1-null-numbers": (pa.array([7, None, 9], pa.int32()), [7, 0, 9]),
     "0.1-null-tuples": (pa.array([[1, 2], None], pa.list_(pa.int8(), 2)), [[1, 2], [0, 0]]),
     "0.1-null-keys": (pa.array(["b", None, "a"]).dictionary_encode(), ["b", "b", "a"]),
     "0.1-empty-text": (pa.array(["a", "", None]), ["a", None, None]),
+    "0.1-null-text": (pa.Array.from_buffers(pa.string(), 3, BELOW), ["a", "zz", "b"]),
     "0.1-null-lists": (pa.array([[1], None, []], pa.list_(pa.int8())), [[1], [], []]),
     "0.1-null-structs": (pa.array([{"x": 1, "s": "a"}, None], STRUCT), [{"x": 1, "s": "a"}, {"x": 0, "s": None}]),
 }

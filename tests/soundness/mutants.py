@@ -44,6 +44,8 @@ SUITES: dict[str, tuple[str, ...]] = {
     "lance_arrow.datasets.zone_values": PREDICATES,
     "lance_arrow.datasets.zone_predicates": PREDICATES,
     "lance_arrow.datasets.zone_pruning": PREDICATES,
+    "lance_arrow.assembly.batch_zones": ("assembly/test_batch_zones.py",),
+    "lance_arrow.assembly.zone_joining": ("assembly/test_zone_joining.py",),
     "lance_arrow.assembly.zone_bounds": ("assembly/test_zone_builder.py", "datasets/test_zone_precision.py"),
 }
 PASSING = 0.9
