@@ -91,9 +91,9 @@ def _part_difference(expected: list[Part], actual: list[Part]) -> str | None:
         if len(left) != len(right):
             return f"{name}: {len(right)} entries, expected {len(left)}"
         if not left.equals(right):
-            left, right = _countable(left), _countable(right)
-            unequal = [n for n, (a, b) in enumerate(zip(left.to_pylist(), right.to_pylist(), strict=True)) if a != b]
+            wanted, found = _countable(left), _countable(right)
+            unequal = [n for n, (a, b) in enumerate(zip(wanted.to_pylist(), found.to_pylist(), strict=True)) if a != b]
             first = unequal[0] if unequal else 0
-            shown = [repr(side[first].as_py())[:80] for side in (right, left)]
+            shown = [repr(side[first].as_py())[:80] for side in (found, wanted)]
             return f"{name}: entry {first} is {shown[0]}, expected {shown[1]} ({len(unequal)} of {len(left)} differ)"
     return None
