@@ -161,11 +161,14 @@ class RowFilter:
         if not len(rows):
             return found
         use_threads = use_threads and rows.num_rows > _ROWS_FOR_ONE
+        weights, max_bytes = self._reader.weights(self.nodes), settings.window_bytes(settings.num_threads + 1)
+        if rows.num_rows <= _ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
+            return found + self.of(rows, tally, pool).mask.true_count
         windows = Windows(
             rows,
             None,
-            weights=self._reader.weights(self.nodes),
-            max_bytes=settings.window_bytes(settings.num_threads + 1),
+            weights=weights,
+            max_bytes=max_bytes,
             max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
         )
 
