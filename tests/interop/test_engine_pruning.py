@@ -75,6 +75,18 @@ def test_duckdb(dataset: pads.Dataset, table: pa.Table, receipts: list[ReadRepor
     assert pruned(receipts) >= (NUM_ZONES // 2 if name != "prefix" else 0)
 
 
+@pytest.mark.parametrize("sign", ["=", "<", "<=", "in", ">", ">=", "<>"])
+def test_duckdb_keeps_comparisons_in_which_nan_differs(
+    dataset: pads.Dataset, receipts: list[ReadReport], sign: str
+) -> None:
+    with duckdb.connect() as connection:
+        connection.register("flat", dataset)
+        condition = "x IN (3, 5)" if sign == "in" else f"x {sign} {3 if '<' in sign or sign == '=' else 24_990}"
+        (found,) = connection.execute(f"SELECT count(*) FROM flat WHERE {condition}").fetchone() or (None,)
+    assert found == {"=": 1, "<": 6, "<=": 7, "in": 2, ">": 19, ">=": 20, "<>": NUM_ROWS - 1}[sign]
+    assert pruned(receipts) == (0 if sign in (">", ">=", "<>") else NUM_ZONES - 1)
+
+
 POLARS: dict[str, Any] = {
     "equal": pl.col("id") == 4321,
     "range": (pl.col("id") >= 20_000) & (pl.col("id") < 20_100),
