@@ -205,8 +205,12 @@ class FileBatches:
         def done(window: Window) -> tuple[Window, list[pa.RecordBatch], float]:
             return window, *read(window)
 
-        num_ahead = settings.windows_within_budget(share * windows.batch_bytes()) - 1
-        for window, part, num_bytes in self._runtime.ahead(done, windows, num_ahead=num_ahead):
+        if windows.is_small:
+            read_windows: Iterable[tuple[Window, list[pa.RecordBatch], float]] = map(done, windows)
+        else:
+            num_ahead = settings.windows_within_budget(share * windows.batch_bytes()) - 1
+            read_windows = self._runtime.ahead(done, windows, num_ahead=num_ahead)
+        for window, part, num_bytes in read_windows:
             windows.learn(window, num_bytes)
             yield from _slices(part, batch_rows)
 

@@ -23,14 +23,12 @@ from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.handler import parse_dot_path
 from lance_arrow.datasets.receipts import Tally
-from lance_arrow.datasets.windows import SCAN_ROWS, Window, Windows
+from lance_arrow.datasets.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows, judged_rows, zone_predicate
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
 
-# Handing so few rows to other threads takes longer than decoding them.
-_ROWS_FOR_ONE = 1 << 15
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
@@ -160,9 +158,9 @@ class RowFilter:
         found = judged.sure.num_rows
         if not len(rows):
             return found
-        use_threads = use_threads and rows.num_rows > _ROWS_FOR_ONE
+        use_threads = use_threads and rows.num_rows > ROWS_FOR_ONE
         weights, max_bytes = self._reader.weights(self.nodes), settings.window_bytes(settings.num_threads + 1)
-        if rows.num_rows <= _ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
+        if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
             return found + self.of(rows, tally, pool).mask.true_count
         windows = Windows(
             rows,

@@ -24,6 +24,9 @@ WINDOW_ROWS = 1 << 17
 SCAN_ROWS = 1 << 18
 """Most rows of a window where nobody asked for batches of a size."""
 
+ROWS_FOR_ONE = 1 << 15
+"""Handing so few small rows to other threads takes longer than decoding them."""
+
 _WORTH_A_THREAD_BYTES = 1 << 20
 _WINDOW_BYTES = 16 << 20
 
@@ -101,6 +104,12 @@ class Windows:
             even = self._num_rows if self._weights is None else self._weights.even_until(start)
             start += step * max(1, (even - start) // step)
         return WindowList(self._rows, runs)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether other threads would be of no help."""
+        weight = 0.0 if self._weights is None else float(self._weights.totals[-1])
+        return self._num_rows <= ROWS_FOR_ONE and weight <= _WORTH_A_THREAD_BYTES
 
     def learn(self, window: Window, num_bytes: int) -> None:
         """Tell what a window took, so that the next ones fit better."""
