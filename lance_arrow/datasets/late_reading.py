@@ -101,6 +101,8 @@ class LateReader:
         self._late = tuple(late)
         metas = reader.metas([leaf for node in late for leaf in node.leaves()])
         self._late_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+        # Where each read takes a round of requests, one for all rows of a window.
+        self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
         self._dense_share = dense_share(reader.weights(self._late), len(metas)) if late else 0.0
 
     @property
@@ -125,7 +127,7 @@ class LateReader:
         """
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
-        pieces = [self._judge(piece, pool) for piece in _pieces(rows)]
+        pieces = [self._judge(piece, pool) for piece in ([rows] if self._is_far else _pieces(rows))]
         if len(pieces) > 1 and sum(piece.count for piece in pieces) <= self._dense_share * rows.num_rows:
             return self._gathered(pieces, pool)
         return [batch for piece in pieces for batch in self._finished(piece, pool)]
@@ -168,7 +170,7 @@ class LateReader:
         gap_bytes = self._reader.file.source.coalescing.max_gap_bytes
         if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:
             return True
-        if gap_bytes > _CHEAP_GAP_BYTES:
+        if self._is_far:
             self._reader.keep_indices((*self._filter.nodes, *self._late), rows)
         return False
 

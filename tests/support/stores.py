@@ -19,6 +19,8 @@ class CountingStore(AbstractFileSystem):
         self.waves: list[list[tuple[int, int]]] = []
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
+        if path not in self.files:
+            raise FileNotFoundError(path)
         return {"name": path, "size": len(self.files[path]), "type": "file", "etag": "1"}
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
