@@ -74,13 +74,19 @@ class LegacyFile:
         CorruptFileError
             A position is outside of the file, or what is there is not what should be.
         UnsupportedError
-            The file does not tell its schema.
+            The file does not tell its schema, or a column is encoded by RLE.
         """
         (position,) = struct.unpack("<Q", metadata.tail[-_TAIL_BYTES : -_TAIL_BYTES + 8].tobytes())
         message, place = _message(metadata, position, file_schema_pb2.Metadata, "the metadata of the file")
         if not message.manifest_position:
             raise UnsupportedError("the file holds no schema: only its table knows what its columns are")
-        manifest, _ = _message(metadata, message.manifest_position, table_pb2.Manifest, "the manifest in the file")
+        manifest, manifest_place = _message(
+            metadata, message.manifest_position, table_pb2.Manifest, "the manifest in the file"
+        )
+        for field in manifest.fields:
+            if field.encoding == file_schema_pb2.RLE:
+                with located(column=field.name, byte_range=manifest_place):
+                    raise UnsupportedError("the column is said to be encoded by RLE, whose bytes no text tells")
         return cls(metadata, message, manifest, place)
 
     @property

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from first_files import FirstFile
 from forge import scan
 from manifests import change
 from same import assert_same, taken
@@ -18,6 +19,7 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow.errors import CorruptFileError, LanceError, UnknownEncodingError, UnsupportedError
+from lance_arrow.proto import file_schema_pb2
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi.loading import entry_points, load_plugins
 
@@ -152,6 +154,17 @@ def test_no_manifest_is_no_schema(path: Path, tmp_path: Path) -> None:
     bad.write_bytes(damaged(content, place, b"\x30"))
     with pytest.raises(UnsupportedError, match="schema"):
         scan(bad)
+
+
+def test_a_field_of_unknown_bytes_is_refused_by_name(tmp_path: Path) -> None:
+    rows = pa.table({"plain": [1, 2, 3], "runs": [4, 4, 4]})
+    path = tmp_path / "runs.lance"
+    path.write_bytes(FirstFile(rows, [3]).build())
+    assert_same(rows, scan(path))
+    path.write_bytes(FirstFile(rows, [3], encodings={"runs": file_schema_pb2.RLE}).build())
+    with pytest.raises(UnsupportedError, match="RLE") as caught:
+        scan(path)
+    assert (caught.value.column, caught.value.path) == ("runs", str(path))
 
 
 def test_damaged_files_give_rows_or_a_lance_error(path: Path, tmp_path: Path) -> None:

@@ -29,11 +29,14 @@ class FirstFile:
         Rows of each batch.
     told
         Statistics by field id.
+    encodings
+        What fields say of how they are encoded, by name, where it is not what writers say.
     """
 
     rows: pa.Table
     batch_rows: Sequence[int]
     told: Mapping[str, Told] = field(default_factory=dict)
+    encodings: Mapping[str, int] = field(default_factory=dict)
     data: bytearray = field(default_factory=lambda: bytearray(1), init=False)
     """Not empty: a manifest at 0 would be none."""
     statistics_position: int = field(default=0, init=False)
@@ -67,9 +70,10 @@ class FirstFile:
             metadata.statistics.page_table_position = changes.pop("statistics_position", self.statistics_position)
             for place in entries:
                 self.data += struct.pack("<qq", *place)
-        metadata.manifest_position = self._message(
-            table_pb2.Manifest(fields=fields_to_messages(fields_from_arrow(self.rows.schema)))
-        )
+        described = fields_to_messages(fields_from_arrow(self.rows.schema))
+        for one in described:
+            one.encoding = self.encodings.get(one.name, one.encoding)
+        metadata.manifest_position = self._message(table_pb2.Manifest(fields=described))
         assert not changes
         position = self._message(metadata)
         return bytes(self.data) + struct.pack("<QHH4s", position, 0, 2, b"LANC")
