@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.assembly.column_destination import LeafBuffers
@@ -195,3 +196,12 @@ def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if isinstance(type_, pa.BaseExtensionType):
         return type_.wrap_array(array)
     return array.cast(type_) if array.type != type_ else array
+
+
+def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
+    """Return ``(len(mask),)`` flags of what is true; null is not. Arrow's own conversion takes the bits one by one."""
+    known = mask.fill_null(False) if mask.null_count else mask
+    start = known.offset
+    bits = np.frombuffer(known.buffers()[1], np.uint8)[start // 8 :] if len(known) else np.empty(0, np.uint8)
+    flags = np.unpackbits(bits, count=start % 8 + len(known), bitorder="little")
+    return flags[start % 8 :].view(np.bool_)

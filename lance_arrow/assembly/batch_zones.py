@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lance_arrow.assembly.arrays import true_flags
 from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.zone_bounds import bound_array, successor
 from lance_arrow.assembly.zone_maps import ZoneMap
@@ -133,14 +134,8 @@ def _may_read_as_null(leaf: LeafNode, is_known: _Flags, low: pa.Array) -> _Flags
     """In which batches values may be read as null: ``(num_batches,)``. Only empty strings are."""
     if not is_variable(low.type) or not leaf.field.nullable:
         return np.zeros(len(low), np.bool_)
-    has_text = _flags(pc.greater(pc.binary_length(low), 0))
+    has_text = true_flags(pc.greater(pc.binary_length(low), 0))
     return ~is_known | ~has_text
-
-
-def _flags(answers: pa.Array) -> _Flags:
-    """Answers as flags; where there is none, it is no."""
-    flags: _Flags = answers.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,13 +194,13 @@ def _columns(grid: _Grid, low: pa.Array, high: pa.Array, has_nulls: _Flags) -> d
     below, above = (bound_array(one.take(places), grid.firsts) for one in (low, high))
     bounds = {}
     for name, stored, merged in (("min", low, below.mins), ("max", high, above.maxs)):
-        is_open = grid.any(_flags(stored.is_null()))
+        is_open = grid.any(true_flags(stored.is_null()))
         bounds[name] = pc.if_else(pa.array(is_open), pa.scalar(None, type_), merged)
     # Of floats that are all NaN, infinities are told; upper bounds of strings may be raised, though they are not cut.
     is_value = pc.is_finite if pa.types.is_floating(type_) else pc.is_valid
-    is_exact = {name: grid.is_whole & _flags(is_value(bound)) for name, bound in bounds.items()}
+    is_exact = {name: grid.is_whole & true_flags(is_value(bound)) for name, bound in bounds.items()}
     if is_variable(type_):
-        is_exact["min"] &= _flags(pc.less(pc.binary_length(bounds["min"]), _TRUE_TEXT_BYTES))
+        is_exact["min"] &= true_flags(pc.less(pc.binary_length(bounds["min"]), _TRUE_TEXT_BYTES))
         is_exact["max"] = np.zeros(num_zones, np.bool_)
     rows = pa.array(grid.stops - grid.starts)
     return {

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lance_arrow.assembly.arrays import true_flags
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import Path, project
@@ -185,15 +186,6 @@ class RowFilter:
         for batch in batches:
             for piece in self._blobs.pending(self.nodes, batch, most).pieces():
                 yield piece.filled(pool)
-
-
-def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
-    """Return ``(len(mask),)`` flags of what is true; null is not. Arrow's own conversion takes the bits one by one."""
-    known = mask.fill_null(False) if mask.null_count else mask
-    start = known.offset
-    bits = np.frombuffer(known.buffers()[1], np.uint8)[start // 8 :] if len(known) else np.empty(0, np.uint8)
-    flags = np.unpackbits(bits, count=start % 8 + len(known), bitorder="little")
-    return flags[start % 8 :].view(np.bool_)
 
 
 def evaluated_mask(

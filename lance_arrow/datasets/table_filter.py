@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.arrays import true_flags
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.late_reading import dense_share
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.row_filter import FilterPlan, true_flags
+from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.spi import RowRanges

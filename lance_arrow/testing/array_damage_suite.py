@@ -21,16 +21,11 @@ from lance_arrow.settings import Limits, Settings
 from lance_arrow.spi import (
     BlockShape,
     BoundArray,
-    FixedSizeList,
-    FixedWidth,
     LeafType,
-    NodeKind,
-    PackedStruct,
     RowRanges,
-    VariableWidth,
 )
 from lance_arrow.testing.array_pages import MOST_BYTES, ArrayPage, read_or_refuse, selections
-from lance_arrow.testing.array_samples import ArraySample, EncodedArraySample
+from lance_arrow.testing.array_samples import STRANGE_LEAVES, ArraySample, EncodedArraySample
 from lance_arrow.testing.scattered import damages, some
 
 _FLIPS_PER_BUFFER = 7
@@ -39,19 +34,6 @@ _MASKS = (0x01, 0x80, 0xFF)
 _HEAD_BYTES = 9
 """Where sizes stand, if anywhere."""
 _HOSTILE = Limits(max_batch_bytes=MOST_BYTES, max_dictionary_bytes=MOST_BYTES, max_value_bytes=MOST_BYTES)
-_LEAVES = (
-    LeafType(FixedWidth(1)),
-    LeafType(FixedWidth(32)),
-    LeafType(FixedWidth(256)),
-    LeafType(VariableWidth(32)),
-    LeafType(VariableWidth(64), is_text=True),
-    LeafType(FixedSizeList(FixedWidth(8), 3)),
-    LeafType(PackedStruct((FixedWidth(8), FixedWidth(64)))),
-    LeafType(FixedWidth(8), items=VariableWidth(32)),
-    LeafType(None),
-    LeafType(None, (NodeKind.LIST,)),
-)
-"""Columns that a description may be read for by mistake."""
 
 
 class ArrayDamageSuite:
@@ -154,7 +136,7 @@ class ArrayDamageSuite:
     def test_columns_of_other_types_are_refused_or_read(self, suite_shape: BlockShape | None, suite_nulls: str) -> None:
         sample = self.hostile_sample(suite_shape, suite_nulls)
         encoded = self.encode(sample)
-        for leaf in _LEAVES:
+        for leaf in STRANGE_LEAVES:
             try:
                 bound = self.bind(encoded, leaf, _hostile())
             except LanceError:

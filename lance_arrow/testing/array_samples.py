@@ -27,6 +27,19 @@ from lance_arrow.spi import (
 from lance_arrow.testing.samples import Sample, filled, make_sample
 
 NULL_NAMES = ("no nulls", "some nulls", "all nulls")
+STRANGE_LEAVES = (
+    LeafType(FixedWidth(1)),
+    LeafType(FixedWidth(32)),
+    LeafType(FixedWidth(256)),
+    LeafType(VariableWidth(32)),
+    LeafType(VariableWidth(64), is_text=True),
+    LeafType(FixedSizeList(FixedWidth(8), 3)),
+    LeafType(PackedStruct((FixedWidth(8), FixedWidth(64)))),
+    LeafType(FixedWidth(8), items=VariableWidth(32)),
+    LeafType(None),
+    LeafType(None, (NodeKind.LIST,)),
+)
+"""Columns that an encoding may be asked to read or to write by mistake."""
 _NUM_ITEMS = 7
 _LONGEST_LIST = 300
 

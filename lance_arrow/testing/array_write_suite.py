@@ -26,34 +26,17 @@ from lance_arrow.spi import (
     EncodedArray,
     EncodeOptions,
     EncodingKey,
-    FixedSizeList,
-    FixedWidth,
     LeafType,
-    NodeKind,
-    PackedStruct,
     RowRanges,
-    VariableWidth,
 )
 from lance_arrow.structure.page_encoder import PageScope
 from lance_arrow.testing.array_pages import ArrayPage
-from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, make_array_sample
+from lance_arrow.testing.array_samples import NULL_NAMES, STRANGE_LEAVES, ArraySample, make_array_sample
 from lance_arrow.testing.round_trip import encode_scope
 from lance_arrow.testing.samples import filled
 
 _FILE_VERSION = "2.0"
 _BUFFERS_BEFORE = 3
-_STRANGERS = (
-    LeafType(FixedWidth(1)),
-    LeafType(FixedWidth(32)),
-    LeafType(VariableWidth(32)),
-    LeafType(VariableWidth(64), is_text=True),
-    LeafType(FixedSizeList(FixedWidth(8), 3)),
-    LeafType(PackedStruct((FixedWidth(8), FixedWidth(64)))),
-    LeafType(FixedWidth(8), items=VariableWidth(32)),
-    LeafType(None),
-    LeafType(None, (NodeKind.LIST,)),
-)
-"""Columns that any encoding may be asked to score."""
 
 
 class ArrayWriteSuite:
@@ -117,7 +100,7 @@ class ArrayWriteSuite:
         factory = _factory(self.key)
         if not self.is_written:
             return
-        for leaf in _STRANGERS:
+        for leaf in STRANGE_LEAVES:
             for nulls in NULL_NAMES:
                 sample = make_array_sample(leaf, leaf.shape, "last short chunk", nulls, 5)
                 content, scope = self.content(sample), encode_scope_of(leaf, self.write_options())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from suites import suites_beside
 
 from lance_arrow.errors import UnknownEncodingError
 from lance_arrow.proto import encodings_v20_pb2, legacy_pb2
@@ -36,20 +34,7 @@ OF_DRAFTS = {
 }
 
 
-def suites() -> Iterator[type[ArraySuite]]:
-    """Every suite of this folder."""
-    for path in sorted(HERE.glob("test_*.py")):
-        if path != Path(__file__):
-            spec = importlib.util.spec_from_file_location(f"suites_of_{path.stem}", path)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
-            spec.loader.exec_module(module)
-            yield from (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, ArraySuite))
-
-
-TESTED = {suite.key for suite in suites() if suite is not ArraySuite}
+TESTED = {suite.key for suite in suites_beside(__file__, ArraySuite)}
 
 
 def test_every_entry_point_has_a_suite() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+from suites import suites_beside
 
 from lance_arrow.cli.plugin_view import view_matrix
 from lance_arrow.errors import UnsupportedError
@@ -28,23 +26,9 @@ ROWS = {
 }
 
 
-def suites() -> Iterator[type[CodecSuite]]:
-    """Every suite of this folder."""
-    for path in sorted(HERE.glob("test_*.py")):
-        if path != Path(__file__):
-            spec = importlib.util.spec_from_file_location(f"matrix_of_{path.stem}", path)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
-            spec.loader.exec_module(module)
-            yield from (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, CodecSuite))
-
-
 TESTED = {
     (suite.key.case, context)
-    for suite in suites()
-    if suite is not CodecSuite
+    for suite in suites_beside(__file__, CodecSuite)
     for context in suite.contexts
     if any(suite().supports(shape, context) for shape in suite.shapes)
 }
