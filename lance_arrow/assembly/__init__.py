@@ -18,6 +18,7 @@ Arrow's own. The other way round, in: chunks of a column; out: `PageContent` of 
 | `column_destination` | allocating for a batch of pages at once, handing slices to pages |
 | `unravel` | levels to offsets and validity, one native pass per page |
 | `dictionaries` | pages that keep their dictionary |
+| `short_runs` | rows in many short runs: whether to find each, or to decode what lies between, too |
 | `native_take`, `take_set` | few rows of plain columns through the native engine; their arrays in one import |
 | `arrays` | buffers and structure to arrays, without a copy |
 | `page_split` | where pages of a leaf end |

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -196,6 +196,18 @@ def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if isinstance(type_, pa.BaseExtensionType):
         return type_.wrap_array(array)
     return array.cast(type_) if array.type != type_ else array
+
+
+def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
+    """Assemble columns from their leaves."""
+    arrays = [build_array(node, decoded) for node in nodes]
+    for node, array in zip(nodes, arrays, strict=True):
+        if len(array) != num_rows:
+            raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
+    if not arrays:
+        empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
+        return pa.RecordBatch.from_struct_array(empty)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([node.field for node in nodes]))
 
 
 def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
+from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
@@ -30,6 +31,8 @@ from lance_arrow.spi import (
     VariableWidth,
     field_bytes,
 )
+
+_INT32_MAX = np.iinfo(np.int32).max
 
 
 class LeafBuffers(NamedTuple):
@@ -279,3 +282,21 @@ def _list_layers(shape: BlockShape) -> list[FixedSizeList]:
         layers.append(shape)
         shape = shape.items
     return layers
+
+
+def overflow(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
+    """Whether 32-bit offsets cannot count the bytes, or the items, of some column."""
+    return any(
+        values_overflow(leaf.leaf.shape, leaf_pages)
+        or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
+        for leaf, leaf_pages in zip(leaves, pages, strict=True)
+    )
+
+
+def values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
+    """Whether the bytes of a column of 32-bit offsets, or of a packed struct's field, are too many for them."""
+    if isinstance(shape, PackedStruct):
+        sizes = np.array([field_bytes(shape, page.num_bytes) for page in pages], np.int64)
+        of_fields = zip(shape.fields, sizes.reshape(-1, len(shape.fields)).sum(axis=0), strict=True)
+        return any(field == VariableWidth(32) and size > _INT32_MAX for field, size in of_fields)
+    return shape == VariableWidth(32) and sum(page.num_bytes for page in pages) > _INT32_MAX

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.arrays import DecodedLeaf
 from lance_arrow.assembly.blame import find_page
-from lance_arrow.assembly.column_destination import Allocator, LeafBuffers
+from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, values_overflow
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, ListColumn, refuse_unreadable
 from lance_arrow.assembly.native_take import Pages
 from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.row_reader import Indices, RowReader, values_overflow
+from lance_arrow.assembly.row_reader import Indices, RowReader
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader

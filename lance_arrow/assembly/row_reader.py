@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.arrays import DecodedLeaf, build_array
+from lance_arrow.assembly.arrays import DecodedLeaf, batch_of
 from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
-from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values
+from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values, overflow
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.native_blobs import blob_limits
@@ -28,6 +28,7 @@ from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
+from lance_arrow.assembly.short_runs import are_short, dense_share, hull, marks_of, picked
 from lance_arrow.assembly.take_set import ByColumns, TakeSet
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
@@ -37,15 +38,11 @@ from lance_arrow.io import MeteredSource
 from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
-    BlockShape,
     BoundLayout,
     LeafType,
     LoadedPage,
-    PackedStruct,
     PageIndex,
     RowRanges,
-    VariableWidth,
-    field_bytes,
 )
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, halves, pages_with, scaled
@@ -155,9 +152,52 @@ class RowReader:
             With file, column and page.
         """
         begun = time.perf_counter()
-        batches, counts = self._read_natively(nodes, rows, pool, is_scan=True)
+        done = self._pick(nodes, rows, pool) if are_short(rows) else None
+        batches, counts = self._read_natively(nodes, rows, pool, is_scan=True) if done is None else done
         counts.seconds = time.perf_counter() - begun
         return batches, counts
+
+    def _pick(
+        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None
+    ) -> tuple[list[pa.RecordBatch], ReadCounts] | None:
+        """Decode all rows between the first and the last where that costs less than finding many short runs of them.
+
+        The engine finds them in some columns as fast as it decodes. None where that is so in all, or runs are few.
+        """
+        close = self._close_nodes(nodes, rows)
+        rest = [node for node in nodes if node not in close]
+        whole = hull(rows)
+        num_leaves = sum(len(list(node.leaves())) for node in rest)
+        if not num_leaves or rows.num_rows <= dense_share(self.weights(rest), num_leaves) * whole.num_rows:
+            return None
+        parts = [(rest, self.read(rest, whole, pool)), (close, self._read_natively(close, rows, pool, is_scan=True))]
+        if any(len(batches) != 1 for _, (batches, _) in parts):
+            return None  # too many bytes for one batch
+        (_, ([among], _)), (_, ([found], _)) = parts
+        among = picked(among, marks_of(rows), pool)
+        arrays = dict(zip(map(id, (*rest, *close)), (*among.columns, *found.columns), strict=True))
+        batch = pa.RecordBatch.from_arrays(
+            [arrays[id(node)] for node in nodes], schema=pa.schema([node.field for node in nodes])
+        )
+        paths = tuple(leaf.path for node in nodes for leaf in node.leaves())
+        return [batch], ReadCounts(sum(counts.pages for _, (_, counts) in parts), paths)
+
+    def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
+        """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
+        source = self.file.source
+        if source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
+            return []
+        plans = self._take_sets.of(nodes, lambda: TakeSet.of(nodes)).plans
+        if not plans or source.positional() is None:
+            return []
+        with located(path=self.file.name):
+            pages, _ = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True)
+        close = {
+            plan.leaf.column
+            for plan, of_leaf in zip(plans, pages, strict=True)
+            if all(page is not None and page.picks_close_rows for page, *_ in of_leaf)
+        }
+        return [node for node in nodes if close.issuperset(leaf.column for leaf in node.leaves())]
 
     def _read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, indices: Indices
@@ -185,7 +225,7 @@ class RowReader:
         tasks, spans = self._tasks(leaves, rows, indices)
         pages = load_pages(self.file.source, tasks, self.runtime.indices)
         of_leaf = [pages[start:stop] for start, stop in spans]
-        if _overflows(leaves, of_leaf) and rows.num_rows > 1:
+        if overflow(leaves, of_leaf) and rows.num_rows > 1:
             return None, len(tasks)
         decoded = {}
         try:
@@ -458,32 +498,3 @@ def _values(
 def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
     found: NativePage | None = getattr(index, "native", None)
     return None if found is not None and is_scan and not found.is_for_scans else found
-
-
-def _overflows(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
-    return any(
-        values_overflow(leaf.leaf.shape, leaf_pages)
-        or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
-        for leaf, leaf_pages in zip(leaves, pages, strict=True)
-    )
-
-
-def values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
-    """Whether the bytes of a column of 32-bit offsets, or of a packed struct's field, are too many for them."""
-    if isinstance(shape, PackedStruct):
-        sizes = np.array([field_bytes(shape, page.num_bytes) for page in pages], np.int64)
-        of_fields = zip(shape.fields, sizes.reshape(-1, len(shape.fields)).sum(axis=0), strict=True)
-        return any(field == VariableWidth(32) and size > _INT32_MAX for field, size in of_fields)
-    return shape == VariableWidth(32) and sum(page.num_bytes for page in pages) > _INT32_MAX
-
-
-def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
-    """Assemble columns from their leaves."""
-    arrays = [build_array(node, decoded) for node in nodes]
-    for node, array in zip(nodes, arrays, strict=True):
-        if len(array) != num_rows:
-            raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
-    if not arrays:
-        empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
-        return pa.RecordBatch.from_struct_array(empty)
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([node.field for node in nodes]))

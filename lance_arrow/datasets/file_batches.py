@@ -193,13 +193,14 @@ class FileBatches:
         `read` gives the batches of a window, and what it took.
         """
         settings = self._runtime.settings
+        sliceable = may_be_sliced(nodes)
         share = 2 if any(node.shown is not node.field for node in nodes) else 1
         windows = Windows(
             rows,
             batch_rows,
             weights=self._rows.weights(nodes),
             max_bytes=settings.window_bytes(share * (settings.num_threads + 1)),
-            max_rows=max_rows if batch_rows is None or may_be_sliced(nodes) else batch_rows,
+            max_rows=max_rows if sliceable else batch_rows or WINDOW_ROWS,
         )
 
         def done(window: Window) -> tuple[Window, list[pa.RecordBatch], float]:
@@ -212,7 +213,7 @@ class FileBatches:
             read_windows = self._runtime.ahead(done, windows, num_ahead=num_ahead)
         for window, part, num_bytes in read_windows:
             windows.learn(window, num_bytes)
-            yield from _slices(part, batch_rows)
+            yield from _slices(part, batch_rows or (WINDOW_ROWS if sliceable else None))
 
 
 def _slices(batches: list[pa.RecordBatch], size: int | None) -> Iterator[pa.RecordBatch]:

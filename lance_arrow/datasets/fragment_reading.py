@@ -16,17 +16,12 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.datasets.fragment_rows import FragmentRows, stored_column
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.windows import may_be_sliced
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
 from lance_arrow.spi import RowRanges
 
 # In files of these, structs and lists have columns of their own.
 _WITH_HEADERS = (FileVersion.V0_1, FileVersion.V2_0)
-# Ranges of so few rows that planning each of them costs more than decoding what lies between them.
-_SHORT_RANGE_ROWS = 64
-# How many times the wanted rows may be decoded for that.
-_MOST_WASTE = 4
 
 
 class FragmentReading:
@@ -110,29 +105,20 @@ class FragmentReading:
         LanceError
             As `RowReader.read` and `FieldSource.array`.
         """
-        wanted = rows if is_take or not self._may_be_filtered else _worth_planning(rows)
         per_file = []
         num_pages = 0
         for part in self._parts:
-            batches, pages = self._read_file(part, wanted, pool, is_take=is_take)
+            batches, pages = self._read_file(part, rows, pool, is_take=is_take)
             per_file.append((part.file, batches))
             num_pages += pages
-        live = None if wanted is rows else _is_wanted(rows, wanted)
-        offsets = expanded(wanted.starts, wanted.stops) if self._needs_offsets else None
+        offsets = expanded(rows.starts, rows.stops) if self._needs_offsets else None
         made = []
         start = 0
-        for num_rows, columns in _aligned(per_file, wanted.num_rows):
+        for num_rows, columns in _aligned(per_file, rows.num_rows):
             own = None if offsets is None else offsets[start : start + num_rows]
-            batch = self._assembled(columns, num_rows, own, pool)
-            if live is not None:
-                batch = batch.filter(pa.array(live[start : start + num_rows]))
-            made.append(batch)
+            made.append(self._assembled(columns, num_rows, own, pool))
             start += num_rows
         return made, num_pages
-
-    @cached_property
-    def _may_be_filtered(self) -> bool:
-        return may_be_sliced(self.nodes)
 
     @cached_property
     def _needs_offsets(self) -> bool:
@@ -231,22 +217,6 @@ def _no_column(file: DataFileMeta, column: int, leaf: LeafNode) -> CorruptManife
         column=leaf.path,
         detail=column,
     )
-
-
-def _worth_planning(rows: RowRanges) -> RowRanges:
-    """Return one range over all rows where the ranges are too short, unless far too much lies between them."""
-    if len(rows) < 2 or rows.num_rows >= _SHORT_RANGE_ROWS * len(rows):
-        return rows
-    whole = RowRanges.one(int(rows.starts[0]), int(rows.stops[-1]))
-    return whole if whole.num_rows <= _MOST_WASTE * rows.num_rows else rows
-
-
-def _is_wanted(rows: RowRanges, whole: RowRanges) -> NDArray[np.bool_]:
-    """Return for each row of one range whether it is among `rows`."""
-    edges = np.zeros(whole.num_rows + 1, np.int8)
-    edges[rows.starts - whole.starts[0]] += 1
-    edges[rows.stops - whole.starts[0]] -= 1
-    return np.cumsum(edges[:-1]).astype(bool)
 
 
 def _aligned(

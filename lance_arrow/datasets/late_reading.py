@@ -1,21 +1,21 @@
 """`LateReader`: rows that satisfy a filter, its columns decoded first, the others only where a row is left.
 
-rows ─► sure ones (zones) ───────────────────────────────────┐
-     └► the rest ─► filter's columns ─► mask ─► few: ranges ─┴► other columns of these rows alone
-                                           └► many: other columns of all rows, then cut by the mask
+rows ─► sure ones (zones) ─────────────────────────────────┐
+     └► the rest ─► filter's columns ─► mask ─► their runs ─┴► other columns of these rows
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, storage_type
 from lance_arrow.assembly.row_reader import RowReader
-from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.short_runs import picked
 from lance_arrow.datasets.receipts import Tally
 from lance_arrow.datasets.row_filter import Filtered, RowFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS
@@ -23,11 +23,8 @@ from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut, difference, disjoint_union, intersection, joined_ranges, marked
 
-_DENSE = 0.3
-"""Above this part of rows, decoding all of them and cutting costs less than finding each, however wide they are."""
-
-_FINDING_BYTES = 400.0
-"""How many bytes are decoded in a sequence while one value among many is found."""
+_FEW = 0.02
+"""So few rows may be read twice."""
 
 _MOST_JUDGED = 1 << 20
 """Rows of a window for which a filter is evaluated before any other column is read."""
@@ -36,7 +33,7 @@ _MOST_JUDGED = 1 << 20
 _CHEAP_GAP_BYTES = 64 << 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Piece:
     """Rows of a window: those that zones are sure of, and what the filter says of the others; None: there are none."""
 
@@ -50,18 +47,19 @@ class _Piece:
         """How many are left."""
         return self.sure.num_rows + (0 if self.found is None else self.found.mask.true_count)
 
-    @property
+    @cached_property
     def kept(self) -> RowRanges:
         """Which."""
         if self.found is None:
             return self.sure
-        return disjoint_union(self.sure, marked(self.undecided, self.found.flags))
+        return disjoint_union(self.sure, marked(self.undecided, self.found.mask))
 
-    def first(self) -> pa.RecordBatch | None:
+    def first(self, pool: pa.MemoryPool | None) -> pa.RecordBatch | None:
         """The filter's columns in these rows, where they are here."""
         if self.found is None or self.found.batch is None or len(self.sure):
             return None
-        return self.found.batch.filter(self.found.mask)
+        first = self.found.batch
+        return picked(first, self.found.mask, pool) if first.num_columns else first.filter(self.found.mask)
 
 
 class LateReader:
@@ -101,9 +99,9 @@ class LateReader:
         self._late = tuple(late)
         metas = reader.metas([leaf for node in late for leaf in node.leaves()])
         self._late_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+        self._is_joined = all(_is_flat(node.field.type) for node in filter.nodes)
         # Where each read takes a round of requests, one for all rows of a window.
         self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
-        self._dense_share = dense_share(reader.weights(self._late), len(metas)) if late else 0.0
 
     @property
     def first_nodes(self) -> tuple[ColumnNode, ...]:
@@ -128,7 +126,10 @@ class LateReader:
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
         pieces = [self._judge(piece, pool) for piece in ([rows] if self._is_far else _pieces(rows))]
-        if len(pieces) > 1 and sum(piece.count for piece in pieces) <= self._dense_share * rows.num_rows:
+        if len(pieces) > 1 and (
+            sum(piece.count for piece in pieces) <= _FEW * rows.num_rows
+            or (self._is_joined and not any(len(piece.sure) for piece in pieces))
+        ):
             return self._gathered(pieces, pool)
         return [batch for piece in pieces for batch in self._finished(piece, pool)]
 
@@ -139,13 +140,18 @@ class LateReader:
         return _Piece(rows, sure, undecided, self._filter.of(undecided, self._tally, pool) if len(undecided) else None)
 
     def _finished(self, piece: _Piece, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
-        found = piece.found
-        if found is not None and found.batch is not None and self._nodes and not len(piece.sure):
-            return self._completed(piece.rows, found, found.batch, pool)
-        return self._read(self._nodes, piece.kept, pool)
+        """Read what is not here of the rows of a piece, and put it beside the filter's columns."""
+        if not piece.count:
+            return []
+        first = piece.first(pool) if self._nodes else None
+        late = self._read(self._late, piece.kept, pool) if self._late and first is not None else []
+        if first is None or len(late) != bool(self._late):
+            # They came in several batches, or not at all: rare enough to read again.
+            return self._read(self._nodes, piece.kept, pool)
+        return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
 
     def _gathered(self, pieces: Sequence[_Piece], pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
-        """Read the few rows that several pieces have left at once: each read takes some planning."""
+        """Read the rows that several pieces have left at once: each read takes some planning."""
         left = [piece for piece in pieces if piece.count]
         if not left:
             return []
@@ -153,9 +159,9 @@ class LateReader:
         kept = joined_ranges(
             np.concatenate([one.starts for one in ranges]), np.concatenate([one.stops for one in ranges])
         )
-        first = [piece.first() for piece in left]
-        known = [batch for batch in first if batch is not None and _is_flat(batch.schema)]
-        if len(known) < len(first) or not self._nodes:
+        first = [piece.first(pool) for piece in left]
+        known = [batch for batch in first if batch is not None]
+        if len(known) < len(first) or not self._is_joined or not self._nodes:
             return self._read(self._nodes, kept, pool)
         late = self._read(self._late, kept, pool) if self._late else []
         if len(late) != bool(self._late):
@@ -184,28 +190,6 @@ class LateReader:
             kept.append(self._arranged(batch.columns).filter(mask))
         return [batch for batch in kept if batch.num_rows]
 
-    def _completed(
-        self, rows: RowRanges, found: Filtered, first: pa.RecordBatch, pool: pa.MemoryPool | None
-    ) -> list[pa.RecordBatch]:
-        """Read the other columns of selected rows, and put them beside the filter's own, which are here."""
-        count = found.mask.true_count
-        if not count:
-            return []
-        is_dense = count > self._dense_share * rows.num_rows
-        late: list[pa.Array] = []
-        if self._late:
-            kept = rows if is_dense else marked(rows, found.flags)
-            batches = self._read(self._late, kept, pool)
-            if len(batches) != 1:
-                # Too many bytes for one batch: rare enough to read again.
-                return self._read(self._nodes, marked(rows, found.flags), pool)
-            late = batches[0].columns
-        if count == rows.num_rows:
-            return [self._arranged([*first.columns, *late])]
-        if is_dense:
-            return [self._arranged([*first.columns, *late]).filter(found.mask)]
-        return [self._arranged([*first.filter(found.mask).columns, *late])]
-
     def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([columns[place] for place in self._places], schema=self._schema)
 
@@ -220,18 +204,6 @@ class LateReader:
 def late_window_rows(num_rows: int, num_threads: int) -> int:
     """Return how many rows a window may hold of which a filter leaves some: a few reads, yet work for each thread."""
     return min(_MOST_JUDGED, max(WINDOW_ROWS, -(-num_rows // max(1, num_threads))))
-
-
-def dense_share(weights: RowWeights, num_leaves: int) -> float:
-    """Return the part of rows above which all of them are decoded, and cut: the narrower values are, the smaller.
-
-    `weights` are those of the columns to decode, which are `num_leaves`, structs taken apart.
-    """
-    num_rows = int(weights.borders[-1])
-    if not num_rows or not num_leaves:
-        return 0.0
-    value_bytes = float(weights.totals[-1]) / num_rows / num_leaves
-    return min(_DENSE, value_bytes / (_FINDING_BYTES + value_bytes))
 
 
 def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
@@ -249,9 +221,10 @@ def _pieces(rows: RowRanges) -> list[RowRanges]:
     return [cut(rows, start, min(start + WINDOW_ROWS, rows.num_rows)) for start in starts]
 
 
-def _is_flat(schema: pa.Schema) -> bool:
-    """Whether arrays of all columns are joined by copying values: Arrow joins no dictionaries with null items."""
-    return all(not type_.num_fields and not pa.types.is_dictionary(type_) for type_ in map(storage_type, schema.types))
+def _is_flat(type_: pa.DataType) -> bool:
+    """Whether arrays are joined by copying values: Arrow joins no dictionaries with null items."""
+    type_ = storage_type(type_)
+    return not type_.num_fields and not pa.types.is_dictionary(type_)
 
 
 def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:

@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from lance_arrow.assembly.arrays import true_flags
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.pruning import Path, project
@@ -47,11 +44,6 @@ class Filtered:
 
     mask: pa.BooleanArray
     batch: pa.RecordBatch | None
-
-    @property
-    def flags(self) -> NDArray[np.bool_]:
-        """The mask as flags; see `true_flags`."""
-        return true_flags(self.mask)
 
 
 class FilterPlan:

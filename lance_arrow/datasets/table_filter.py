@@ -1,7 +1,6 @@
 """`FilteredReading`: rows of a fragment that satisfy a filter: zones first, then the filter's columns, then the others.
 
-live rows ─► zones ─► rows that may ─► filter's columns ─► mask ─► few: the other columns of these rows alone
-                                                                  many: of all, then cut
+live rows ─► zones ─► rows that may ─► filter's columns ─► mask ─► their runs ─► the other columns of these rows
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.arrays import true_flags
 from lance_arrow.assembly.column_tree import ColumnNode
+from lance_arrow.assembly.short_runs import picked
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
-from lance_arrow.datasets.late_reading import dense_share
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.table_columns import TableColumns
@@ -98,8 +96,6 @@ class FilteredReading:
                 self._places.append(len(filter.nodes) + len(late))
                 late.append(node)
         self._late = FragmentReading(rows, late) if late else None
-        num_leaves = sum(len(list(node.leaves())) for node in late)
-        self._dense_share = dense_share(self._late.weights(), num_leaves) if self._late is not None else 0.0
 
     @property
     def opened(self) -> list[OpenFile]:
@@ -131,22 +127,23 @@ class FilteredReading:
         count = mask.true_count
         if not count:
             return [], num_pages
-        is_dense = count > self._dense_share * rows.num_rows
+        kept = rows if count == rows.num_rows else marked(rows, mask)
         late: list[pa.RecordBatch] = []
         if self._late is not None:
-            late, pages = self._late.read(rows if is_dense else marked(rows, true_flags(mask)), pool)
+            late, pages = self._late.read(kept, pool)
             num_pages += pages
         if len(first) != 1 or len(late) > 1:
             # Too many bytes for one batch: rare enough to read again.
-            batches, pages = self.reading.read(marked(rows, true_flags(mask)), pool)
+            batches, pages = self.reading.read(kept, pool)
             return batches, num_pages + pages
-        others = late[0].columns if late else []
-        if count == rows.num_rows:
-            return [self._arranged([*first[0].columns, *others], count)], num_pages
-        if is_dense:
-            others = [column.filter(mask) for column in others]
-        kept = [column.filter(mask) for column in first[0].columns]
-        return [self._arranged([*kept, *others], count)], num_pages
+        own = (
+            first[0]
+            if kept is rows
+            else picked(first[0], mask, pool)
+            if first[0].num_columns
+            else first[0].filter(mask)
+        )
+        return [self._arranged([*own.columns, *(late[0].columns if late else ())], count)], num_pages
 
     def _arranged(self, columns: Sequence[pa.Array], num_rows: int) -> pa.RecordBatch:
         if not self._places:

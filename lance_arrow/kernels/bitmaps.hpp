@@ -21,6 +21,21 @@ inline uint8_t peek_bits(const uint8_t* source, int64_t bit, int64_t num_bits) {
   return static_cast<uint8_t>(bits);
 }
 
+// Up to 64 bits starting anywhere; touches no byte that holds none of them. The bits above them are 0.
+inline uint64_t peek_word(const uint8_t* source, int64_t bit, int64_t num_bits) {
+  const uint8_t* byte = source + bit / 8;
+  const int shift = static_cast<int>(bit % 8);
+  const int64_t num_bytes = (shift + num_bits + 7) / 8;
+  uint64_t word = 0;
+  if (num_bytes >= 8)
+    word = load<uint64_t>(byte, 0) >> shift;
+  else
+    for (int64_t at = 0; at < num_bytes; ++at) word |= uint64_t{byte[at]} << (8 * at);
+  if (num_bytes < 8) word >>= shift;
+  if (num_bytes > 8) word |= uint64_t{byte[8]} << (64 - shift);
+  return num_bits < 64 ? word & ((uint64_t{1} << num_bits) - 1) : word;
+}
+
 // Both ranges must already be known to lie inside their arrays.
 inline void copy_bit_run(const uint8_t* source, int64_t source_bit, uint8_t* out, int64_t out_bit, int64_t num_bits) {
   if (num_bits <= 0) return;
@@ -90,6 +105,27 @@ inline Outcome fill_bits(uint8_t* out, int64_t out_bytes, int64_t bit_offset, in
   return success();
 }
 
+// Sets bits that are known to lie inside; few of them, mostly.
+inline void set_bits(uint8_t* out, int64_t start, int64_t count) {
+  for (; count > 0;) {
+    const int64_t into = start % 8, here = count < 8 - into ? count : 8 - into;
+    out[start / 8] |= static_cast<uint8_t>(low_mask(here) << into);
+    start += here;
+    count -= here;
+  }
+}
+
+// Sets the bits of runs and leaves the others alone.
+inline Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, uint8_t* out,
+                             int64_t out_bytes) {
+  for (int64_t run = 0; run < num_runs; ++run) {
+    const int64_t start = run_starts[run], stop = run_stops[run];
+    if (start < 0 || stop < start || stop > 8 * out_bytes) return misuse("a run leaves the output", run);
+    set_bits(out, start, stop - start);
+  }
+  return success();
+}
+
 inline Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, int64_t num_bits,
                           int64_t* count) {
   if (!inside(bit_offset, num_bits, 8 * source_bytes)) return misuse("the bits to count leave the source");
@@ -106,6 +142,73 @@ inline Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t b
   if (num_bits > 0) total += std::popcount(static_cast<uint8_t>(*byte & low_mask(num_bits)));
   *count = total;
   return success();
+}
+
+// Calls edge(row) where a run of marked rows begins, then where it ends, and so on; reopen(row) tells whether the run
+// that ended there goes on. Row i of the ranges taken together is bit bit_offset + i.
+template <class Edge, class Reopen>
+Outcome for_each_marked_edge(const uint8_t* source, int64_t source_bytes, int64_t bit_offset,
+                             const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges, Edge edge,
+                             Reopen reopen) {
+  if (!inside(bit_offset, 0, 8 * source_bytes)) return misuse("the marks leave the source");
+  int64_t bit = bit_offset;
+  for (int64_t range = 0; range < num_ranges; ++range) {
+    const int64_t start = range_starts[range], num_bits = range_stops[range] - start;
+    if (num_bits < 0 || !inside(bit, num_bits, 8 * source_bytes)) return misuse("the marks leave the source");
+    uint64_t before = 0;
+    for (int64_t done = 0; done < num_bits; done += 64) {
+      const int64_t count = num_bits - done < 64 ? num_bits - done : 64;
+      const uint64_t word = peek_word(source, bit + done, count);
+      if (done == 0 && (word & 1) != 0 && reopen(start)) before = 1;
+      uint64_t changes = word ^ (word << 1 | before);
+      if (count < 64) changes &= (uint64_t{1} << count) - 1;
+      for (; changes != 0; changes &= changes - 1) edge(start + done + std::countr_zero(changes));
+      before = word >> (count - 1) & 1;
+    }
+    if (before != 0) edge(start + num_bits);
+    bit += num_bits;
+  }
+  return success();
+}
+
+inline Outcome count_marked_runs(const uint8_t* source, int64_t source_bytes, int64_t bit_offset,
+                                 const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges,
+                                 int64_t* count) {
+  int64_t num_edges = 0, last = -1;
+  const Outcome outcome = for_each_marked_edge(
+      source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
+      [&](int64_t row) {
+        ++num_edges;
+        last = row;
+      },
+      [&](int64_t row) {
+        if (row != last) return false;
+        --num_edges;
+        return true;
+      });
+  *count = num_edges / 2;
+  return outcome;
+}
+
+inline Outcome mark_runs(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, const int64_t* range_starts,
+                         const int64_t* range_stops, int64_t num_ranges, int64_t* out_starts, int64_t* out_stops,
+                         int64_t num_out) {
+  int64_t num_edges = 0, wanted = 0;
+  const Outcome counted =
+      count_marked_runs(source, source_bytes, bit_offset, range_starts, range_stops, num_ranges, &wanted);
+  if (counted.message != nullptr) return counted;
+  if (wanted > num_out) return misuse("the output is too small");
+  return for_each_marked_edge(
+      source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
+      [&](int64_t row) {
+        (num_edges % 2 == 0 ? out_starts : out_stops)[num_edges / 2] = row;
+        ++num_edges;
+      },
+      [&](int64_t row) {
+        if (num_edges == 0 || out_stops[num_edges / 2 - 1] != row) return false;
+        --num_edges;
+        return true;
+      });
 }
 
 }  // namespace lance_arrow::kernels

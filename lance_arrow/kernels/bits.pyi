@@ -77,5 +77,25 @@ def take_bit_runs(
 def fill_bits(out: _Bytes, bit_offset: int, num_bits: int, value: bool) -> None:
     """Set (or clear) ``num_bits`` bits; others keep their value."""
 
+def fill_bit_runs(run_starts: _Positions, run_stops: _Positions, out: _Bytes) -> None:
+    """Set the bits ``run_starts[i] .. run_stops[i]``, leave others alone; runs outside are the caller's mistake."""
+
 def count_bits(src: _Bytes, bit_offset: int, num_bits: int) -> int:
     """Return how many of ``num_bits`` bits are set."""
+
+def count_marked_runs(src: _Bytes, src_bit_offset: int, range_starts: _Positions, range_stops: _Positions) -> int:
+    """Return how many runs `mark_runs` writes."""
+
+def mark_runs(
+    src: _Bytes,
+    src_bit_offset: int,
+    range_starts: _Positions,
+    range_stops: _Positions,
+    out_starts: _Positions,
+    out_stops: _Positions,
+) -> None:
+    """Write the runs of marked rows of ascending ranges; runs that touch across ranges are one.
+
+    Row i of all ranges taken together is marked by bit ``src_bit_offset + i``. Marks outside ``src``, or more runs than
+    the output holds, are the caller's mistake.
+    """

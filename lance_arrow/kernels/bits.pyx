@@ -17,7 +17,13 @@ cdef extern from "bitmaps.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _take_bit_runs "lance_arrow::kernels::take_bit_runs"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, int64_t)
     Outcome _fill_bits "lance_arrow::kernels::fill_bits"(uint8_t*, int64_t, int64_t, int64_t, bint)
+    Outcome _fill_bit_runs "lance_arrow::kernels::fill_bit_runs"(
+        const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t)
     Outcome _count_bits "lance_arrow::kernels::count_bits"(const uint8_t*, int64_t, int64_t, int64_t, int64_t*)
+    Outcome _count_marked_runs "lance_arrow::kernels::count_marked_runs"(
+        const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
+    Outcome _mark_runs "lance_arrow::kernels::mark_runs"(
+        const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
 
 
 def unpack_inline(
@@ -78,6 +84,18 @@ def fill_bits(uint8_t[::1] out not None, int64_t bit_offset, int64_t num_bits, b
         raise refusal(outcome.message, outcome.index, outcome.blame)
 
 
+def fill_bit_runs(
+    const int64_t[::1] run_starts not None, const int64_t[::1] run_stops not None, uint8_t[::1] out not None,
+):
+    cdef Outcome outcome
+    if run_starts.shape[0] != run_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _fill_bit_runs(&run_starts[0], &run_stops[0], run_starts.shape[0], &out[0], out.shape[0])
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
 def count_bits(const uint8_t[::1] src not None, int64_t bit_offset, int64_t num_bits):
     cdef Outcome outcome
     cdef int64_t count = 0
@@ -86,3 +104,33 @@ def count_bits(const uint8_t[::1] src not None, int64_t bit_offset, int64_t num_
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
     return count
+
+
+def count_marked_runs(
+    const uint8_t[::1] src not None, int64_t src_bit_offset, const int64_t[::1] range_starts not None,
+    const int64_t[::1] range_stops not None,
+):
+    cdef Outcome outcome
+    cdef int64_t count = 0
+    if range_starts.shape[0] != range_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _count_marked_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
+                                     range_starts.shape[0], &count)
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+    return count
+
+
+def mark_runs(
+    const uint8_t[::1] src not None, int64_t src_bit_offset, const int64_t[::1] range_starts not None,
+    const int64_t[::1] range_stops not None, int64_t[::1] out_starts not None, int64_t[::1] out_stops not None,
+):
+    cdef Outcome outcome
+    if range_starts.shape[0] != range_stops.shape[0] or out_starts.shape[0] != out_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _mark_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
+                             range_starts.shape[0], &out_starts[0], &out_stops[0], out_starts.shape[0])
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)

@@ -22,6 +22,12 @@ def take_runs_fixed(
 ) -> None:
     """Copy the values ``run_starts[i] .. run_stops[i]`` of ``src`` back to back."""
 
+def take_marked_fixed(src: _Bytes, bytes_per_value: int, bits: _Bytes, bit_offset: int, out: _Bytes) -> None:
+    """Copy the values of ``src`` back to back whose bit is set; that of value i is ``bit_offset + i``.
+
+    Too few bits, or a smaller ``out`` than they want, are the caller's mistake.
+    """
+
 def take_fixed(src: _Bytes, bytes_per_value: int, indices: _Bytes, index_bits: int, out: _Bytes) -> None:
     """Copy ``src[index]`` for each index: a dictionary of fixed-width items expanded.
 

@@ -20,6 +20,10 @@ cdef extern from "gather.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _copy_values "lance_arrow::kernels::copy_values"(
         const uint8_t*, int64_t, const int64_t*, int64_t, int64_t, uint8_t*, int64_t)
 
+cdef extern from "marks.hpp" namespace "lance_arrow::kernels" nogil:
+    Outcome _take_marked_fixed "lance_arrow::kernels::take_marked_fixed"(
+        const uint8_t*, int64_t, int64_t, const uint8_t*, int64_t, int64_t, uint8_t*, int64_t)
+
 cdef extern from "gather_variable.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _measure_take_variable "lance_arrow::kernels::measure_take_variable"(
         StoredOffsets, const uint8_t*, int64_t, int, int64_t*)
@@ -53,6 +57,18 @@ def take_runs_fixed(
     with nogil:
         outcome = _take_runs_fixed(&src[0], src.shape[0], bytes_per_value, &run_starts[0], &run_stops[0],
                                    run_starts.shape[0], &out[0], out.shape[0])
+    if outcome.message != NULL:
+        raise refusal(outcome.message, outcome.index, outcome.blame)
+
+
+def take_marked_fixed(
+    const uint8_t[::1] src not None, int64_t bytes_per_value, const uint8_t[::1] bits not None, int64_t bit_offset,
+    uint8_t[::1] out not None,
+):
+    cdef Outcome outcome
+    with nogil:
+        outcome = _take_marked_fixed(&src[0], src.shape[0], bytes_per_value, &bits[0], bits.shape[0], bit_offset,
+                                     &out[0], out.shape[0])
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
 

@@ -31,6 +31,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t num_rows
         int64_t value_bits
         vector[uint8_t] layers
+        cbool picks_marked(int64_t)
 
     cdef struct Items:
         int64_t bits
@@ -115,8 +116,11 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
         int64_t num_bytes
         Lendable values
 
+    cdef cppclass Marks "lance_arrow::kernels::Marks":
+        void mark(const int64_t*, const int64_t*, int64_t) except +
+
     cdef cppclass LeafReader:
-        LeafReader(const vector[PageRef]&, const Reader&) except +
+        LeafReader(const vector[PageRef]&, const Reader&, const Marks*) except +
         Outcome run(const LaRuns&, LeafPart*) except +
         const ReadCount& count()
 

@@ -163,6 +163,10 @@ def read_leaves(
     cdef Outcome outcome
     cdef tuple part_rows = (num_rows,)
     cdef list done = []
+    cdef Marks marks
+    with nogil:
+        marks.mark(request.rows.starts, request.rows.stops, request.rows.num_runs)
+    request.marks = &marks
     for item in wanted:
         leaf = _prepare(item, part_rows, num_rows, limit_bytes, allocate)
         if leaf is None:
@@ -194,6 +198,7 @@ cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes,
 
 cdef struct Request:
     LaRuns rows
+    const Marks* marks
     Reader reader
     int64_t requests
     int64_t ranges
@@ -206,6 +211,7 @@ cdef Request _request(
 ):
     cdef Request request
     request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    request.marks = NULL
     request.reader.fd, request.reader.size = fd, size
     request.reader.memory = NULL
     if memory is not None:
@@ -225,7 +231,7 @@ cdef tuple _counts(const Request* request):
 cdef Outcome _run(LeafTake leaf, int part, Request* request):
     cdef unique_ptr[LeafReader] one
     cdef Outcome outcome
-    one.reset(new LeafReader(leaf.refs, request.reader))
+    one.reset(new LeafReader(leaf.refs, request.reader, request.marks))
     with nogil:
         outcome = one.get().run(request.rows, leaf.leaf.parts[part].get())
     _count(request, one.get().count())

@@ -18,7 +18,30 @@ class FlatPage : public Page {
   }
 
   int64_t batch_stop(int64_t row) const override {
-    return is_plain ? num_rows : std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
+    return is_plain ? num_rows : close_stop(row);
+  }
+
+  int64_t close_stop(int64_t row) const override {
+    return std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
+  }
+
+  bool picks_marked(int64_t rows_per_run) const override {
+    return is_plain && rows_per_run * value_bits / 8 <= kCloseBytes;
+  }
+
+  Outcome plan_all(int64_t start, int64_t stop, Ranges* out) const override {
+    out->clear();
+    out->add(start * value_bits / 8, stop * value_bits / 8);
+    return success();
+  }
+
+  Outcome open_marked(int64_t start, int64_t stop, const Marks& marks, int64_t first_row, int64_t count, const Ranges&,
+                      const Fetched& fetched, LeafPart* out) const override {
+    const LaValues place = out->place(count, value_bits);
+    if (place.values == nullptr) return above_limit();
+    marks.pick(value_bits / 8, fetched.data + fetched.places[0], first_row + start, first_row + stop, place.values);
+    out->took(count, place);
+    return success();
   }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {

@@ -31,10 +31,74 @@ struct LocalRuns {
   LaRuns view() const { return {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}; }
 };
 
+// The definition levels of a chunk without lists, checked; they stay until the next chunk of this thread.
+inline Outcome ChunkedPage::flat_levels(const Opened& opened, int64_t chunk, const uint16_t** levels) const {
+  thread_local std::vector<uint16_t> held;
+  const int64_t num_values = opened.chunk.num_values;
+  if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
+  held.resize(static_cast<size_t>(num_values));
+  const Outcome outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, held.data());
+  *levels = held.data();
+  return outcome.message != nullptr ? outcome : check_levels({nullptr, held.data(), num_values}, 0, form_.max_def);
+}
+
+// All values of a chunk, of one width: where they lie as they are, or decoded; they stay until the next chunk.
+inline Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, const uint8_t** values) const {
+  thread_local std::vector<uint8_t> decoded;
+  const int64_t width = form_.values->bits / 8;
+  if (chunk.num_values > limit / width) return above_limit();
+  const int64_t num_bytes = chunk.num_values * width;
+  if (plain_bytes_ > 0) {
+    *values = chunk.buffers[0];
+    return chunk.sizes[0] < num_bytes ? corrupt("a chunk is shorter than its values", -1) : success();
+  }
+  if (static_cast<int64_t>(decoded.size()) < num_bytes) decoded.resize(static_cast<size_t>(num_bytes));
+  *values = decoded.data();
+  const int64_t start = 0;
+  const LaRuns all{&start, &chunk.num_values, 1};
+  LaValues place{decoded.data(), 0, nullptr, 0, nullptr, nullptr};
+  return refused(form_.values->select(form_.values->self, &chunk, &all, &place));
+}
+
+inline Outcome ChunkedPage::open_marked(int64_t start, int64_t stop, const Marks& marks, int64_t first_row,
+                                        int64_t count, const Ranges& ranges, const Fetched& fetched,
+                                        LeafPart* out) const {
+  const int64_t width = form_.values->bits / 8;
+  const LaValues place = out->place(count, form_.values->bits);
+  if (place.values == nullptr) return above_limit();
+  uint8_t* to = place.values;
+  const size_t def_at = out->def.size();
+  if (form_.def != nullptr) out->def.resize(def_at + static_cast<size_t>(count));
+  auto* def_to = reinterpret_cast<uint8_t*>(out->def.data() + def_at);
+  const Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+    const int64_t first = places_.value_starts[chunk];
+    const int64_t begin = std::max(first, start), end = std::min(places_.value_starts[chunk + 1], stop);
+    if (begin >= end || marks.count(first_row + begin, first_row + end) == 0) return success();
+    Opened opened;
+    Outcome found = open_chunk(chunk, bytes, size, &opened);
+    if (found.message != nullptr) return found;
+    if (form_.def != nullptr) {
+      const uint16_t* levels = nullptr;
+      found = flat_levels(opened, chunk, &levels);
+      if (found.message != nullptr) return found;
+      const auto* from = reinterpret_cast<const uint8_t*>(levels + (begin - first));
+      def_to = marks.pick(2, from, first_row + begin, first_row + end, def_to);
+    }
+    const uint8_t* values = nullptr;
+    found = whole_chunk(opened.chunk, out->limit, &values);
+    if (found.message != nullptr) return found;
+    to = marks.pick(width, values + (begin - first) * width, first_row + begin, first_row + end, to);
+    return success();
+  });
+  if (outcome.message != nullptr) return outcome;
+  if (to != place.values + count * width) return misuse("rows lie outside the pages");
+  out->took(count, place);
+  return success();
+}
+
 inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched,
                                       LeafPart* out) const {
   thread_local LocalRuns local;
-  thread_local std::vector<uint16_t> levels;
   int64_t run = 0;
   return for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
     Opened opened;
@@ -44,14 +108,12 @@ inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, 
     local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, first, &run);
     const uint16_t* def = nullptr;
     if (form_.def != nullptr) {
-      if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
-      levels.resize(static_cast<size_t>(num_values));
-      outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, levels.data());
-      if (outcome.message == nullptr) outcome = check_levels({nullptr, levels.data(), num_values}, 0, form_.max_def);
+      const uint16_t* levels = nullptr;
+      outcome = flat_levels(opened, chunk, &levels);
       if (outcome.message != nullptr) return outcome;
       const size_t at = out->def.size();
       for (size_t one = 0; one < local.starts.size(); ++one)
-        out->def.insert(out->def.end(), levels.begin() + local.starts[one], levels.begin() + local.stops[one]);
+        out->def.insert(out->def.end(), levels + local.starts[one], levels + local.stops[one]);
       def = out->def.data() + at;
     }
     return append_values(opened, local.view(), local.count, def, out);

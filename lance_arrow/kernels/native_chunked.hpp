@@ -51,6 +51,21 @@ class ChunkedPage : public Page {
     return chunk < places_.num_chunks ? borders[chunk] : num_rows;
   }
 
+  int64_t close_stop(int64_t row) const override { return batch_stop(row); }
+
+  bool picks_marked(int64_t rows_per_run) const override {
+    constexpr int64_t most_rows_per_run = 16;  // a chunk from which fewer are wanted is not decoded whole
+    if (form_.rep != nullptr || form_.has_items || form_.values->bits < 8) return false;
+    return plain_bytes_ > 0 ? rows_per_run * plain_bytes_ <= kCloseBytes : rows_per_run <= most_rows_per_run;
+  }
+
+  Outcome plan_all(int64_t start, int64_t stop, Ranges* out) const override {
+    out->clear();
+    const auto [first, last] = chunks_of(start, stop);
+    out->add(places_.chunk_starts[first], places_.chunk_starts[last]);
+    return success();
+  }
+
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
     int64_t next = 0;  // chunks before it are in the plan, or their headers are
@@ -72,6 +87,9 @@ class ChunkedPage : public Page {
     if (plain_bytes_ > 0) return open_values(ranges, fetched, out);
     return form_.rep == nullptr ? open_flat(rows, ranges, fetched, out) : open_nested(rows, ranges, fetched, out);
   }
+
+  Outcome open_marked(int64_t start, int64_t stop, const Marks& marks, int64_t first_row, int64_t count,
+                      const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override;
 
  private:
   struct Opened {
@@ -228,6 +246,8 @@ class ChunkedPage : public Page {
     return outcome;
   }
 
+  Outcome whole_chunk(const LaChunk& chunk, int64_t limit, const uint8_t** values) const;
+  Outcome flat_levels(const Opened& opened, int64_t chunk, const uint16_t** levels) const;
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
   Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
 

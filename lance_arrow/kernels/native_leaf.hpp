@@ -51,7 +51,9 @@ inline int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& r
 
 class LeafReader {
  public:
-  LeafReader(const std::vector<PageRef>& pages, const Reader& reader) : pages_(pages), fetcher_(reader) {}
+  // `marks` are those of the rows that will be read; null, or without any, where they do not lie close together.
+  LeafReader(const std::vector<PageRef>& pages, const Reader& reader, const Marks* marks)
+      : pages_(pages), fetcher_(reader), marks_(marks) {}
 
   // Appends rows (of the column, within the pages given) to `out`.
   Outcome run(const LaRuns& rows, LeafPart* out) {
@@ -62,13 +64,23 @@ class LeafReader {
       const LevelPart part{&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()),
                            static_cast<int64_t>(out->def.size())};
       const int64_t values_before = out->num_values;
+      if (marks_ != nullptr && marks_->any() && ref.page->picks_marked(marks_->rows_per_run())) {
+        const Outcome outcome = read_marked(ref, out);
+        if (outcome.message != nullptr) return outcome;
+        if (out->num_values > values_before) note_levels(part, values_before, out);
+        run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
+        continue;
+      }
       bool any = false;
       for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
         from = std::max(from, rows.starts[run]);
         const int64_t border = first + ref.page->batch_stop(from - first);
         const bool is_long = border < std::min(stop, rows.stops[run]);
-        const int64_t num_runs = is_long ? run + 1 : std::min(rows.num_runs, run + max_runs_);
-        const int64_t end = is_long ? border : stop;
+        const int64_t close = first + ref.page->close_stop(from - first);
+        const bool is_close = run + max_runs_ < rows.num_runs && rows.stops[run + max_runs_ - 1] <= close;
+        const int64_t num_runs =
+            is_long ? run + 1 : is_close ? rows.num_runs : std::min(rows.num_runs, run + max_runs_);
+        const int64_t end = is_long ? border : is_close ? close : stop;
         const int64_t first_run = run;
         local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
         if (local_.count == 0) break;
@@ -113,6 +125,27 @@ class LeafReader {
     const int64_t end = out->num_bytes;
     outcome = ref.page->plan_values(rows, ranges_, fetched, &values_, out);
     return outcome.message != nullptr ? outcome : read_values(ref, end, out);
+  }
+
+  // Rows that are marked, out of all from the first of them to the last.
+  Outcome read_marked(const PageRef& ref, LeafPart* out) {
+    const int64_t first = ref.first_row, last = std::min(first + ref.page->num_rows, marks_->stop_row());
+    int64_t end = 0;
+    for (int64_t from = std::max(first, marks_->first_row()); from < last; from = end) {
+      end = std::min(last, first + ref.page->close_stop(from - first));
+      if (end <= from) return misuse("a page opens no row");
+      const int64_t count = marks_->count(from, end);
+      if (count == 0) continue;
+      Outcome outcome = ref.page->plan_all(from - first, end - first, &ranges_);
+      if (outcome.message != nullptr) return outcome;
+      Buffer large;
+      Fetched fetched;
+      outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+      if (outcome.message != nullptr) return outcome;
+      outcome = ref.page->open_marked(from - first, end - first, *marks_, first, count, ranges_, fetched, out);
+      if (outcome.message != nullptr) return outcome;
+    }
+    return success();
   }
 
   static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
@@ -248,6 +281,7 @@ class LeafReader {
 
   const std::vector<PageRef>& pages_;
   Fetcher fetcher_;
+  const Marks* marks_;
   int64_t max_runs_ = kBatchRuns;
   int64_t arena_bytes_ = 0;
   LocalRuns local_;

@@ -26,11 +26,15 @@ cdef class NativePage:
     """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
     `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
     0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
-    the layouts."""
+    the layouts, `picks_close_rows` whether many short runs take about as long as all the rows between them."""
 
     @property
     def num_rows(self):
         return self.page.get().num_rows
+
+    @property
+    def picks_close_rows(self):
+        return self.page.get().picks_marked(1)
 
     @property
     def value_bits(self):

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "marks.hpp"
 #include "native_codecs.hpp"
 #include "select_rows.hpp"
 
@@ -203,6 +204,9 @@ class SparePart {
 // A long run is read and opened in batches of about this many bytes, which stay in a core's cache.
 constexpr int64_t kBatchBytes = 256 << 10;
 
+// Plain values of rows that begin so many bytes from each other are read with all that lies between them.
+constexpr int64_t kCloseBytes = 1 << 10;
+
 // Bytes that were read: range i lies at data + places[i].
 struct Fetched {
   const uint8_t* data;
@@ -232,6 +236,19 @@ class Page {
   // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
   // chunk twice. A page whose rows are counted only where all of them are opened says its end.
   virtual int64_t batch_stop(int64_t) const { return num_rows; }
+
+  // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
+  virtual int64_t close_stop(int64_t) const { return 0; }
+
+  // Whether rows that are marked, in runs that begin about so many rows from each other, are best picked out of all.
+  virtual bool picks_marked(int64_t) const { return false; }
+  // Of such pages: what holds rows start .. stop of the page; and those of them that are marked, `count` in all. Marks
+  // count rows from another one on, of which `first_row` is the page's first.
+  virtual Outcome plan_all(int64_t, int64_t, Ranges*) const { return misuse("a page knows nothing of marks"); }
+  virtual Outcome open_marked(int64_t, int64_t, const Marks&, int64_t, int64_t, const Ranges&, const Fetched&,
+                              LeafPart*) const {
+    return misuse("a page knows nothing of marks");
+  }
 
   // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
   virtual int64_t expected_bytes(const LaRuns&) const { return 0; }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RowRanges:
     """Sorted, disjoint, non-empty row ranges ``starts[i] .. stops[i]``, each ``(n,) int64``."""
 
@@ -22,8 +23,9 @@ class RowRanges:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64))
         return cls(np.array([start], np.int64), np.array([stop], np.int64))
 
-    @property
+    @cached_property
     def num_rows(self) -> int:
+        """How many rows there are; of many ranges, that takes as long as reading some of them."""
         if len(self.starts) == 1:
             return int(self.stops[0]) - int(self.starts[0])
         return int((self.stops - self.starts).sum())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
@@ -153,32 +154,31 @@ def difference(left: RowRanges, right: RowRanges) -> RowRanges:
 
 def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
     """Rows of both, which have none in common."""
+    if not len(left) or not len(right):
+        return right if not len(left) else left
     starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
     order = np.argsort(starts)
     return joined_ranges(starts[order], stops[order])
 
 
-def marked(rows: RowRanges, flags: NDArray[np.bool_]) -> RowRanges:
+def marked(rows: RowRanges, mask: pa.BooleanArray) -> RowRanges:
     """Keep the rows that are marked.
 
     Parameters
     ----------
     rows
         Some rows.
-    flags
-        ``(rows.num_rows,) bool``: which of them, in order.
+    mask
+        ``(rows.num_rows,)``: which of them, in order; null is not.
     """
-    if not len(flags):
+    if not len(mask):
         return rows
-    ends = np.cumsum(rows.stops - rows.starts)
-    begins = np.append(0, ends[:-1])
-    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
-    runs = np.union1d(changes, begins)
-    on = flags[runs]
-    starts, stops = runs[on], np.append(runs[1:], len(flags))[on]
-    owners = np.searchsorted(begins, starts, "right") - 1
-    shifts = rows.starts[owners] - begins[owners]
-    return joined_ranges(starts + shifts, stops + shifts)
+    known = mask.fill_null(False) if mask.null_count else mask
+    bits = np.frombuffer(known.buffers()[1], np.uint8)
+    starts = np.empty(kernels.count_marked_runs(bits, known.offset, rows.starts, rows.stops), np.int64)
+    stops = np.empty_like(starts)
+    kernels.mark_runs(bits, known.offset, rows.starts, rows.stops, starts, stops)
+    return RowRanges(starts, stops)
 
 
 def scaled(rows: RowRanges, factor: int) -> RowRanges:

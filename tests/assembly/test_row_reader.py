@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from witness import Witness
 
 from lance_arrow import LanceFile
-from lance_arrow.assembly import row_reader
+from lance_arrow.assembly import column_destination, row_reader
 from lance_arrow.io.source import REMOTE_COALESCING
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
@@ -49,7 +49,8 @@ def test_columns_beyond_32_bit_offsets_are_split(
     )
     path = witness.write(table, tmp_path / "file.lance", version)
     # Real overflows take 2 GiB; the border is moved instead.
-    monkeypatch.setattr(row_reader, "_INT32_MAX", 2000)
+    for module in (row_reader, column_destination):
+        monkeypatch.setattr(module, "_INT32_MAX", 2000)
     wanted = [2999, 0, 17, 17, 1500, *range(200, 900)]
     with LanceFile(path) as file:
         got = file.read()

@@ -13,7 +13,8 @@ from stores import CountingStore
 from values import seeded
 
 from lance_arrow import LanceFile, write_table
-from lance_arrow.datasets.late_reading import LateReader, dense_share, late_window_rows
+from lance_arrow.assembly.short_runs import dense_share
+from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.windows import WINDOW_ROWS
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport

@@ -130,6 +130,28 @@ def test_fill_and_count_agree_with_twins(num_bytes, bit_offset, num_bits, value)
     assert_twins_agree(bits.count_bits, twin.count_bits, memory, bit_offset, num_bits)
 
 
+@given(st.data())
+def test_mark_runs_agrees_with_twin(data):
+    borders = sorted(data.draw(st.lists(st.integers(0, 400), max_size=8)))
+    starts, stops = np.array(borders[: len(borders) // 2 * 2], np.int64).reshape(-1, 2).T.copy()
+    offset = data.draw(st.integers(0, 70))
+    bits_wanted = offset + int((stops - starts).sum())
+    source = data.draw(st.sampled_from([random_bytes(6, 64), np.full(64, 255, np.uint8), random_bytes(7, 64) & 0x7E]))
+    source = source[: data.draw(st.sampled_from([64, (bits_wanted + 7) // 8, max(0, bits_wanted // 8)]))].copy()
+    assert_twins_agree(bits.count_marked_runs, twin.count_marked_runs, source, offset, starts, stops)
+    for room in (300, data.draw(st.integers(0, 20))):
+        out = np.zeros(room, np.int64), np.zeros(room, np.int64)
+        assert_twins_agree(bits.mark_runs, twin.mark_runs, source, offset, starts, stops, *out)
+
+
+@given(st.data())
+def test_fill_bit_runs_agrees_with_twin(data):
+    borders = sorted(data.draw(st.lists(st.integers(0, 200), max_size=12)))
+    starts, stops = np.array(borders[: len(borders) // 2 * 2], np.int64).reshape(-1, 2).T.copy()
+    starts, stops = data.draw(damaged([starts, stops], max_damages=1)) if len(starts) else (starts, stops)
+    assert_twins_agree(bits.fill_bit_runs, twin.fill_bit_runs, starts, stops, random_bytes(8, 25) & 0x11)
+
+
 def test_blame():
     arrays = chunk_arrays([np.zeros(4, np.uint8)], [1024])
     with pytest.raises(CorruptPageError, match="contradicts its bit width") as error:

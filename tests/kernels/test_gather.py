@@ -44,6 +44,19 @@ def run_arrays(draw, num_items):
 
 
 @given(st.data())
+def test_take_marked_fixed_agrees_with_twin(data):
+    width = data.draw(WIDTHS)
+    count = data.draw(st.integers(0, 300))
+    offset = data.draw(st.integers(0, 70))
+    source = random_bytes(1, count * width + data.draw(st.integers(0, width - 1)))
+    usual = random_bytes(2, (offset + count + 7) // 8 + 9)
+    bits = data.draw(st.sampled_from([usual, usual | 0xFE, usual & 0x10, np.full(len(usual), 255, np.uint8)]))
+    bits = bits[: data.draw(st.sampled_from([len(bits), len(bits) - 9, (offset + count) // 8]))]
+    out = random_bytes(3, data.draw(st.sampled_from([count * width, count * width // 2])))
+    assert_twins_agree(gather.take_marked_fixed, twin.take_marked_fixed, source, width, bits, offset, out)
+
+
+@given(st.data())
 def test_copy_fixed_agrees_with_twin(data):
     width = data.draw(WIDTHS)
     counts = data.draw(st.lists(st.integers(0, 30), max_size=5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,7 +94,8 @@ def test_ranges_are_sets(left, right):
 
 @given(ranges(), st.data())
 def test_marked_rows_are_kept(rows, data):
-    flags = data.draw(st.lists(st.booleans(), min_size=rows.num_rows, max_size=rows.num_rows))
-    kept = marked(rows, np.array(flags, np.bool_))
+    flags = data.draw(st.lists(st.sampled_from([True, False, None]), min_size=rows.num_rows, max_size=rows.num_rows))
+    unwanted = data.draw(st.integers(0, 9))
+    kept = marked(rows, pa.array([True] * unwanted + flags, pa.bool_())[unwanted:])
     assert rows_of(kept) == [row for row, flag in zip(rows_of(rows), flags, strict=True) if flag]
     assert (kept.starts[1:] > kept.stops[:-1]).all(), "neighbours are joined"

@@ -158,8 +158,57 @@ def fill_bits(out: Bytes, bit_offset: int, num_bits: int, value: bool) -> None:
     _write_bits(out, bit_offset, np.full(num_bits, value, np.uint8))
 
 
+def fill_bit_runs(run_starts: Positions, run_stops: Positions, out: Bytes) -> None:
+    """Set the bits of runs."""
+    if len(run_starts) != len(run_stops):
+        raise InternalError("starts and stops have different lengths")
+    for run, (start, stop) in enumerate(zip(run_starts.tolist(), run_stops.tolist(), strict=True)):
+        if start < 0 or stop < start or stop > 8 * len(out):
+            raise InternalError("a run leaves the output", detail=run)
+        fill_bits(out, start, stop - start, True)
+
+
 def count_bits(src: Bytes, bit_offset: int, num_bits: int) -> int:
     """Count the set bits of a range."""
     if bit_offset < 0 or num_bits < 0 or bit_offset + num_bits > 8 * len(src):
         raise InternalError("the bits to count leave the source")
     return int(np.unpackbits(src, bitorder="little")[bit_offset : bit_offset + num_bits].sum())
+
+
+def count_marked_runs(src: Bytes, src_bit_offset: int, range_starts: Positions, range_stops: Positions) -> int:
+    """Count the runs of marked rows."""
+    return len(_marked_runs(src, src_bit_offset, range_starts, range_stops)[0])
+
+
+def mark_runs(
+    src: Bytes,
+    src_bit_offset: int,
+    range_starts: Positions,
+    range_stops: Positions,
+    out_starts: Positions,
+    out_stops: Positions,
+) -> None:
+    """Write the runs of marked rows of ranges."""
+    if len(out_starts) != len(out_stops):
+        raise InternalError("starts and stops have different lengths")
+    starts, stops = _marked_runs(src, src_bit_offset, range_starts, range_stops)
+    if len(starts) > len(out_starts):
+        raise InternalError("the output is too small")
+    out_starts[: len(starts)], out_stops[: len(stops)] = starts, stops
+
+
+def _marked_runs(
+    src: Bytes, bit_offset: int, range_starts: Positions, range_stops: Positions
+) -> tuple[list[int], list[int]]:
+    if len(range_starts) != len(range_stops):
+        raise InternalError("starts and stops have different lengths")
+    if bit_offset < 0 or (range_stops < range_starts).any():
+        raise InternalError("the marks leave the source")
+    rows = np.concatenate([np.arange(0), *map(np.arange, range_starts, range_stops)]).astype(np.int64)
+    if bit_offset + len(rows) > 8 * len(src):
+        raise InternalError("the marks leave the source")
+    flags = np.unpackbits(src, bitorder="little")[bit_offset : bit_offset + len(rows)] != 0
+    kept = rows[flags]
+    breaks = np.flatnonzero(np.diff(kept) != 1) + 1
+    runs = [run for run in np.split(kept, breaks) if len(run)]
+    return [int(run[0]) for run in runs], [int(run[-1]) + 1 for run in runs]

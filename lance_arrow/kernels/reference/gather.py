@@ -65,6 +65,20 @@ def take_runs_fixed(src: Bytes, bytes_per_value: int, run_starts: Positions, run
         position += stop - start
 
 
+def take_marked_fixed(src: Bytes, bytes_per_value: int, bits: Bytes, bit_offset: int, out: Bytes) -> None:
+    """Copy the values that are marked."""
+    if bytes_per_value < 1:
+        raise InternalError("bytes_per_value is below 1")
+    values = src[: len(src) // bytes_per_value * bytes_per_value].reshape(-1, bytes_per_value)
+    if bit_offset < 0 or bit_offset + len(values) > 8 * len(bits):
+        raise InternalError("the bits to count leave the source")
+    marks = np.unpackbits(bits, bitorder="little")[bit_offset : bit_offset + len(values)] != 0
+    kept = values[marks]
+    if len(kept) > len(out) // bytes_per_value:
+        raise InternalError("the output is too small")
+    out[: kept.size] = kept.ravel()
+
+
 def take_fixed(src: Bytes, bytes_per_value: int, indices: Bytes, index_bits: int, out: Bytes) -> None:
     """Copy the value of each index."""
     _require_width(bytes_per_value)
