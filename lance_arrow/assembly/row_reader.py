@@ -28,7 +28,7 @@ from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.assembly.shared_trees import ShownColumns, shared_tree
-from lance_arrow.assembly.short_runs import are_short, dense_share, hull, marks_of, picked
+from lance_arrow.assembly.short_runs import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.assembly.take_set import ByColumns, TakeSet
 from lance_arrow.assembly.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
@@ -166,19 +166,19 @@ class RowReader:
         """
         close = self._close_nodes(nodes, rows)
         rest = [node for node in nodes if node not in close]
-        whole = hull(rows)
-        num_leaves = sum(len(list(node.leaves())) for node in rest)
-        if not num_leaves or rows.num_rows <= dense_share(self.weights(rest), num_leaves) * whole.num_rows:
+        num_leaves, settings = sum(len(list(node.leaves())) for node in rest), self.runtime.settings
+        spare_bytes = settings.window_bytes(settings.num_threads + 1)
+        if not num_leaves or not is_cheaper_whole(rows, self.weights(rest), num_leaves, spare_bytes):
             return None
-        parts = [(rest, self.read(rest, whole, pool)), (close, self._read_natively(close, rows, pool, is_scan=True))]
+        parts = [
+            (rest, self.read(rest, hull(rows), pool)),
+            (close, self._read_natively(close, rows, pool, is_scan=True)),
+        ]
         if any(len(batches) != 1 for _, (batches, _) in parts):
             return None  # too many bytes for one batch
         (_, ([among], _)), (_, ([found], _)) = parts
-        among = picked(among, marks_of(rows), pool)
-        arrays = dict(zip(map(id, (*rest, *close)), (*among.columns, *found.columns), strict=True))
-        batch = pa.RecordBatch.from_arrays(
-            [arrays[id(node)] for node in nodes], schema=pa.schema([node.field for node in nodes])
-        )
+        columns = (*picked(among, marks_of(rows), pool).columns, *found.columns)
+        batch = in_order(nodes, (*rest, *close), columns)
         paths = tuple(leaf.path for node in nodes for leaf in node.leaves())
         return [batch], ReadCounts(sum(counts.pages for _, (_, counts) in parts), paths)
 

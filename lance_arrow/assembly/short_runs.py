@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow import kernels
+from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
 
@@ -15,6 +18,9 @@ _SHORT_ROWS = 64
 
 _FEW_RUNS = 64
 """So few of them are found in no time."""
+
+_MOST_WASTE = 4
+"""How many times the memory of the wanted rows may be taken, whatever that is."""
 
 _DENSE = 0.3
 """Above this part of rows, decoding all of them and cutting costs less than finding each, however wide they are."""
@@ -26,6 +32,25 @@ _FINDING_BYTES = 400.0
 def are_short(rows: RowRanges) -> bool:
     """Whether rows come in many short runs."""
     return len(rows) > _FEW_RUNS and rows.num_rows < _SHORT_ROWS * len(rows)
+
+
+def is_cheaper_whole(rows: RowRanges, weights: RowWeights, num_leaves: int, spare_bytes: float) -> bool:
+    """Whether to decode all rows from the first to the last: there is memory for it, and it costs less.
+
+    Parameters
+    ----------
+    rows
+        The wanted ones.
+    weights, num_leaves
+        What rows of the columns to decode weigh, which are so many, structs taken apart.
+    spare_bytes
+        What all of them may take; more where the wanted rows are a good part.
+    """
+    first, stop = int(rows.starts[0]), int(rows.stops[-1])
+    part = rows.num_rows / (stop - first)
+    if part <= dense_share(weights, num_leaves):
+        return False
+    return part * _MOST_WASTE >= 1 or weights.bytes_between(first, stop) <= spare_bytes
 
 
 def hull(rows: RowRanges) -> RowRanges:
@@ -62,6 +87,13 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
         for place, column in zip(others, filtered.columns, strict=True):
             columns[place] = column
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def in_order(nodes: Sequence[ColumnNode], read: Sequence[ColumnNode], columns: Sequence[pa.Array]) -> pa.RecordBatch:
+    """Put columns, which are those of `read`, in the order of `nodes`, which are the same."""
+    arrays = dict(zip(map(id, read), columns, strict=True))
+    schema = pa.schema([node.field for node in nodes])
+    return pa.RecordBatch.from_arrays([arrays[id(node)] for node in nodes], schema=schema)
 
 
 def _picked_values(

@@ -15,7 +15,8 @@ from stores import CountingStore
 
 from lance_arrow import LanceFile, write_table
 from lance_arrow.assembly import row_reader
-from lance_arrow.assembly.short_runs import are_short, hull, marks_of, picked
+from lance_arrow.assembly.row_weights import RowWeights
+from lance_arrow.assembly.short_runs import are_short, hull, is_cheaper_whole, marks_of, picked
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.spi import RowRanges
@@ -121,6 +122,16 @@ def test_what_it_does_not_pick_is_read_whole_and_cut(files: dict[str, Path], mon
         asked.clear()
         file._rows.read(nodes, few)
         assert asked == [(("flat", "text"), len(few))]
+
+
+def test_what_lies_between_is_not_decoded_beyond_the_budget() -> None:
+    weights = RowWeights(np.array([0, 1_000_000], np.int64), np.array([0.0, 8_000_000.0]))
+    starts = np.arange(0, 900_000, 10, dtype=np.int64)
+    tenth, third = RowRanges(starts, starts + 1), RowRanges(starts, starts + 3)
+    assert is_cheaper_whole(tenth, weights, 1, spare_bytes=8_000_000)
+    assert not is_cheaper_whole(tenth, weights, 1, spare_bytes=7_000_000)
+    assert is_cheaper_whole(third, weights, 1, spare_bytes=0)
+    assert not is_cheaper_whole(RowRanges(starts[::10], starts[::10] + 1), weights, 1, spare_bytes=8_000_000)
 
 
 def test_a_far_file_is_asked_as_for_all_rows_between(files: dict[str, Path]) -> None:

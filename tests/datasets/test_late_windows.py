@@ -1,4 +1,4 @@
-"""Windows of several pieces: the few rows that all pieces have left are read at once, many are cut piece by piece."""
+"""Windows of several pieces: the rows that all pieces have left are read at once, unless that reads the filter twice."""
 
 from __future__ import annotations
 
@@ -102,14 +102,24 @@ def test_zones_are_sure_of_some_rows(tmp_path: Path, table: pa.Table, gathered: 
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
-def test_many_rows_are_cut_piece_by_piece(path: Path, table: pa.Table, gathered: list[int], share: float) -> None:
+def test_many_rows_are_read_at_once_too_and_cut(path: Path, table: pa.Table, gathered: list[int], share: float) -> None:
     condition = F("random") < int(share * NUM_ROWS)
     with LanceFile(path) as file:
         assert_same(table.filter(condition), file.read(filter=condition))
-        assert not gathered
+        assert gathered == [3] * default_runtime().settings.num_threads
         batches = list(file.to_batches(["n", "random"], 1000, filter=condition))
+        assert all(len(batch) <= WINDOW_ROWS for batch in file.to_batches(filter=condition))
     assert all(len(batch) <= 1000 for batch in batches)
     assert_same(table.filter(condition).select(["n", "random"]), pa.Table.from_batches(batches))
+
+
+def test_filters_on_what_cannot_be_joined_are_read_piece_by_piece(
+    path: Path, table: pa.Table, gathered: list[int]
+) -> None:
+    condition = (F("word") == "red") & (F("random") < NUM_ROWS // 2)
+    with LanceFile(path) as file:
+        assert_same(table.filter(condition), file.read(filter=condition))
+        assert not gathered
 
 
 def test_rows_of_some_pieces_only(path: Path, table: pa.Table, gathered: list[int]) -> None:
