@@ -1,4 +1,4 @@
-"""Windows of several pieces: the rows that all pieces have left are read at once, unless that reads the filter twice."""
+"""Windows of several pieces: rows that they leave are read at once, unless that would read the filter twice."""
 
 from __future__ import annotations
 
