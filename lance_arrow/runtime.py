@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from threading import Lock
 from typing import TypeVar
 
@@ -73,13 +74,20 @@ class Runtime:
     def ahead(self, function: Callable[[T], R], items: Iterable[T], *, num_ahead: int | None = None) -> Iterator[R]:
         """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
-        A consumer that stops early leaves no more than those running.
+        A consumer that stops early leaves no more than those running. One item alone is for the consumer itself.
         """
         if self.settings.num_threads == 1:
             yield from map(function, items)
             return
         if num_ahead is None:
             num_ahead = self.settings.num_threads
+        if num_ahead > 0:
+            rest = iter(items)
+            first = list(islice(rest, 2))
+            if len(first) < 2:
+                yield from map(function, first)
+                return
+            items = chain(first, rest)
         executor = self._executor()
         pending: deque[Future[R]] = deque()
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
 
 import pyarrow as pa
 
@@ -146,12 +145,8 @@ class FileBatches:
         settings = self._runtime.settings
         most = settings.blob_piece_bytes
         pieces = (piece for batch in batches for piece in self._blobs.pending(nodes, batch, most).pieces())
-        first = list(islice(pieces, 2))
-        if len(first) < 2:
-            # Handing one piece to a thread would cost more than a small take.
-            return (piece.filled() for piece in first)
         num_ahead = settings.windows_within_budget(most) - 1
-        return iter(self._runtime.ahead(PendingBatch.filled, chain(first, pieces), num_ahead=num_ahead))
+        return iter(self._runtime.ahead(PendingBatch.filled, pieces, num_ahead=num_ahead))
 
     def few_blobs(self, node: ColumnNode, column: pa.ChunkedArray) -> pa.Array | None:
         """Read the blobs of one column at once, by native code; None where `with_blobs` must read them."""

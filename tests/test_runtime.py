@@ -1,0 +1,37 @@
+"""How work is shared among threads: in order, bounded, and not at all where there is one thing to do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from lance_arrow.runtime import Runtime
+from lance_arrow.settings import Settings
+
+
+def thread_of(_: object) -> int:
+    return threading.get_ident()
+
+
+def test_one_item_alone_is_for_the_consumer() -> None:
+    runtime = Runtime(Settings(num_threads=3))
+    assert list(runtime.ahead(thread_of, [1])) == [threading.get_ident()]
+    assert list(runtime.ahead(thread_of, [])) == []
+    assert threading.get_ident() not in list(runtime.ahead(thread_of, [1, 2]))
+    assert list(Runtime(Settings(num_threads=1)).ahead(thread_of, [1, 2])) == 2 * [threading.get_ident()]
+
+
+def test_items_are_asked_for_no_further_ahead_than_wanted() -> None:
+    asked: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            asked.append(item)
+            yield item
+
+    for threads, num_ahead, most in ((1, 5, 1), (3, 0, 1), (3, 1, 2), (3, 4, 5)):
+        asked.clear()
+        found = Runtime(Settings(num_threads=threads)).ahead(lambda item: item * 2, items(), num_ahead=num_ahead)
+        assert next(found) == 0
+        assert len(asked) == most
+        assert list(found) == [item * 2 for item in range(1, 20)]
