@@ -88,9 +88,9 @@ def test_floats_may_be_nan() -> None:
 
 
 def test_short_lower_bounds_of_strings_are_values() -> None:
-    found = zones(pa.binary(), [10] * 3, [0] * 3, [b"a", b"b" * 60, b"c" * 64], [b"a", b"z", b"z"])
-    assert column(found, "min_exact") == [True, True, False]
-    assert column(found, "max_exact") == [False] * 3
+    found = zones(pa.binary(), [10] * 4, [0] * 4, [b"a", b"b" * 60, b"c" * 61, b"c" * 64], [b"a", b"z", b"z", b"z"])
+    assert column(found, "min_exact") == [True, True, False, False]
+    assert column(found, "max_exact") == [False] * 4
 
 
 def test_uneven_batches_are_cut_to_zones_of_one_length() -> None:
@@ -98,6 +98,8 @@ def test_uneven_batches_are_cut_to_zones_of_one_length() -> None:
     assert found.num_zones <= 12
     step = found.rows_per_zone
     assert sum(column(found, "row_count")) == 20
+    # Each of them cuts some batch, the first and the last one too: nobody knows where in it the bounds are.
+    assert not any(column(found, "min_exact") + column(found, "max_exact"))
     for number, (low, high) in enumerate(zip(column(found, "min"), column(found, "max"), strict=True)):
         met = [
             batch
@@ -112,6 +114,25 @@ def test_a_common_length_is_found() -> None:
     found = zones(pa.int64(), [20, 10, 30, 5], [0] * 4, [1, 2, 3, 4], [5, 6, 7, 8])
     assert found.rows_per_zone == 10
     assert column(found, "min") == [1, 1, 2, 3, 3, 3, 4]
+
+
+def test_as_many_zones_as_are_allowed_need_no_other_length() -> None:
+    found = zones(pa.int64(), [10, 62], [0, 0], [1, 2], [5, 6])
+    assert (found.rows_per_zone, found.num_zones) == (10, 8)
+
+
+def test_a_bound_that_one_of_the_batches_lacks_is_unknown() -> None:
+    found = zones(pa.string(), [10, 2, 8], [0] * 3, ["b", None, "c"], ["d", "e", None], nullable=False)
+    assert found.rows_per_zone == 2
+    assert column(found, "min") == ["b"] * 5 + [None] + ["c"] * 4
+    assert column(found, "max") == ["d"] * 5 + ["e"] + [None] * 4
+    shared = zones(pa.string(), [10, 5, 7], [0] * 3, ["b", None, "c"], ["d", "e", None], nullable=False)
+    assert shared.rows_per_zone == 5
+    assert column(shared, "min") == ["b", "b", None, "c", "c"]
+    over = zones(pa.int64(), [3, 10, 7], [0] * 3, [None, 2, 3], [9, 8, None])
+    assert over.rows_per_zone == 2
+    assert column(over, "min")[:3] == [None, None, 2]
+    assert column(over, "max")[5:8] == [8, None, None]
 
 
 def test_no_memory_on_the_word_of_the_file() -> None:
@@ -145,13 +166,16 @@ def test_upper_bounds_of_cut_strings_are_raised(told: str | None, expected: str 
     """Of ``x * 62 + "€"`` 62 bytes are left, less than ``x * 62 + "ab"``; the whole of it is more than that."""
     found = zones(pa.string(), [10], [0], ["x"], [told])
     assert column(found, "max") == [expected]
+    # Beside others, which stay what they are.
+    beside = zones(pa.string(), [10] * 3, [0] * 3, ["x"] * 3, ["y", told, "z" * 61])
+    assert column(beside, "max") == ["y", expected, "z" * 61]
 
 
 @pytest.mark.parametrize(
     ("type_", "nulls", "low", "high", "message"),
     [
-        (pa.int32(), -1, 1, 2, "nulls"),
-        (pa.int32(), 11, 1, 2, "nulls"),
+        (pa.int32(), -1, 1, 2, r"batches of \[10\] rows are said to have \[-1\] nulls"),
+        (pa.int32(), 11, 1, 2, r"batches of \[10\] rows are said to have \[11\] nulls"),
         (pa.int32(), 0, 3, 2, "above"),
         (pa.string(), 0, "b", "a", "above"),
         (pa.float32(), 0, float("nan"), 2.0, "NaN"),
