@@ -20,6 +20,7 @@ from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import is_repeated
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_pruning import zone_predicate
+from lance_arrow.datasets.zone_values import Condition
 
 OSLO = pa.timestamp("us", "Europe/Oslo")
 NOON = datetime.datetime(2020, 2, 2, 12, tzinfo=datetime.UTC)
@@ -275,3 +276,12 @@ def test_many_zones_are_judged_quickly():
     verdicts = zone_predicate((x >= 400) & (x < 800), table.schema).verdicts(zone_maps(table, 4), zones)
     assert np.flatnonzero(verdicts == Verdict.ALL).tolist() == list(range(100, 200))
     assert (verdicts == Verdict.NO).sum() == zones - 100
+
+
+@pytest.mark.parametrize("value", [True, False, None])
+def test_a_constant_has_one_outcome(value: bool | None) -> None:
+    found = Condition.constant(value, 3)
+    outcomes = {True: found.true, False: found.false, None: found.null}
+    assert {outcome: flags.tolist() for outcome, flags in outcomes.items()} == {
+        outcome: [outcome is value] * 3 for outcome in (True, False, None)
+    }
