@@ -67,7 +67,7 @@ def marks_of(rows: RowRanges) -> pa.BooleanArray:
 
 
 def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | None = None) -> pa.RecordBatch:
-    """Keep the rows of a batch that are marked (null is not), as Arrow's filter does, numbers in half the time.
+    """Keep the rows of a batch that are marked (null is not), as Arrow's filter does, only that numbers take less.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-// Rows that are marked, by a bit each: values picked by them. Branches on the lengths of short runs, which nobody can
-// foretell, cost more than looking at each bit.
+// Rows that are marked, by a bit each: values picked by them. Where runs are short, copying run by run takes longer: nobody
+// can foretell their lengths.
 #pragma once
 
 #include <algorithm>
