@@ -123,7 +123,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, folder: Path) -> None:
 @contextmanager
 def _s3(folder: Path) -> Iterator[Place]:
     port = _free_port()
-    with _process([sys.executable, "-m", "moto.server", "-H", HOST, "-p", port], port, folder):
+    with _process([sys.executable, Path(__file__).with_name("s3_server.py"), "-H", HOST, "-p", port], port, folder):
         options = {"key": "test", "secret": "test", "endpoint_url": f"http://{HOST}:{port}"}
         place = Place("s3://bucket", "s3", options)
         place.filesystem.mkdir("bucket")
