@@ -1,7 +1,7 @@
 """moto's server, with conditional writes one after the other: run with the arguments of `python -m moto.server`.
 
-moto looks whether the object exists and stores it in two steps, between which another request gets in: both are told that
-theirs was made, and the first one's data is gone. A store whose conditional put does that holds no table, ours or others'.
+moto looks whether the object exists and stores it in two steps, between which another request gets in: both are told
+that theirs was made, and the first one's data is gone. No table can be kept where conditional puts do that.
 """
 
 from __future__ import annotations
