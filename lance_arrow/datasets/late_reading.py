@@ -7,59 +7,24 @@ rows ─► sure ones (zones) ────────────────�
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import ColumnNode, storage_type
+from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.short_runs import picked
 from lance_arrow.datasets.receipts import Tally
-from lance_arrow.datasets.row_filter import Filtered, RowFilter
+from lance_arrow.datasets.row_filter import RowFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import cut, difference, disjoint_union, intersection, joined_ranges, marked
-
-_FEW = 0.02
-"""So few rows may be read twice."""
+from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
 _MOST_JUDGED = 1 << 20
 """Rows of a window for which a filter is evaluated before any other column is read."""
 
 # Sources that read through larger holes than this rather than ask twice are far away.
 _CHEAP_GAP_BYTES = 64 << 10
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """Rows of a window: those that zones are sure of, and what the filter says of the others; None: there are none."""
-
-    rows: RowRanges
-    sure: RowRanges
-    undecided: RowRanges
-    found: Filtered | None
-
-    @property
-    def count(self) -> int:
-        """How many are left."""
-        return self.sure.num_rows + (0 if self.found is None else self.found.mask.true_count)
-
-    @cached_property
-    def kept(self) -> RowRanges:
-        """Which."""
-        if self.found is None:
-            return self.sure
-        return disjoint_union(self.sure, marked(self.undecided, self.found.mask))
-
-    def first(self, pool: pa.MemoryPool | None) -> pa.RecordBatch | None:
-        """The filter's columns in these rows, where they are here."""
-        if self.found is None or self.found.batch is None or len(self.sure):
-            return None
-        first = self.found.batch
-        return picked(first, self.found.mask, pool) if first.num_columns else first.filter(self.found.mask)
 
 
 class LateReader:
@@ -99,7 +64,7 @@ class LateReader:
         self._late = tuple(late)
         metas = reader.metas([leaf for node in late for leaf in node.leaves()])
         self._late_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
-        self._is_joined = all(_is_flat(node.field.type) for node in filter.nodes)
+        self._is_shared = len(late) < len(self._nodes)
         # Where each read takes a round of requests, one for all rows of a window.
         self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
 
@@ -125,49 +90,24 @@ class LateReader:
         """
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
-        pieces = [self._judge(piece, pool) for piece in ([rows] if self._is_far else _pieces(rows))]
-        if len(pieces) > 1 and (
-            sum(piece.count for piece in pieces) <= _FEW * rows.num_rows
-            or (self._is_joined and not any(len(piece.sure) for piece in pieces))
-        ):
-            return self._gathered(pieces, pool)
-        return [batch for piece in pieces for batch in self._finished(piece, pool)]
-
-    def _judge(self, rows: RowRanges, pool: pa.MemoryPool | None) -> _Piece:
-        """Evaluate the filter in the rows that zones are not sure of."""
         sure = intersection(rows, self._judged.sure)
         undecided = difference(rows, sure)
-        return _Piece(rows, sure, undecided, self._filter.of(undecided, self._tally, pool) if len(undecided) else None)
-
-    def _finished(self, piece: _Piece, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
-        """Read what is not here of the rows of a piece, and put it beside the filter's columns."""
-        if not piece.count:
-            return []
-        first = piece.first(pool) if self._nodes else None
-        late = self._read(self._late, piece.kept, pool) if self._late and first is not None else []
-        if first is None or len(late) != bool(self._late):
-            # They came in several batches, or not at all: rare enough to read again.
-            return self._read(self._nodes, piece.kept, pool)
-        return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
-
-    def _gathered(self, pieces: Sequence[_Piece], pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
-        """Read the rows that several pieces have left at once: each read takes some planning."""
-        left = [piece for piece in pieces if piece.count]
-        if not left:
-            return []
-        ranges = [piece.kept for piece in left]
-        kept = joined_ranges(
-            np.concatenate([one.starts for one in ranges]), np.concatenate([one.stops for one in ranges])
-        )
-        first = [piece.first(pool) for piece in left]
-        known = [batch for batch in first if batch is not None]
-        if len(known) < len(first) or not self._is_joined or not self._nodes:
-            return self._read(self._nodes, kept, pool)
-        late = self._read(self._late, kept, pool) if self._late else []
-        if len(late) != bool(self._late):
-            return self._read(self._nodes, kept, pool)
-        columns = [pa.concat_arrays(parts, pool) for parts in zip(*(batch.columns for batch in known), strict=True)]
-        return [self._arranged([*columns, *(late[0].columns if late else ())])]
+        if self._is_shared and sure.num_rows <= undecided.num_rows:
+            # Looking at the few that are sure saves reading the filter's columns of all that is left again.
+            sure, undecided = RowRanges.one(0, 0), rows
+        if not len(undecided):
+            return self._read(self._nodes, rows, pool)
+        found = self._filter.of(undecided, self._tally, pool)
+        if not found.mask.true_count:
+            return self._read(self._nodes, sure, pool)
+        kept = disjoint_union(sure, marked(undecided, found.mask))
+        if found.batch is not None and not len(sure) and self._nodes:
+            late = self._read(self._late, kept, pool) if self._late else []
+            # What comes in several batches is rare enough to read again.
+            if len(late) == bool(self._late):
+                first = _kept_of(found.batch, found.mask, pool)
+                return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
+        return self._read(self._nodes, kept, pool)
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
@@ -213,18 +153,8 @@ def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) 
     return (*wanted, *others)
 
 
-def _pieces(rows: RowRanges) -> list[RowRanges]:
-    """Cut rows so that the filter's columns of a piece stay in the processor's caches."""
-    if rows.num_rows <= WINDOW_ROWS:
-        return [rows]
-    starts = range(0, rows.num_rows, WINDOW_ROWS)
-    return [cut(rows, start, min(start + WINDOW_ROWS, rows.num_rows)) for start in starts]
-
-
-def _is_flat(type_: pa.DataType) -> bool:
-    """Whether arrays are joined by copying values: Arrow joins no dictionaries with null items."""
-    type_ = storage_type(type_)
-    return not type_.num_fields and not pa.types.is_dictionary(type_)
+def _kept_of(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | None) -> pa.RecordBatch:
+    return picked(batch, mask, pool) if batch.num_columns else batch.filter(mask)
 
 
 def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:

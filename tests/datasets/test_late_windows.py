@@ -1,8 +1,10 @@
-"""Windows of several pieces: rows that they leave are read at once, unless that would read the filter twice."""
+"""What a window of a filtered read takes: the filter's columns once, then the others of the rows that it leaves."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +15,14 @@ from stores import CountingStore
 from values import seeded
 
 from lance_arrow import LanceFile, write_table
+from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.short_runs import dense_share
-from lance_arrow.datasets.late_reading import LateReader, late_window_rows
+from lance_arrow.datasets.late_reading import late_window_rows
 from lance_arrow.datasets.windows import WINDOW_ROWS
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import ReadReport
+from lance_arrow.spi import ReadReport, RowRanges
 
-# Each thread gets a window of three pieces.
+# Each thread gets a window, larger than those of unfiltered reads.
 NUM_ROWS = 3 * WINDOW_ROWS * default_runtime().settings.num_threads
 F = pc.field
 
@@ -45,24 +48,31 @@ def table() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def path(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Without zone maps: every piece is judged by the filter."""
+    """Without zone maps: every row is judged by the filter."""
     made = tmp_path_factory.mktemp("late") / "file.lance"
     write_table(table, made, rows_per_zone=None)
     return made
 
 
 @pytest.fixture
-def gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """For each window whose rows were read at once, how many pieces it had."""
-    seen: list[int] = []
-    gather = LateReader._gathered
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[str, ...], int]]:
+    """Columns of each read, and how many rows."""
+    seen: list[tuple[tuple[str, ...], int]] = []
+    read = RowReader.read
 
-    def watched(self: LateReader, pieces: list, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
-        seen.append(len(pieces))
-        return gather(self, pieces, pool)
+    def watched(self: RowReader, nodes: Any, rows: RowRanges, *rest: Any, **named: Any) -> Any:
+        seen.append((tuple(node.field.name for node in nodes), rows.num_rows))
+        return read(self, nodes, rows, *rest, **named)
 
-    monkeypatch.setattr(LateReader, "_gathered", watched)
+    monkeypatch.setattr(RowReader, "read", watched)
     return seen
+
+
+def rows_by_column(reads: list[tuple[tuple[str, ...], int]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for names, num_rows in reads:
+        found.update(dict.fromkeys(names, num_rows))
+    return found
 
 
 SPARSE = {
@@ -77,8 +87,8 @@ SPARSE = {
 
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("columns", [None, ["text"], ["pair", "n"], ["random"], []], ids=str)
-def test_few_rows_are_read_at_once(
-    path: Path, table: pa.Table, gathered: list[int], name: str, columns: list[str] | None
+def test_few_rows_are_left(
+    path: Path, table: pa.Table, reads: list[tuple[tuple[str, ...], int]], name: str, columns: list[str] | None
 ) -> None:
     condition, mentioned = SPARSE[name]
     expected = table.filter(condition)
@@ -87,42 +97,56 @@ def test_few_rows_are_read_at_once(
     assert found.num_rows == expected.num_rows
     if columns != []:
         assert_same(expected if columns is None else expected.select(columns), found)
-    # Where nothing but the filter's columns is wanted, there is nothing to read at once.
-    if not mentioned.issuperset(table.column_names if columns is None else columns):
-        assert gathered == [3] * default_runtime().settings.num_threads
+    wanted = set(table.column_names if columns is None else columns)
+    assert rows_by_column(reads) == Counter(
+        {name: NUM_ROWS for name in mentioned} | {name: found.num_rows for name in wanted - mentioned if len(found)}
+    )
+    assert len(reads) <= 2 * default_runtime().settings.num_threads
 
 
-def test_zones_are_sure_of_some_rows(tmp_path: Path, table: pa.Table, gathered: list[int]) -> None:
-    write_table(table, tmp_path / "file.lance")
-    condition = (F("n") < 9000) | (F("random") < 1000)
+@pytest.mark.parametrize(("sure_rows", "judged_rows"), [(9_000, NUM_ROWS), (NUM_ROWS - 20_000, 24_576)])
+def test_zones_are_sure_of_some_rows(
+    tmp_path: Path, table: pa.Table, reads: list[tuple[tuple[str, ...], int]], sure_rows: int, judged_rows: int
+) -> None:
+    """Few: they are looked at, too, so that nothing is read twice; most: only the others are."""
+    write_table(table, tmp_path / "file.lance", rows_per_zone=8192)
+    condition = (F("n") < sure_rows) | (F("random") < 1000)
     with LanceFile(tmp_path / "file.lance") as file:
+        found = file.read(["text"], filter=condition)
+        assert_same(table.filter(condition).select(["text"]), found)
+        assert rows_by_column(reads)["random"] <= max(judged_rows, NUM_ROWS - sure_rows + 8192)
+        assert rows_by_column(reads)["text"] == found.num_rows
+        reads.clear()
         assert_same(table.filter(condition), file.read(filter=condition))
-        assert_same(table.filter(condition).select(["text"]), file.read(["text"], filter=condition))
-    assert gathered
+        read_rows = rows_by_column(reads)
+    if judged_rows == NUM_ROWS:
+        assert read_rows["random"] == read_rows["n"] == NUM_ROWS
+    else:
+        assert read_rows["random"] <= found.num_rows + judged_rows
+    assert read_rows["word"] == found.num_rows
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
-def test_many_rows_are_read_at_once_too_and_cut(path: Path, table: pa.Table, gathered: list[int], share: float) -> None:
+def test_many_rows_are_left_and_cut(
+    path: Path, table: pa.Table, reads: list[tuple[tuple[str, ...], int]], share: float
+) -> None:
     condition = F("random") < int(share * NUM_ROWS)
     with LanceFile(path) as file:
         assert_same(table.filter(condition), file.read(filter=condition))
-        assert gathered == [3] * default_runtime().settings.num_threads
+        assert rows_by_column(reads)["random"] == NUM_ROWS
         batches = list(file.to_batches(["n", "random"], 1000, filter=condition))
         assert all(len(batch) <= WINDOW_ROWS for batch in file.to_batches(filter=condition))
     assert all(len(batch) <= 1000 for batch in batches)
     assert_same(table.filter(condition).select(["n", "random"]), pa.Table.from_batches(batches))
 
 
-def test_filters_on_what_cannot_be_joined_are_read_piece_by_piece(
-    path: Path, table: pa.Table, gathered: list[int]
-) -> None:
+def test_many_rows_are_left_by_a_filter_on_a_dictionary(path: Path, table: pa.Table) -> None:
     condition = (F("word") == "red") & (F("random") < NUM_ROWS // 2)
     with LanceFile(path) as file:
         assert_same(table.filter(condition), file.read(filter=condition))
-        assert not gathered
 
 
-def test_rows_of_some_pieces_only(path: Path, table: pa.Table, gathered: list[int]) -> None:
+def test_some_rows_are_asked_for(path: Path, table: pa.Table) -> None:
     start, stop = WINDOW_ROWS // 2, 2 * WINDOW_ROWS + 7
     condition = (F("random") < 500) & (F("holes").is_valid())
     with LanceFile(path) as file:
