@@ -1,8 +1,8 @@
 /* The C side of a codec, for reads of few rows: one call per chunk, no Python object, no GIL.
  *
  * A bound codec offers it by a method `native()` that returns a capsule named LANCE_ARROW_CHUNK_CODEC or
- * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md); a codec without one is served by its
- * `decode` as always. A codec of zipped values, or a buffer scheme, that keeps some values as they are behind a head may
+ * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md), a bound buffer scheme by one named
+ * LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped values, or a buffer scheme, that keeps some values as they are behind a head may
  * say so by a method `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep
  * pointers, call Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any
  * thread, and from several at once. */
@@ -18,6 +18,7 @@ extern "C" {
 #define LANCE_ARROW_CHUNK_CODEC "lance_arrow.chunk_codec/1"
 #define LANCE_ARROW_VALUE_CODEC "lance_arrow.value_codec/1"
 #define LANCE_ARROW_STORED_VALUES "lance_arrow.stored_values/1"
+#define LANCE_ARROW_FRAME_CODEC "lance_arrow.frame_codec/1"
 
 /* NULL for success, else a static ASCII sentence. A refusal makes the engine read the same rows again through `decode`,
  * which raises the error that names column, page and bytes. */
@@ -75,6 +76,15 @@ typedef struct LaStoredValues {
   /* Whether a value of `size` bytes that begins with this head is stored so. */
   int64_t (*is_stored)(const void* self, const uint8_t* head, int64_t size);
 } LaStoredValues;
+
+/* A compressed buffer of one chunk. */
+typedef struct LaFrameCodec {
+  const void* self;
+  /* Bytes of the content, as the frame declares them; negative where so few bytes cannot hold so many. */
+  int64_t (*plain_bytes)(const void* self, const uint8_t* frame, int64_t size);
+  /* Writes exactly the declared bytes; refuses a frame that holds more or fewer. */
+  LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);
+} LaFrameCodec;
 
 #ifdef __cplusplus
 }

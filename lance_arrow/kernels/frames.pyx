@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
-"""Sizes that compressed frames really decode to; meaning in ``reference/frames.py``."""
+"""Blocks of compressed frames; meaning in ``reference/frames.py``."""
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -9,18 +9,19 @@ from lance_arrow.kernels.refusals import refusal
 
 
 cdef extern from "frames.hpp" namespace "lance_arrow::kernels" nogil:
-    Outcome _measure_lz4_blocks "lance_arrow::kernels::measure_lz4_blocks"(
-        const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
+    Outcome _decode_lz4_blocks "lance_arrow::kernels::decode_lz4_blocks"(
+        const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, const int64_t*)
 
 
-def measure_lz4_blocks(
+def decode_lz4_blocks(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    int64_t[::1] out_sizes not None,
+    uint8_t[::1] out not None, const int64_t[::1] out_starts not None,
 ):
     cdef Outcome outcome
-    if starts.shape[0] != sizes.shape[0] or starts.shape[0] != out_sizes.shape[0]:
-        raise refusal(b"starts, sizes and out_sizes have different lengths", -1, 0)
+    if starts.shape[0] != sizes.shape[0] or starts.shape[0] + 1 != out_starts.shape[0]:
+        raise refusal(b"starts, sizes and out_starts have contradicting lengths", -1, 0)
     with nogil:
-        outcome = _measure_lz4_blocks(&data[0], data.shape[0], &starts[0], &sizes[0], starts.shape[0], &out_sizes[0])
+        outcome = _decode_lz4_blocks(
+            &data[0], data.shape[0], &starts[0], &sizes[0], starts.shape[0], &out[0], out.shape[0], &out_starts[0])
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)

@@ -27,6 +27,9 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
     cdef struct LaValueCodec:
         int64_t is_plain
 
+    cdef struct LaFrameCodec:
+        pass
+
 cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass HeldChunkCodec:
         void* child
@@ -48,11 +51,18 @@ cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" n
         pass
 
     HeldStoredValues* hold_stored_zstd(int64_t most_bytes) except +
+    cdef cppclass HeldFrameCodec:
+        pass
+
+    HeldFrameCodec* hold_lz4() except +
+    HeldChunkCodec* hold_compressed(const LaChunkCodec*, const LaFrameCodec*, int64_t most_bytes) except +
+    HeldChunkCodec* hold_byte_streams(int64_t bits) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
 cdef const char* _STORED = "lance_arrow.stored_values/1"
+cdef const char* _FRAMES = "lance_arrow.frame_codec/1"
 
 
 cdef void _drop_chunk(object capsule) noexcept:
@@ -69,6 +79,11 @@ cdef void _drop_value(object capsule) noexcept:
 
 cdef void _drop_stored(object capsule) noexcept:
     cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
+    del held
+
+
+cdef void _drop_frames(object capsule) noexcept:
+    cdef HeldFrameCodec* held = <HeldFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
     del held
 
 
@@ -114,6 +129,30 @@ def symbols(child, const uint8_t[::1] table not None):
         return None
     Py_INCREF(child)
     held.child = <void*>child
+    return _chunk(held)
+
+
+def byte_streams(int64_t bits):
+    """Byte b of every value in stream b; None for widths that have no native form."""
+    return _chunk(hold_byte_streams(bits))
+
+
+def lz4():
+    """LZ4 frames: their size, then one raw block."""
+    return PyCapsule_New(hold_lz4(), _FRAMES, _drop_frames)
+
+
+def compressed(child, frames, int64_t most_bytes):
+    """Chunks whose first buffer is a frame of at most so many bytes; None unless both are capsules."""
+    cdef HeldChunkCodec* held
+    if child is None or frames is None:
+        return None
+    held = hold_compressed(
+        <const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK),
+        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
+    both = (child, frames)
+    Py_INCREF(both)
+    held.child = <void*>both
     return _chunk(held)
 
 

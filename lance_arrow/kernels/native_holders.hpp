@@ -2,6 +2,7 @@
 #pragma once
 
 #include "native_codecs.hpp"
+#include "native_compressed.hpp"
 
 namespace lance_arrow::kernels::native {
 
@@ -67,6 +68,22 @@ inline HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t t
   *outcome = table == nullptr ? success() : form->table.open(table, table_bytes);
   if (outcome->message != nullptr) return nullptr;
   return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
+}
+
+struct HeldFrameCodec : LaFrameCodec {};
+
+inline HeldFrameCodec* hold_lz4() { return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}}; }
+
+inline HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, int64_t most_bytes) {
+  return hold(std::make_shared<Compressed>(Compressed{child, frames, most_bytes}), child->bits, child->num_buffers, 0);
+}
+
+inline HeldChunkCodec* hold_byte_streams(int64_t bits) {
+  switch (bits) {
+    case 32: return hold(std::make_shared<ByteStreams<uint32_t>>(), bits, 1, 0);
+    case 64: return hold(std::make_shared<ByteStreams<uint64_t>>(), bits, 1, 0);
+    default: return nullptr;
+  }
 }
 
 struct HeldStoredValues : LaStoredValues {

@@ -36,11 +36,14 @@ class Frames:
         `Limits.check`.
     largest
         Name of the limit that one frame's content obeys.
+    most_bytes
+        That limit.
     """
 
     scheme: BoundBufferScheme
     check: Callable[[str, int], int]
     largest: str
+    most_bytes: int
 
     @classmethod
     def bind(cls, compression: Any, context: DecodeContext, scope: BindScope) -> Frames:
@@ -51,7 +54,9 @@ class Frames:
         UnknownEncodingError
             No plugin provides the scheme.
         """
-        return cls(scope.buffer_scheme(compression), scope.limits.check, _LARGEST_FRAME[context])
+        largest = _LARGEST_FRAME[context]
+        scheme = scope.buffer_scheme(compression)
+        return cls(scheme, scope.limits.check, largest, getattr(scope.limits, largest))
 
     def open(
         self, data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], spare_bytes: int = 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import ByteStreamSplit as ByteStreamSplitMessage
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
 from lance_arrow.spi import (
@@ -120,6 +121,9 @@ class BoundByteStreamSplit:
     @property
     def num_buffers(self) -> int:
         return 1 if self.streams is None else self.streams.num_buffers
+
+    def native(self) -> object | None:
+        return native_codecs.byte_streams(self.shape.bits) if self.streams is None else None
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

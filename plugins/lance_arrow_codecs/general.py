@@ -333,6 +333,10 @@ class BoundGeneral:
     def num_buffers(self) -> int:
         return self.child.num_buffers
 
+    def native(self) -> object | None:
+        sides = native_side(self.child), native_side(self.frames.scheme)
+        return native_codecs.compressed(*sides, self.frames.most_bytes) if self.num_buffers else None
+
     def measure(self, chunks: ChunkBatch) -> NumBytes:
         return self.child.measure(self._plain(chunks))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +12,15 @@ from lance_arrow.kernels.reference import frames as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 LZ4 = pa.Codec("lz4_raw")
-TEXTS = st.binary(max_size=40) | st.tuples(st.binary(min_size=1, max_size=5), st.integers(0, 900)).map(
-    lambda pair: pair[0] * pair[1]
-)
+REPEATED = st.tuples(st.binary(min_size=1, max_size=40), st.integers(0, 900)).map(lambda pair: pair[0] * pair[1])
+TEXTS = st.binary(max_size=40) | REPEATED | st.lists(st.binary(max_size=6) | REPEATED, max_size=8).map(b"".join)
+
+
+def decoded(block: bytes, size: int) -> bytes:
+    out = np.zeros(size, np.uint8)
+    places = np.zeros(1, np.int64), np.array([len(block)])
+    frames.decode_lz4_blocks(np.frombuffer(block, np.uint8), *places, out, np.array([0, size]))
+    return out.tobytes()
 
 
 @given(st.data())
@@ -23,25 +30,44 @@ def test_agrees_with_twin_and_compressor(data):
     sizes = np.array([len(block) for block in blocks], np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
     whole = np.frombuffer(b"".join(blocks), np.uint8)
-    out_sizes = np.zeros(len(texts), np.int64)
-    frames.measure_lz4_blocks(whole, starts, sizes, out_sizes)
-    assert out_sizes.tolist() == [len(text) for text in texts]
+    out_starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    out = np.zeros(int(out_starts[-1]), np.uint8)
+    frames.decode_lz4_blocks(whole, starts, sizes, out, out_starts)
+    assert out.tobytes() == b"".join(texts)
     arrays = data.draw(damaged([whole, starts, sizes]))
-    assert_twins_agree(frames.measure_lz4_blocks, twin.measure_lz4_blocks, *arrays, out_sizes)
+    assert_twins_agree(frames.decode_lz4_blocks, twin.decode_lz4_blocks, *arrays, np.zeros_like(out), out_starts)
 
 
-@given(st.binary(max_size=30))
-def test_any_bytes_agree_with_twin_and_what_is_accepted_is_never_larger_than_the_decoder_allows(block):
-    whole, size = np.frombuffer(block, np.uint8), np.zeros(1, np.int64)
-    arguments = (whole, np.zeros(1, np.int64), np.array([len(block)]), size)
-    assert_twins_agree(frames.measure_lz4_blocks, twin.measure_lz4_blocks, *arguments)
+@given(st.binary(max_size=30), st.integers(0, 300))
+def test_any_bytes_agree_with_twin_and_with_what_the_library_decodes(block, size):
+    whole, out = np.frombuffer(block, np.uint8), np.zeros(size, np.uint8)
+    arguments = (whole, np.zeros(1, np.int64), np.array([len(block)]), out, np.array([0, size]))
+    assert_twins_agree(frames.decode_lz4_blocks, twin.decode_lz4_blocks, *arguments)
     try:
-        frames.measure_lz4_blocks(*arguments)
+        found = decoded(block, size)
     except CorruptPageError:
         return
-    # The decoder may still refuse (it wants five literals last), but never produce more or less.
+    # The library may still refuse (it wants five literals last), but never produce other bytes.
     try:
-        decoded = LZ4.decompress(block, decompressed_size=int(size[0]), asbytes=True)
+        assert LZ4.decompress(block, decompressed_size=size, asbytes=True) == found
     except OSError:
         return
-    assert len(decoded) == size[0] <= 255 * max(len(block), 1)
+
+
+@pytest.mark.parametrize("offset", [*range(1, 35), 100])
+def test_matches_overlap_what_they_make(offset):
+    text = bytes(range(offset)) * (1000 // offset + 2) + b"the end"
+    block = LZ4.compress(text, asbytes=True)
+    assert decoded(block, len(text)) == text
+    for size in (0, 1, len(text) - 1, len(text) + 1):
+        with pytest.raises(CorruptPageError):
+            decoded(block, size)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_real_columns(seed):
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(0, 1 + 10 ** (seed % 4), 4096)
+    for values in (np.cumsum(steps), steps.astype("i2"), rng.standard_normal(500).round(2)):
+        for text in (values.tobytes(), values.view(np.uint8).reshape(len(values), -1).T.tobytes()):
+            assert decoded(LZ4.compress(text, asbytes=True), len(text)) == text
