@@ -27,10 +27,14 @@ __all__ = [
 
 
 class NativeSide(Protocol):
-    """A bound codec that can be called from native code."""
+    """A bound codec, or buffer scheme, that can be called from native code."""
 
     def native(self) -> Any | None:
-        """Return a capsule named ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``, or None."""
+        """Return a capsule, or None.
+
+        Its name is ``lance_arrow.chunk_codec/1`` or ``lance_arrow.value_codec/1``; that of a scheme is
+        ``lance_arrow.frame_codec/1``.
+        """
 
 
 class HasStoredValues(Protocol):

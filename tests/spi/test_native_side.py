@@ -60,11 +60,20 @@ class ChunkCodec(ctypes.Structure):
     )
 
 
+class FrameCodec(ctypes.Structure):
+    _fields_ = (("self", ctypes.c_void_p), ("plain_bytes", ctypes.c_void_p), ("decompress", ctypes.c_void_p))
+
+
 SELECT = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Chunk), ctypes.POINTER(Runs), ctypes.POINTER(Values)
 )
+PLAIN_BYTES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+DECOMPRESS = ctypes.CFUNCTYPE(
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
+)
 REFUSAL = ctypes.create_string_buffer(b"a stranger refuses")
 NAME = ctypes.create_string_buffer(b"lance_arrow.chunk_codec/1")
+FRAMES = ctypes.create_string_buffer(b"lance_arrow.frame_codec/1")
 ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
 ctypes.pythonapi.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -91,6 +100,51 @@ class Stranger:
             ctypes.memmove(to, chunk.contents.buffers[0] + start * self.width, size)
             to += size
         return None
+
+
+class StrangeFrames:
+    """A buffer scheme whose frames are their content, each byte taken from 255."""
+
+    def __init__(self, declared: int | None = None) -> None:
+        self._functions = (
+            PLAIN_BYTES(lambda _self, _frame, size: size if declared is None else declared),
+            DECOMPRESS(self.decompress),
+        )
+        self._table = FrameCodec(None, *(ctypes.cast(one, ctypes.c_void_p) for one in self._functions))
+        self.capsule = ctypes.pythonapi.PyCapsule_New(ctypes.byref(self._table), FRAMES, None)
+
+    def decompress(self, _self: int, frame: int, size: int, out: int, out_bytes: int) -> int | None:
+        if size != out_bytes:
+            return ctypes.addressof(REFUSAL)
+        plain = bytes(255 - byte for byte in ctypes.string_at(frame, size))
+        ctypes.memmove(out, plain, size)
+        return None
+
+
+def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_another() -> None:
+    values, frames = np.arange(50, dtype=np.int64), StrangeFrames()
+    below = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
+    runs = (np.array([3, 40]), np.array([5, 41]))
+    found, _ = native_checks.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
+    assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
+    twice = native_codecs.compressed(below, native_codecs.lz4(), LIMIT)
+    block = pa.Codec("lz4_raw").compress((~values.view(np.uint8)).tobytes(), asbytes=True)
+    frame = np.frombuffer((8 * 50).to_bytes(4, "little") + block, np.uint8)
+    found, _ = native_checks.select_values(twice, [frame], 50, *runs, LIMIT)
+    assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
+
+
+@pytest.mark.parametrize(("declared", "says"), [(-1, "declares"), (401, "refuses"), (1 << 40, "declares")])
+def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, says: str) -> None:
+    frames = StrangeFrames(declared)
+    codec = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
+    with pytest.raises(CorruptPageError, match=says):
+        native_checks.select_values(codec, [np.zeros(400, np.uint8)], 50, np.array([0]), np.array([1]), LIMIT)
+
+
+def test_what_has_no_c_side_compresses_for_python() -> None:
+    assert native_codecs.compressed(None, native_codecs.lz4(), LIMIT) is None
+    assert native_codecs.compressed(native_codecs.flat(8), None, LIMIT) is None
 
 
 def test_a_stranger_is_called_and_its_refusal_raised() -> None:
@@ -126,6 +180,7 @@ def test_a_capsule_of_another_name_is_an_error() -> None:
 def test_the_header_is_where_authors_are_told() -> None:
     text = (spi.include_dir() / "lance_arrow_native.h").read_text()
     assert "lance_arrow.chunk_codec/1" in text
+    assert "lance_arrow.frame_codec/1" in text
 
 
 def test_codes_of_codes_are_left_to_decode() -> None:

@@ -19,6 +19,7 @@ from lance_arrow.spi import (
     FixedWidth,
     LeafType,
     VariableWidth,
+    native_side,
 )
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
 from lance_arrow.testing.round_trip import decode as read_back
@@ -134,6 +135,14 @@ class TestGeneralUnsizedZstd(TestGeneralLz4):
     scheme = pb.ZSTD
     compress = staticmethod(unsized_zstd)
     shapes = (FixedWidth(32), VariableWidth(32))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "frame", "is_native"), [(pb.LZ4, lz4(b"abcd"), True), (pb.ZSTD, zstd(b"abcd"), False)]
+)
+def test_lz4_is_read_without_python(scheme, frame, is_native):
+    bound, _ = bind_one(flat(8), scheme, frame, 4, DecodeContext.MINI_BLOCK)
+    assert (native_side(bound) is not None) is is_native
 
 
 def bind_one(child, scheme, frame, count, context=DecodeContext.BLOCK):
