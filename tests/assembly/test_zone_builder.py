@@ -272,6 +272,13 @@ def test_successor_of_text_is_text(prefix, rest):
     assert following is None or (following.decode().encode() == following and following > (prefix + rest).encode())
 
 
+def test_no_text_has_surrogates():
+    assert successor("a\ud7ff".encode(), True) == "a\ue000".encode()
+    (leaf,) = leaves_of(pa.string())
+    (zone,) = built(leaf, [pa.array(["x" * 61 + "\ud7ff" + "cut"])], 10).zones.to_pylist()
+    assert (zone["max"], zone["max_exact"]) == ("x" * 61 + "\ue000", False)
+
+
 def test_text_that_is_no_utf8_is_bounded():
     (leaf,) = leaves_of(pa.string())
     broken = pa.array([b"ab\xff\xff", b"b\xe9"], pa.binary()).view(pa.string())
