@@ -39,14 +39,33 @@ def test_fresh_processes_end_well(mode: str, tmp_path: Path) -> None:
     assert [process.wait(60) for process in processes] == [0] * NUM_FRESH_PROCESSES
 
 
-def test_a_scan_after_the_end_was_announced_is_refused(tmp_path: Path) -> None:
+def test_processes_end_well_that_take_long_to_end(tmp_path: Path) -> None:
+    """What C is first told to do at exit comes last: when Arrow's executors are gone, threads have time to use them."""
+    script = f"""
+import ctypes, pathlib, sys
+libc = ctypes.CDLL(None)
+at_exit = libc.__cxa_atexit
+at_exit.argtypes = [ctypes.c_void_p] * 3
+at_exit(ctypes.cast(libc.usleep, ctypes.c_void_p), 4_000_000, None)
+sys.path.insert(0, {str(EXITS.parent)!r})
+import bridge_exits
+bridge_exits.MODES[sys.argv[1]](pathlib.Path({str(tmp_path)!r}))
+"""
+    bridge_exits.write_file(tmp_path)
+    modes = ("early_break", "iterator_alive", "daemon_scan")
+    processes = {mode: subprocess.Popen([sys.executable, "-c", script, mode], cwd=tmp_path) for mode in modes}
+    assert {mode: process.wait(60) for mode, process in processes.items()} == dict.fromkeys(modes, 0)
+
+
+@pytest.mark.parametrize("use_threads", [False, True])
+def test_a_scan_after_the_end_was_announced_is_refused(tmp_path: Path, use_threads: bool) -> None:
     script = f"""
 import sys
 sys.path.insert(0, {str(EXITS.parent)!r})
 import atexit
 def late():
     try:
-        dataset.to_table(use_threads=False)
+        dataset.to_table(use_threads={use_threads})
     except pa.ArrowCancelled as error:
         print(error, flush=True)
 atexit.register(late)
