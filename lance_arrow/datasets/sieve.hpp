@@ -138,7 +138,7 @@ class Sieve {
   }
 
  private:
-  static constexpr size_t kTailBytes = 64 << 10;
+  static constexpr size_t kTailBytes = 64 << 10, kPageBytes = 4096;
   static constexpr size_t kMostKnown = 64;
   static constexpr int64_t kMostZones = 64;
   // So many files are looked at before it is asked whether that pays, and of so many one must be left out.
@@ -270,18 +270,31 @@ class Sieve {
     const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return false;
     struct stat status;
-    Tail tail{Bytes(), 0};
+    bool is_excluded = false;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 40) {
-      tail.file_size = static_cast<uint64_t>(status.st_size);
-      const auto size = static_cast<size_t>(std::min<uint64_t>(tail.file_size, kTailBytes));
-      const ssize_t received = pread(descriptor, memory.data(), size, static_cast<off_t>(tail.file_size - size));
-      if (received == static_cast<ssize_t>(size)) tail.bytes = Bytes(memory.data(), size);
+      const auto file_size = static_cast<uint64_t>(status.st_size);
+      // As much as files like this one took so far; where that is not enough, all that may be looked at.
+      for (size_t room = usual_bytes_.load(std::memory_order_relaxed);; room = kTailBytes) {
+        const auto size = static_cast<size_t>(std::min<uint64_t>(file_size, room));
+        const ssize_t received = pread(descriptor, memory.data(), size, static_cast<off_t>(file_size - size));
+        if (received != static_cast<ssize_t>(size)) break;
+        Tail tail{Bytes(memory.data(), size), file_size};
+        is_excluded = Judges(tail);
+        if (is_excluded) Learn(tail.wanted_bytes);
+        if (tail.wanted_bytes <= size || room == kTailBytes) break;
+      }
     }
     close(descriptor);
-    return !tail.bytes.empty() && Judges(tail);
+    return is_excluded;
   }
 
-  bool Judges(const Tail& tail) {
+  void Learn(uint64_t wanted_bytes) {
+    const size_t usual = usual_bytes_.load(std::memory_order_relaxed);
+    const auto pages = static_cast<size_t>((wanted_bytes + kPageBytes - 1) / kPageBytes * kPageBytes);
+    usual_bytes_.store(usual == kTailBytes ? pages : std::max(usual, pages), std::memory_order_relaxed);
+  }
+
+  bool Judges(Tail& tail) {
     const Bytes footer = tail.bytes.substr(tail.bytes.size() - 40);
     const auto column_table_place = Load<uint64_t>(&footer[8]), buffer_table_place = Load<uint64_t>(&footer[16]);
     const auto num_buffers = Load<uint32_t>(&footer[24]), num_columns = Load<uint32_t>(&footer[28]);
@@ -425,6 +438,7 @@ class Sieve {
   const bool has_checks_;
   std::atomic<int64_t> num_asked_{0}, num_excluded_{0};
   std::atomic<bool> is_idle_{false};
+  std::atomic<size_t> usual_bytes_{kTailBytes};
 
   struct BySchema {
     using is_transparent = void;

@@ -1,6 +1,7 @@
 // Bytes of a file as they lie in memory, and a walk over protobuf's wire format that reads what it is asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -23,11 +24,14 @@ T Load(const char* place) {
 struct Tail {
   Bytes bytes;
   uint64_t file_size;
+  uint64_t wanted_bytes = 0;  // from what was asked for first in the file, to its end
 
   // Bytes of the file, where they lie in its tail.
-  std::optional<Bytes> At(uint64_t position, uint64_t size) const {
+  std::optional<Bytes> At(uint64_t position, uint64_t size) {
     const uint64_t first = file_size - bytes.size();
-    if (position < first || position > file_size || size > file_size - position) return std::nullopt;
+    if (position > file_size || size > file_size - position) return std::nullopt;
+    wanted_bytes = std::max(wanted_bytes, file_size - position);
+    if (position < first) return std::nullopt;
     return bytes.substr(position - first, size);
   }
 };

@@ -80,6 +80,26 @@ def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
     assert native > python // 4 > 20
 
 
+def test_files_that_need_more_of_their_end_are_left_out_too(tmp_path: Path) -> None:
+    """What files took so far is read first: 4 KiB here, then more than 40."""
+    wide = {f"column {number}": np.arange(100) for number in range(60)}
+    tables = [
+        pa.table({"id": np.arange(100)}),
+        pa.table({"id": np.arange(100), **wide}),
+        pa.table({"id": np.arange(90)}),
+    ]
+    paths = [tmp_path / f"{number}.lance" for number in range(len(tables))]
+    for table, path in zip(tables, paths, strict=True):
+        write_table(table, path, rows_per_zone=16)
+    sieve = sieve_of(F("id") > 1000, [opened(path) for path in paths])
+    assert sieve is not None
+    for number in (0, 0, 1, 0, 2, 1):
+        assert sieve.native.excludes(str(paths[number])), number
+    kept = sieve_of(F("id") > 95, [opened(path) for path in paths])
+    assert kept is not None
+    assert [kept.native.excludes(str(paths[number])) for number in (2, 0, 1, 2)] == [True, False, False, True]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("many")
