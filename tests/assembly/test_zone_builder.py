@@ -272,6 +272,15 @@ def test_successor_of_text_is_text(prefix, rest):
     assert following is None or (following.decode().encode() == following and following > (prefix + rest).encode())
 
 
+def test_nan_of_dictionaries_is_counted_zone_by_zone():
+    items = pa.array([1.0, float("nan"), 2.0, None])
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 2, 1, 1, 3, None, 0, 1, 0, 0], pa.int8()), items)
+    (leaf,) = leaves_of(column.type)
+    zones = built(leaf, [column], 4, column_bytes=1 << 20).zones.to_pylist()
+    assert [(zone["nan_count"], zone["null_count"]) for zone in zones] == [(2, 0), (2, 2), (1, 0)]
+    assert [(zone["min"], zone["max"]) for zone in zones] == [(1.0, 2.0), (None, None), (1.0, 1.0)]
+
+
 def test_no_text_has_surrogates():
     assert successor("a\ud7ff".encode(), True) == "a\ue000".encode()
     (leaf,) = leaves_of(pa.string())

@@ -19,8 +19,9 @@ from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import is_repeated
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
-from lance_arrow.datasets.zone_pruning import zone_predicate
+from lance_arrow.datasets.zone_pruning import judged_zones, zone_predicate
 from lance_arrow.datasets.zone_values import Condition
+from lance_arrow.spi import RowRanges
 
 OSLO = pa.timestamp("us", "Europe/Oslo")
 NOON = datetime.datetime(2020, 2, 2, 12, tzinfo=datetime.UTC)
@@ -160,7 +161,8 @@ TEXTS = pa.table({"x": ["a", "ab", "abc", "ac", "b", "b", "b", "b", LONG, LONG +
 DECIMALS = pa.table({"x": pa.array([Decimal(one) for one in ("1.50", "2.00", "7.25")], pa.decimal128(9, 2))})
 WIDE = pa.table({"x": pa.array([2**53 + 1, 2**60 + 7, 2**62 + 1], pa.int64())})
 FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, 0.0, 0.0]})
-x = pc.field("x")
+PAIRS = pa.table({"x": [5, 5, 5, 5, 1, 2, 3, 4, 3, 3, 3, 3], "y": [5, 6, 7, 9, 5, 6, 7, 8, 3, 3, 3, 3]})
+x, y = pc.field("x"), pc.field("y")
 NO, MAYBE, ALL = Verdict
 
 
@@ -180,6 +182,13 @@ NO, MAYBE, ALL = Verdict
         (NUMBERS, pc.if_else(x.is_valid(), x.isin([10]), pc.scalar(pa.scalar(None, pa.bool_()))), [NO, NO, ALL]),
         (NUMBERS, (x >= 1) & (x <= 4), [ALL, NO, NO]),
         (NUMBERS, (x < 2) | (x > 9), [MAYBE, NO, ALL]),
+        (NUMBERS, pc.Expression._call("or", [x < 2, x > 9]), [MAYBE, NO, ALL]),
+        (NUMBERS, pc.Expression._call("and", [x >= 1, x <= 4]), [ALL, NO, NO]),
+        (NUMBERS, pc.Expression._call("true_unless_null", [x]), [ALL, MAYBE, ALL]),
+        (PAIRS, x == y, [MAYBE, NO, ALL]),
+        (PAIRS, y == x, [MAYBE, NO, ALL]),
+        (PAIRS, x < y, [MAYBE, ALL, NO]),
+        (PAIRS, x <= y, [ALL, ALL, ALL]),
         (NUMBERS, x + 1 > 100, [MAYBE, MAYBE, MAYBE]),
         (NUMBERS, (x + 1 > 100) & (x > 8), [NO, NO, MAYBE]),
         (NUMBERS, pc.scalar(False), [NO, NO, NO]),
@@ -205,6 +214,30 @@ NO, MAYBE, ALL = Verdict
 def test_zones_are_decided(table, expression, expected):
     predicate = zone_predicate(expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("within", "left", "sure", "counts"),
+    [
+        ((2, 12), [(4, 12)], [(8, 12)], (3, 1, 1)),
+        ((2, 6), [(4, 6)], [], (2, 1, 0)),
+        ((0, 4), [], [], (1, 1, 0)),
+        ((9, 10), [(9, 10)], [(9, 10)], (1, 0, 1)),
+    ],
+    ids=str,
+)
+def test_rows_are_left_and_sure(within, left, sure, counts):
+    predicate = zone_predicate(x >= 7, NUMBERS.schema)
+    found = judged_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, RowRanges.one(*within))
+    for rows, expected in ((found.rows, left), (found.sure, sure)):
+        assert [
+            pair for pair in zip(rows.starts.tolist(), rows.stops.tolist(), strict=True) if pair[0] < pair[1]
+        ] == expected
+    assert (found.zones_total, found.zones_pruned, found.zones_sure) == counts
+    nothing = judged_zones(
+        zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), zone_predicate(x > 10, NUMBERS.schema), RowRanges.one(*within)
+    )
+    assert (nothing.rows.num_rows, nothing.sure.num_rows, nothing.zones_pruned) == (0, 0, counts[0])
 
 
 @pytest.mark.parametrize(
