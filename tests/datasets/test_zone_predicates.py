@@ -18,7 +18,7 @@ from zones_in_memory import leaves_of, zone_maps
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import is_repeated
-from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate, is_understood
 from lance_arrow.datasets.zone_pruning import judged_zones, zone_predicate
 from lance_arrow.datasets.zone_values import Condition
 from lance_arrow.spi import RowRanges
@@ -161,6 +161,9 @@ TEXTS = pa.table({"x": ["a", "ab", "abc", "ac", "b", "b", "b", "b", LONG, LONG +
 DECIMALS = pa.table({"x": pa.array([Decimal(one) for one in ("1.50", "2.00", "7.25")], pa.decimal128(9, 2))})
 WIDE = pa.table({"x": pa.array([2**53 + 1, 2**60 + 7, 2**62 + 1], pa.int64())})
 FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0, 0.0, 0.0]})
+PREFIXES = pa.table({"x": ["ab", "abc", "abz", "b", "a", "ab", "abc", "abd", "ab", "ab0", "ab1", "abz"]})
+BYTES = pa.table({"x": pa.array([0, 1, 2, 3, 4, 5, 254, 255, 3, 4, 5, 6], pa.uint8())})
+DATES = pa.table({"x": pa.array([1, 2, 3, 4, 5, 6, 7, 8, 4, 5, 6, 7], pa.int32()).cast(pa.date32())})
 PAIRS = pa.table({"x": [5, 5, 5, 5, 1, 2, 3, 4, 3, 3, 3, 3], "y": [5, 6, 7, 9, 5, 6, 7, 8, 3, 3, 3, 3]})
 x, y = pc.field("x"), pc.field("y")
 NO, MAYBE, ALL = Verdict
@@ -189,6 +192,13 @@ NO, MAYBE, ALL = Verdict
         (PAIRS, y == x, [MAYBE, NO, ALL]),
         (PAIRS, x < y, [MAYBE, ALL, NO]),
         (PAIRS, x <= y, [ALL, ALL, ALL]),
+        (NUMBERS, x.cast(pa.int64()) > 8, [NO, NO, ALL]),
+        (NUMBERS, x.cast(pa.int8(), safe=False) > 8, [MAYBE, MAYBE, MAYBE]),
+        (NUMBERS, x.cast(pa.uint64(), safe=False) > 8, [MAYBE, MAYBE, MAYBE]),
+        (BYTES, x.cast(pa.int8(), safe=False) > 3, [MAYBE, MAYBE, MAYBE]),
+        (BYTES, x.cast(pa.int16()) > 3, [NO, ALL, MAYBE]),
+        (BYTES, x.cast(pa.uint32()) > 3, [NO, ALL, MAYBE]),
+        (DATES, x.cast(pa.timestamp("us")) > datetime.datetime(1970, 1, 5), [NO, ALL, MAYBE]),
         (NUMBERS, x + 1 > 100, [MAYBE, MAYBE, MAYBE]),
         (NUMBERS, (x + 1 > 100) & (x > 8), [NO, NO, MAYBE]),
         (NUMBERS, pc.scalar(False), [NO, NO, NO]),
@@ -197,6 +207,9 @@ NO, MAYBE, ALL = Verdict
         (TEXTS, pc.starts_with(x, "a"), [ALL, NO, NO]),
         (TEXTS, pc.starts_with(x, "ab"), [MAYBE, NO, NO]),
         (TEXTS, pc.match_like(x, "bb%"), [NO, NO, MAYBE]),
+        (PREFIXES, pc.starts_with(x, "ab"), [MAYBE, MAYBE, ALL]),
+        (PREFIXES, ~pc.starts_with(x, "ab"), [MAYBE, MAYBE, NO]),
+        (PREFIXES, pc.starts_with(x, "abz"), [MAYBE, NO, MAYBE]),
         (TEXTS, x > LONG[:64], [NO, NO, MAYBE]),
         (TEXTS, x < "b", [ALL, NO, NO]),
         (TEXTS, x.isin(["c", "aa"]), [MAYBE, NO, NO]),
@@ -219,23 +232,26 @@ def test_zones_are_decided(table, expression, expected):
 @pytest.mark.parametrize(
     ("within", "left", "sure", "counts"),
     [
-        ((2, 12), [(4, 12)], [(8, 12)], (3, 1, 1)),
-        ((2, 6), [(4, 6)], [], (2, 1, 0)),
-        ((0, 4), [], [], (1, 1, 0)),
-        ((9, 10), [(9, 10)], [(9, 10)], (1, 0, 1)),
+        ([(2, 12)], [(4, 12)], [(8, 12)], (3, 1, 1)),
+        ([(2, 6)], [(4, 6)], [], (2, 1, 0)),
+        ([(0, 4)], [], [], (1, 1, 0)),
+        ([(9, 10)], [(9, 10)], [(9, 10)], (1, 0, 1)),
+        ([(0, 4), (8, 9), (11, 12)], [(8, 9), (11, 12)], [(8, 9), (11, 12)], (2, 1, 1)),
+        ([(0, 1), (3, 4), (7, 8)], [(7, 8)], [], (2, 1, 0)),
     ],
     ids=str,
 )
 def test_rows_are_left_and_sure(within, left, sure, counts):
     predicate = zone_predicate(x >= 7, NUMBERS.schema)
-    found = judged_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, RowRanges.one(*within))
+    chosen = RowRanges(*(np.array(side, np.int64) for side in zip(*within, strict=True)))
+    found = judged_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, chosen)
     for rows, expected in ((found.rows, left), (found.sure, sure)):
         assert [
             pair for pair in zip(rows.starts.tolist(), rows.stops.tolist(), strict=True) if pair[0] < pair[1]
         ] == expected
     assert (found.zones_total, found.zones_pruned, found.zones_sure) == counts
     nothing = judged_zones(
-        zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), zone_predicate(x > 10, NUMBERS.schema), RowRanges.one(*within)
+        zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), zone_predicate(x > 10, NUMBERS.schema), chosen
     )
     assert (nothing.rows.num_rows, nothing.sure.num_rows, nothing.zones_pruned) == (0, 0, counts[0])
 
@@ -257,6 +273,28 @@ def test_numbers_of_other_widths_are_compared(table, expression, expected):
     predicate = zone_predicate(expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 1), 3).tolist() == expected
     assert [len(table.slice(row, 1).filter(expression)) * ALL for row in range(3)] == expected
+
+
+def test_nothing_follows_what_begins_with_the_last_byte():
+    values = [b"\xff", b"\xff\xff", b"\xffa", b"\xff", b"a", b"b", b"\xfe", b"c", b"a", b"\xff", b"b", b"c"]
+    table = pa.table({"x": pa.array(values)})
+    predicate = zone_predicate(pc.starts_with(x, b"\xff"), table.schema)
+    assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == [ALL, NO, MAYBE]
+
+
+def test_calls_are_found_wherever_they_are():
+    predicate = zone_predicate((x > 1) & ((x < 3) | ~(x == 2)), NUMBERS.schema)
+    for function in ("greater", "less", "equal", "invert", "or_kleene"):
+        assert predicate.calls(function)
+    assert not predicate.calls("random")
+    assert not zone_predicate(pc.scalar(True), NUMBERS.schema).calls("random")
+
+
+def test_what_is_no_call_is_understood():
+    left, right = zone_predicate(x > 1, NUMBERS.schema).tree[2]
+    assert is_understood(left)
+    assert is_understood(right)
+    assert not is_understood(zone_predicate(x + 1 > 1, NUMBERS.schema).tree[2][0])
 
 
 def test_indices_of_null_items_are_valid_to_arrow():
