@@ -164,6 +164,16 @@ FLOATS = pa.table({"x": [1.0, 2.0, math.nan, 3.0, 1.0, 2.0, 2.0, 2.0, -0.0, 0.0,
 PREFIXES = pa.table({"x": ["ab", "abc", "abz", "b", "a", "ab", "abc", "abd", "ab", "ab0", "ab1", "abz"]})
 BYTES = pa.table({"x": pa.array([0, 1, 2, 3, 4, 5, 254, 255, 3, 4, 5, 6], pa.uint8())})
 DATES = pa.table({"x": pa.array([1, 2, 3, 4, 5, 6, 7, 8, 4, 5, 6, 7], pa.int32()).cast(pa.date32())})
+STEPS = pa.table({"x": pa.array([1, 2, 3, 3, 5, 6, 7, 8, 3, 4, 5, 6], pa.int64())})
+
+
+def stepping(type_: pa.DataType) -> pa.Table:
+    return STEPS.cast(pa.schema([("x", type_)]))
+
+
+AFTER_THREE = pa.scalar(datetime.timedelta(seconds=3), pa.duration("ms"))
+NEARLY_ONE = pa.scalar(999, pa.int64()).cast(pa.time64("ns"))
+THIRD_SECOND = datetime.datetime(1970, 1, 1, 0, 0, 3)
 PAIRS = pa.table({"x": [5, 5, 5, 5, 1, 2, 3, 4, 3, 3, 3, 3], "y": [5, 6, 7, 9, 5, 6, 7, 8, 3, 3, 3, 3]})
 x, y = pc.field("x"), pc.field("y")
 NO, MAYBE, ALL = Verdict
@@ -199,6 +209,13 @@ NO, MAYBE, ALL = Verdict
         (BYTES, x.cast(pa.int16()) > 3, [NO, ALL, MAYBE]),
         (BYTES, x.cast(pa.uint32()) > 3, [NO, ALL, MAYBE]),
         (DATES, x.cast(pa.timestamp("us")) > datetime.datetime(1970, 1, 5), [NO, ALL, MAYBE]),
+        (stepping(pa.duration("s")), x.cast(pa.duration("ms")) > AFTER_THREE, [NO, ALL, MAYBE]),
+        (stepping(pa.time64("us")), x.cast(pa.time64("ns")) > NEARLY_ONE, [ALL, ALL, ALL]),
+        (
+            stepping(pa.timestamp("s")),
+            x.cast(pa.timestamp("ms")) > THIRD_SECOND,
+            [NO, ALL, MAYBE],
+        ),
         (NUMBERS, x + 1 > 100, [MAYBE, MAYBE, MAYBE]),
         (NUMBERS, (x + 1 > 100) & (x > 8), [NO, NO, MAYBE]),
         (NUMBERS, pc.scalar(False), [NO, NO, NO]),
