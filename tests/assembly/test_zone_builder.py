@@ -281,6 +281,16 @@ def test_nan_of_dictionaries_is_counted_zone_by_zone():
     assert [(zone["min"], zone["max"]) for zone in zones] == [(1.0, 2.0), (None, None), (1.0, 1.0)]
 
 
+def test_bounds_of_dictionaries_are_exact_side_by_side():
+    items = pa.array(["a", "m" * 70, "z"])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 1, 1, 2], pa.int8()), items)
+    (leaf,) = leaves_of(column.type)
+    zones = built(leaf, [column], 2, column_bytes=1 << 20).zones.to_pylist()
+    assert [(zone["min_exact"], zone["max_exact"]) for zone in zones] == [(True, False), (False, False), (False, True)]
+    assert [zone["min"] for zone in zones] == ["a", "m" * 64, "m" * 64]
+    assert [zone["max"] for zone in zones] == ["m" * 63 + "n", "m" * 63 + "n", "z"]
+
+
 def test_no_text_has_surrogates():
     assert successor("a\ud7ff".encode(), True) == "a\ue000".encode()
     (leaf,) = leaves_of(pa.string())

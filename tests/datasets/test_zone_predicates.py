@@ -19,7 +19,7 @@ from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import is_repeated
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate, is_understood
-from lance_arrow.datasets.zone_pruning import judged_zones, zone_predicate
+from lance_arrow.datasets.zone_pruning import JudgedRows, judged_zones, zone_predicate
 from lance_arrow.datasets.zone_values import Condition
 from lance_arrow.spi import RowRanges
 
@@ -244,6 +244,12 @@ NO, MAYBE, ALL = Verdict
 def test_zones_are_decided(table, expression, expected):
     predicate = zone_predicate(expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
+
+
+def test_without_zone_maps_no_zones_are_counted():
+    undecided = JudgedRows(RowRanges.one(3, 9), RowRanges.one(0, 0))
+    assert (undecided.zones_total, undecided.zones_pruned, undecided.zones_sure) == (0, 0, 0)
+    assert undecided.undecided.num_rows == 6
 
 
 @pytest.mark.parametrize(
