@@ -72,12 +72,14 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
     Parameters
     ----------
     batch
-        At least one column.
+        Columns, or none: then it is the number of rows that is kept.
     mask
         ``(batch.num_rows,)``.
     pool
         Arrow memory pool of the result; the default one when None.
     """
+    if not batch.num_columns:
+        return batch.filter(mask)
     known = mask.fill_null(False) if mask.null_count else mask
     num_rows = known.true_count
     columns = [_picked_values(column, known, num_rows, pool) for column in batch.columns]

@@ -105,7 +105,7 @@ class LateReader:
             late = self._read(self._late, kept, pool) if self._late else []
             # What comes in several batches is rare enough to read again.
             if len(late) == bool(self._late):
-                first = _kept_of(found.batch, found.mask, pool)
+                first = picked(found.batch, found.mask, pool)
                 return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
         return self._read(self._nodes, kept, pool)
 
@@ -151,10 +151,6 @@ def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) 
     columns = {leaf.column for node in wanted for leaf in node.leaves()}
     others = (node for node in of_filter if not columns.issuperset(leaf.column for leaf in node.leaves()))
     return (*wanted, *others)
-
-
-def _kept_of(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | None) -> pa.RecordBatch:
-    return picked(batch, mask, pool) if batch.num_columns else batch.filter(mask)
 
 
 def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:

@@ -136,13 +136,7 @@ class FilteredReading:
             # Too many bytes for one batch: rare enough to read again.
             batches, pages = self.reading.read(kept, pool)
             return batches, num_pages + pages
-        own = (
-            first[0]
-            if kept is rows
-            else picked(first[0], mask, pool)
-            if first[0].num_columns
-            else first[0].filter(mask)
-        )
+        own = first[0] if kept is rows else picked(first[0], mask, pool)
         return [self._arranged([*own.columns, *(late[0].columns if late else ())], count)], num_pages
 
     def _arranged(self, columns: Sequence[pa.Array], num_rows: int) -> pa.RecordBatch:

@@ -75,6 +75,9 @@ class BoundLz4:
         present = sizes > 0
         if not present.all():
             # Frames of nothing have no block, and no room.
+            wrong = np.flatnonzero(~present & (np.diff(out_starts) != 0))
+            if len(wrong):
+                raise CorruptPageError("an LZ4 frame declares another size than its block has", detail=int(wrong[0]))
             starts, sizes = starts[present], sizes[present]
             out_starts = np.append(out_starts[:-1][present], out_starts[-1])
         frames.decode_lz4_blocks(data, starts + _HEADER_BYTES, sizes - _HEADER_BYTES, out, out_starts)

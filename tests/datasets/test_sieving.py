@@ -81,7 +81,7 @@ def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
 
 
 def test_files_that_need_more_of_their_end_are_left_out_too(tmp_path: Path) -> None:
-    """What files took so far is read first: 4 KiB here, then more than 40."""
+    """What files took so far is read first, little here; then more for a file of many columns."""
     wide = {f"column {number}": np.arange(100) for number in range(60)}
     tables = [
         pa.table({"id": np.arange(100)}),

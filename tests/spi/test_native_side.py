@@ -106,6 +106,7 @@ class StrangeFrames:
     """A buffer scheme whose frames are their content, each byte taken from 255."""
 
     def __init__(self, declared: int | None = None) -> None:
+        self.calls = 0
         self._functions = (
             PLAIN_BYTES(lambda _self, _frame, size: size if declared is None else declared),
             DECOMPRESS(self.decompress),
@@ -114,6 +115,7 @@ class StrangeFrames:
         self.capsule = ctypes.pythonapi.PyCapsule_New(ctypes.byref(self._table), FRAMES, None)
 
     def decompress(self, _self: int, frame: int, size: int, out: int, out_bytes: int) -> int | None:
+        self.calls += 1
         if size != out_bytes:
             return ctypes.addressof(REFUSAL)
         plain = bytes(255 - byte for byte in ctypes.string_at(frame, size))
@@ -127,6 +129,7 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
     runs = (np.array([3, 40]), np.array([5, 41]))
     found, _ = native_checks.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
+    assert frames.calls == 1
     twice = native_codecs.compressed(below, native_codecs.lz4(), LIMIT)
     block = pa.Codec("lz4_raw").compress((~values.view(np.uint8)).tobytes(), asbytes=True)
     frame = np.frombuffer((8 * 50).to_bytes(4, "little") + block, np.uint8)

@@ -24,6 +24,7 @@ from lance_arrow.spi import (
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode
 from lance_arrow.testing.round_trip import decode as read_back
 from lance_arrow.testing.round_trip import encode_scope
+from lance_arrow_codecs.lz4 import BoundLz4
 
 ZIP = DecodeContext.PER_VALUE
 
@@ -169,6 +170,21 @@ def test_declared_zstd_size_must_be_the_real_one(difference, write_content_size)
     content = b"abcabcabc" * 30
     frame = zstandard.ZstdCompressor(write_content_size=write_content_size).compress(content)
     refuse(pb.ZSTD, (270 + difference).to_bytes(8, "little") + frame, 270)
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_lz4_frames_of_nothing_have_no_room(empty):
+    frames = [lz4(b"abcd")] * 3
+    frames[empty] = b""
+    data = np.frombuffer(b"".join(frames), np.uint8)
+    sizes = np.array([len(frame) for frame in frames], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    with pytest.raises(CorruptPageError, match="another size"):
+        BoundLz4().decompress(data, starts, sizes, np.zeros(12, np.uint8), np.array([0, 4, 8, 12]))
+    rooms = np.where(sizes > 0, 4, 0)
+    out = np.zeros(8, np.uint8)
+    BoundLz4().decompress(data, starts, sizes, out, np.concatenate([[0], np.cumsum(rooms)]))
+    assert out.tobytes() == b"abcd" * 2
 
 
 def test_absurd_sizes_are_refused_before_anything_is_allocated():
