@@ -103,20 +103,22 @@ def test_takes_of_a_dataset(folder: Path, plain: pads.FileSystemDataset, monkeyp
 
 @row("dataset.head(n)")
 def test_heads_of_a_dataset(folder: Path, plain: pads.FileSystemDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[tuple[str, object]] = []
+    read: list[tuple[object, str, object]] = []
     handler = LanceFormat().handler.__class__
     original = handler.plan
 
     def counted(self: Any, place: Any, request: Any) -> Any:
-        read.append((Path(place.path).name, place.rows))
+        read.append((self, Path(place.path).name, place.rows))
         return original(self, place, request)
 
     monkeypatch.setattr(handler, "plan", counted)
     assert plain.head(5).equals(TABLE.slice(0, 5))
-    assert ("0.lance", None) in read
-    read.clear()
-    assert lance_arrow.dataset(folder).head(5).equals(TABLE.slice(0, 5))
-    assert read == [("0.lance", RowRestriction((0,), (5,)))]
+    assert ("0.lance", None) in [(name, rows) for _, name, rows in read]
+    ours = lance_arrow.dataset(folder)
+    assert ours.head(5).equals(TABLE.slice(0, 5))
+    # What pyarrow reads ahead may be planned as late as this, by the handler of its own dataset.
+    own = [(name, rows) for one, name, rows in read if one is ours.format.handler]
+    assert own == [("0.lance", RowRestriction((0,), (5,)))]
 
 
 @row("dataset.to_table()")
