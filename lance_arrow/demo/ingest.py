@@ -140,7 +140,8 @@ def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
 
 def _batches(path: Path, on_progress: Progress | None) -> Iterator[pa.RecordBatch]:
     total = path.stat().st_size
-    with path.open("rb") as raw, gzip.open(raw) as text:
+    # Unbuffered: Arrow reads ahead from a thread of its own, and `tell` of a buffered file may then be too high.
+    with path.open("rb", buffering=0) as raw, gzip.open(raw) as text:
         options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False)
         types = pyarrow.csv.ConvertOptions(
             column_types={"time_hour": pa.timestamp("us", "UTC"), **dict.fromkeys(_TEXT, pa.string())},
