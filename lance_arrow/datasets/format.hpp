@@ -90,7 +90,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
         return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
       });
     };
-    return RunOutsideArrow(file->source(), options, std::move(call));
+    // Arrow waits for each file's count before it asks for the next, in the thread of who wants to know.
+    return OnArrow(*options, RunOutsideArrow(file->source(), options, true, std::move(call)));
   }
 
   using FileFormat::MakeFragment;

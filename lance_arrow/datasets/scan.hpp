@@ -40,19 +40,19 @@ inline int UsualThreads(const arrow::dataset::FileSource& source) {
   return std::max(cpu_threads, arrow::io::GetIOThreadPoolCapacity());
 }
 
-// A caller who wants no threads gets none, unless we are on a thread that Arrow needs for something else.
-inline bool RunsInCaller(const arrow::dataset::ScanOptions& options) {
-  return !options.use_threads && !CpuExecutor(options)->OwnsThisThread() &&
-         !arrow::io::default_io_context().executor()->OwnsThisThread();
+// Whether Python may block here: on no thread that Arrow needs for something else.
+inline bool MayBlockHere(const arrow::dataset::ScanOptions& options) {
+  return !CpuExecutor(options)->OwnsThisThread() && !arrow::io::default_io_context().executor()->OwnsThisThread();
 }
 
-// Run `call` (returning a Result) where Python may block; what follows runs on Arrow's CPU threads.
+// Run `call` (returning a Result) where Python may block: here when `in_caller` and that may be, else on a thread of
+// ours. What follows runs on the same thread, and may not block there: see `OnArrow`.
 template <typename Call, typename Outcome = std::invoke_result_t<Call>>
 arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset::FileSource& source,
                                                            const std::shared_ptr<arrow::dataset::ScanOptions>& options,
-                                                           Call call) {
+                                                           bool in_caller, Call call) {
   using FutureType = arrow::Future<typename Outcome::ValueType>;
-  if (RunsInCaller(*options)) return FutureType::MakeFinished(call());
+  if (in_caller && MayBlockHere(*options)) return FutureType::MakeFinished(call());
   auto future = FutureType::Make();
   auto task = [future, options, call = std::move(call)](const arrow::Status& start) mutable {
     {
@@ -68,7 +68,13 @@ arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset:
     future.MarkFinished(Outcome(arrow::Status::Cancelled("the Python interpreter is ending")));
   };
   Tasks().Spawn(options.get(), UsualThreads(source), std::move(task));
-  return CpuExecutor(*options)->Transfer(std::move(future));
+  return future;
+}
+
+// Let what follows a future that is not finished yet run on Arrow's CPU threads, as Arrow expects.
+template <typename Value>
+arrow::Future<Value> OnArrow(const arrow::dataset::ScanOptions& options, arrow::Future<Value> future) {
+  return CpuExecutor(options)->Transfer(std::move(future));
 }
 
 // The generator Arrow pulls from, one batch at a time. Copies share one state; when the last copy dies, tasks that
@@ -89,7 +95,7 @@ class BatchStream {
   BatchFuture operator()() {
     if (state_->next_batch < state_->batches->size()) return BatchFuture::MakeFinished(state_->TakeBatch());
     return arrow::Loop([state = state_] {
-      return state->NextList().Then([state](const BatchList& list) -> arrow::ControlFlow<std::shared_ptr<arrow::RecordBatch>> {
+      return OnArrow(*state->options, state->NextList()).Then([state](const BatchList& list) -> arrow::ControlFlow<std::shared_ptr<arrow::RecordBatch>> {
         if (list == nullptr) return arrow::Break(std::shared_ptr<arrow::RecordBatch>());
         if (list->empty()) return arrow::Continue();
         state->batches = list;
@@ -105,6 +111,16 @@ class BatchStream {
   struct Plan {
     GuardedRef tasks;
     int64_t num_tasks = 0;
+    BatchList only;  // what the only task returned, which ran with the plan; null where there are more
+
+    arrow::Result<BatchList> Run(int64_t index, int64_t batch_size) const {
+      auto list = std::make_shared<arrow::RecordBatchVector>();
+      ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+        callbacks.run(tasks.get(), index, batch_size, list.get());
+        return arrow::py::CheckPyError();
+      }));
+      return list;
+    }
   };
 
   struct State : std::enable_shared_from_this<State> {
@@ -141,11 +157,16 @@ class BatchStream {
               callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter, &plan->num_tasks));
           return arrow::py::CheckPyError();
         }));
+        // Nothing else could be done meanwhile: another thread would only have to be woken.
+        if (plan->num_tasks == 1) {
+          ARROW_ASSIGN_OR_RAISE(plan->only, plan->Run(0, options->batch_size));
+        }
         return plan;
       };
-      return RunOutsideArrow(fragment->source(), options, std::move(call));
+      return RunOutsideArrow(fragment->source(), options, !options->use_threads, std::move(call));
     }
 
+    // Right after the plan this runs on the thread that planned, which is then free for the first task.
     arrow::Future<BatchList> NextTaskResult() {
       const size_t readahead = options->use_threads ? std::max(1, options->batch_readahead) : 1;
       while (in_flight.size() < readahead && next_task < plan->num_tasks) in_flight.push_back(StartTask(next_task++));
@@ -157,17 +178,13 @@ class BatchStream {
     }
 
     arrow::Future<BatchList> StartTask(int64_t index) {
+      if (plan->only != nullptr) return arrow::Future<BatchList>::MakeFinished(std::exchange(plan->only, nullptr));
       auto call = [plan = plan, index, batch_size = options->batch_size,
                    is_abandoned = is_abandoned]() -> arrow::Result<BatchList> {
         if (*is_abandoned) return Abandoned();
-        auto list = std::make_shared<arrow::RecordBatchVector>();
-        ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-          callbacks.run(plan->tasks.get(), index, batch_size, list.get());
-          return arrow::py::CheckPyError();
-        }));
-        return list;
+        return plan->Run(index, batch_size);
       };
-      return RunOutsideArrow(fragment->source(), options, std::move(call));
+      return RunOutsideArrow(fragment->source(), options, !options->use_threads, std::move(call));
     }
 
     // Nothing of a failed scan runs on: the caller may now free what tasks use, the memory pool above all.

@@ -134,7 +134,11 @@ def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64
     """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
     steps = {one.rows_per_zone for one in maps.values()}
     if len(steps) == 1:
-        return np.append(np.arange(0, num_rows, *steps, dtype=np.int64), num_rows), maps
+        (step,) = steps
+        starts = np.arange(0, num_rows, step, dtype=np.int64)
+        borders = np.full(len(starts) + 1, num_rows, np.int64)
+        borders[:-1] = starts
+        return borders, maps
     borders = np.unique(np.concatenate([[num_rows], *(np.arange(0, num_rows, step) for step in steps)]))
     borders = borders.astype(np.int64)
     aligned = {}

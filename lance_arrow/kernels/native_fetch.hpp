@@ -8,6 +8,7 @@
 
 #include "block_checks.hpp"
 #include "native_pages.hpp"
+#include "scattered_reads.hpp"
 
 namespace lance_arrow::kernels::native {
 
@@ -76,6 +77,26 @@ class Fetcher {
       return fetch_checked(start, size, wide_start, wide_stop, out);
     count_.bytes_read += size;
     return read_bytes(reader_, start, size, out);
+  }
+
+  // Ranges into places apart, close ones in one request; they need no check.
+  Outcome fetch_scattered(const Scattered& ranges) {
+    for (int64_t range = 0; range < ranges.count;) {
+      const int64_t count = reader_.fd >= 0 ? num_together(ranges, range) : 1;
+      const int64_t start = ranges.base + ranges.starts[range];
+      const int64_t size = ranges.stops[range + count - 1] - ranges.starts[range];
+      if (count > 1 && inside(start, size, reader_.size) && read_together(reader_.fd, ranges, range, count)) {
+        ++count_.requests;
+        count_.bytes_read += size;
+        range += count;
+        continue;
+      }
+      const int64_t own = ranges.stops[range] - ranges.starts[range];
+      const Outcome outcome = fetch(start, own, ranges.out + ranges.places[range]);
+      if (outcome.message != nullptr) return outcome;
+      ++range;
+    }
+    return success();
   }
 
   // Of bytes that need no check.

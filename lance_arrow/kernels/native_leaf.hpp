@@ -114,8 +114,8 @@ class LeafReader {
     if (outcome.message != nullptr) return outcome;
     if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && all_large(ranges_)) {
       if (!lie_inside(ref, ranges_)) return corrupt("rows lie outside their page", 0);
-      fetcher_.count().ranges += static_cast<int64_t>(ranges_.starts.size());
-      return read_direct(ref, out);
+      // What is to be compared with checksums is read in whole blocks, and copied.
+      if (ranges_.starts.size() == 1 || !is_pending(ref, ranges_)) return read_direct(ref, out);
     }
     Buffer large;
     Fetched fetched;
@@ -152,6 +152,10 @@ class LeafReader {
     const size_t num_ranges = ranges.starts.size(), border = std::min(ranges.second, num_ranges);
     return (border == 0 || (ranges.starts[0] >= 0 && ranges.stops[border - 1] <= ref.data_bytes)) &&
            (border == num_ranges || (ranges.starts[border] >= 0 && ranges.stops[num_ranges - 1] <= ref.second_bytes));
+  }
+
+  bool is_pending(const PageRef& ref, const Ranges& ranges) const {
+    return fetcher_.is_pending(ref.data_start + ranges.starts.front(), ranges.stops.back() - ranges.starts.front());
   }
 
   // Reads ranges into memory that this thread uses again, or into `large`: it is rarely above what a thread keeps.
@@ -262,16 +266,22 @@ class LeafReader {
 
   // Plain values need no opening: they are read where they belong.
   Outcome read_direct(const PageRef& ref, LeafPart* out) {
-    const int64_t width = ref.page->value_bits / 8;
-    for (size_t range = 0; range < ranges_.starts.size(); ++range) {
-      const int64_t size = ranges_.stops[range] - ranges_.starts[range];
-      const LaValues place = out->place(size / width, ref.page->value_bits);
-      if (place.values == nullptr) return above_limit();
-      const Outcome outcome = fetcher_.fetch(ref.data_start + ranges_.starts[range], size, place.values);
-      if (outcome.message != nullptr) return outcome;
-      fetcher_.count().bytes_wanted += size;
-      out->took(size / width, place);
+    const auto count = static_cast<int64_t>(ranges_.starts.size());
+    places_.resize(ranges_.starts.size());
+    int64_t num_bytes = 0;
+    for (size_t range = 0; range < places_.size(); ++range) {
+      places_[range] = num_bytes;
+      num_bytes += ranges_.stops[range] - ranges_.starts[range];
     }
+    const int64_t num_values = num_bytes / (ref.page->value_bits / 8);
+    const LaValues place = out->place(num_values, ref.page->value_bits);
+    if (place.values == nullptr) return above_limit();
+    const Outcome outcome = fetcher_.fetch_scattered(
+        {ref.data_start, ranges_.starts.data(), ranges_.stops.data(), places_.data(), count, place.values});
+    if (outcome.message != nullptr) return outcome;
+    fetcher_.count().ranges += count;
+    fetcher_.count().bytes_wanted += num_bytes;
+    out->took(num_values, place);
     return success();
   }
 

@@ -7,6 +7,17 @@ from libcpp.vector cimport vector
 
 import os
 
+cdef extern from "scattered_reads.hpp" namespace "lance_arrow::kernels" nogil:
+    cdef cppclass Scattered:
+        int64_t base
+        const int64_t *starts
+        const int64_t *stops
+        const int64_t *places
+        int64_t count
+        uint8_t *out
+    int64_t num_together(const Scattered &ranges, int64_t first)
+    bint read_together(int fd, const Scattered &ranges, int64_t first, int64_t count)
+
 cdef extern from "unistd.h" nogil:
     ssize_t pread(int fd, void *buffer, size_t count, int64_t offset)
     int close(int fd)
@@ -62,10 +73,25 @@ def read_ranges(int fd, const int64_t[::1] starts, const int64_t[::1] sizes, con
             raise ValueError("a range ends beyond 2**63")
     cdef Py_ssize_t short_range = -1
     cdef int failure = 0
-    cdef int64_t done
+    cdef int64_t done, together
     cdef ssize_t received
+    cdef vector[int64_t] stops
+    cdef Scattered ranges
+    if n == 0:
+        return -1
     with nogil:
+        stops.reserve(n)
         for i in range(n):
+            stops.push_back(starts[i] + sizes[i])
+        ranges.base, ranges.count, ranges.out = 0, n, &out[0]
+        ranges.starts, ranges.stops, ranges.places = &starts[0], stops.data(), &out_starts[0]
+        i = 0
+        while i < n:
+            together = num_together(ranges, i)
+            if together > 1 and read_together(fd, ranges, i, together):
+                i += together
+                continue
+            # Alone, which also tells what is wrong with them.
             done = 0
             while done < sizes[i]:
                 received = pread(fd, &out[out_starts[i] + done], <size_t>(sizes[i] - done), starts[i] + done)
@@ -79,6 +105,7 @@ def read_ranges(int fd, const int64_t[::1] starts, const int64_t[::1] sizes, con
                     break
             if failure != 0 or short_range >= 0:
                 break
+            i += 1
     if failure != 0:
         raise OSError(failure, os.strerror(failure))
     return short_range

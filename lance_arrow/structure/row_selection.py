@@ -89,14 +89,20 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
     """Leave out empty ranges and join neighbours of ascending, disjoint ones."""
     kept = stops > starts
     starts, stops = starts[kept], stops[kept]
-    apart = starts[1:] != stops[:-1]
-    return RowRanges(starts[np.append(True, apart)[: len(starts)]], stops[np.append(apart, True)[: len(stops)]])
+    if len(starts) < 2:
+        return RowRanges(starts, stops)
+    is_border = np.ones(len(starts) + 1, np.bool_)
+    np.not_equal(starts[1:], stops[:-1], out=is_border[1:-1])
+    return RowRanges(starts[is_border[:-1]], stops[is_border[1:]])
 
 
 def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
     """Rows in both."""
     if not len(left) or not len(right):
         return RowRanges.one(0, 0)
+    if len(left) == len(right) == 1:
+        start = max(left.starts.item(), right.starts.item())
+        return RowRanges.one(start, min(left.stops.item(), right.stops.item()))
     first = np.searchsorted(right.stops, left.starts, "right")
     counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
     of_left = np.repeat(np.arange(len(left)), counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pyarrow.dataset as pads
 import pytest
 from bridge_toys import Log, ToyFormat, ToyHandler, toy_format, write_toy
 
+from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.errors import CorruptPageError, InternalError
 
 NUM_TASKS = 30
@@ -187,6 +189,36 @@ def test_the_caller_gets_an_error_when_nothing_runs_any_more(path: str) -> None:
         assert len(log.started) <= 16
     finally:
         pa.set_cpu_count(before)
+
+
+def test_counts_run_in_the_thread_that_waits_for_them(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def count(handler: ToyHandler, place: FilePlace, request: ScanRequest) -> int:
+        threads.append(threading.get_ident())
+        return 7
+
+    dataset, _ = dataset_of(path)
+    monkeypatch.setattr(ToyHandler, "count_rows", count)
+    assert dataset.count_rows() == dataset.count_rows(use_threads=False) == 7
+    assert threads == [threading.get_ident()] * 2
+
+
+def test_an_interrupt_ends_a_count(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        signal.raise_signal(signal.SIGINT)
+        # Python handles it in the main thread alone, before it goes on there.
+        return 7
+
+    dataset, _ = dataset_of(path)
+    monkeypatch.setattr(ToyHandler, "count_rows", interrupted)
+    # Whoever runs tests in several processes may have them ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            dataset.count_rows()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_handlers_that_break_the_agreement_are_our_bug(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,51 @@ def test_threads_share_a_source(file):
     assert not failures
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 300)), max_size=40),
+    st.integers(0, 20_000),
+    st.randoms(use_true_random=False),
+)
+def test_close_ranges_are_read_together_and_lie_apart(file, steps, first, chance):
+    """Gaps on both sides of what one call reads over; some lists are shuffled, so that neighbours overlap or go back."""
+    places, end = [], first
+    for gap, size in steps:
+        start = min(end + gap, len(CONTENT) - size)
+        places.append((start, start + size))
+        end = start + size
+    if chance.random() < 0.3:
+        chance.shuffle(places)
+    starts, stops = _at(*places)
+    slots = list(range(len(places)))
+    chance.shuffle(slots)
+    out, out_starts = np.full(300 * len(places) + 1, 7, np.uint8), np.array(slots, np.int64) * 300
+    with file.open("rb") as handle:
+        assert read_ranges(handle.fileno(), np.ascontiguousarray(starts), stops - starts, out_starts, out) == -1
+    expected = np.full_like(out, 7)
+    for (start, stop), slot in zip(places, slots, strict=True):
+        expected[300 * slot : 300 * slot + stop - start] = np.frombuffer(CONTENT[start:stop], np.uint8)
+    assert out.tobytes() == expected.tobytes()
+
+
+def test_more_close_ranges_than_one_call_takes(file):
+    starts = np.arange(0, 99_000, 33, dtype=np.int64)
+    sizes = np.full_like(starts, 21)
+    out = np.zeros(21 * len(starts), np.uint8)
+    with file.open("rb") as handle:
+        assert read_ranges(handle.fileno(), starts, sizes, np.arange(len(starts)) * 21, out) == -1
+    assert out.tobytes() == b"".join(CONTENT[start : start + 21] for start in starts.tolist())
+
+
+@pytest.mark.parametrize("last", [99_999, 100_000, 100_500])
+def test_the_first_of_close_ranges_that_the_file_is_too_short_for_is_named(file, last):
+    starts = np.array([99_000, 99_200, 99_400, last - 10, last + 200], np.int64)
+    sizes = np.full_like(starts, 100)
+    out = np.zeros(500, np.uint8)
+    with file.open("rb") as handle:
+        assert read_ranges(handle.fileno(), starts, sizes, np.arange(5) * 100, out) == 3
+    assert out[:300].tobytes() == b"".join(CONTENT[start : start + 100] for start in (99_000, 99_200, 99_400))
+
+
 def test_a_forked_child_reads_what_the_parent_opened(file):
     source = LocalSource(file)
     child = os.fork()
