@@ -133,7 +133,7 @@ def test_threads_share_a_source(file):
     st.randoms(use_true_random=False),
 )
 def test_close_ranges_are_read_together_and_lie_apart(file, steps, first, chance):
-    """Gaps on both sides of what one call reads over; some lists are shuffled, so that neighbours overlap or go back."""
+    """Gaps on both sides of what one call reads over; some lists are shuffled, so that ranges go back, or overlap."""
     places, end = [], first
     for gap, size in steps:
         start = min(end + gap, len(CONTENT) - size)
