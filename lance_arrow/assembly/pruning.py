@@ -106,13 +106,14 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
         A path names no column; the columns there are, are listed.
     """
     wanted: dict[str, list[Steps]] = {}
+    by_name = {root.field.name: root for root in roots}
     for path in paths:
-        found = reach(roots, path)
-        if found is not None:
-            wanted.setdefault(found.root, []).append(found.steps)
+        root = by_name.get(path[0])
+        steps = None if root is None else _steps(root, path[1:])
+        if steps is not None:
+            wanted.setdefault(path[0], []).append(steps)
         elif not missing_ok:
             raise no_such_column(roots, path)
-    by_name = {root.field.name: root for root in roots}
     return tuple(pruned(by_name[name], steps) for name, steps in wanted.items())
 
 

@@ -379,7 +379,7 @@ class RowReader:
             return 0
         with located(path=self.file.name):
             metas = self.metas(self._readable(nodes))
-            stored_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+            stored_bytes = sum(meta.stored_bytes for meta in metas)
             return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:

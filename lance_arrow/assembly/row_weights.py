@@ -72,6 +72,8 @@ class RowWeights:
         """Weigh some of the rows, as if there were no others."""
         if not len(rows):
             return RowWeights(np.zeros(1, np.int64), np.zeros(1))
+        if len(rows) == 1:
+            return self._within_one(rows.starts[0], rows.stops[0])
         # Wanted rows before each border: all of the ranges begun before it, less what the last of them has beyond it.
         begun = np.searchsorted(rows.starts, self.borders, side="left")
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows.stops - rows.starts)])
@@ -81,6 +83,13 @@ class RowWeights:
         weights = np.diff(self.totals) / np.diff(self.borders) * np.diff(counts)
         kept = np.append(True, np.diff(counts) > 0)
         return RowWeights(counts[kept], np.concatenate([np.zeros(1), np.cumsum(weights)])[kept])
+
+    def _within_one(self, start: np.int64, stop: np.int64) -> RowWeights:
+        first, last = self.borders.searchsorted(start, "right"), self.borders.searchsorted(stop, "left")
+        borders = np.empty(last - first + 2, np.int64)
+        borders[0], borders[1:-1], borders[-1] = start, self.borders[first:last], stop
+        totals = np.interp(borders, self.borders, self.totals)
+        return RowWeights(borders - start, totals - totals[0])
 
     def bytes_between(self, start: int, stop: int) -> float:
         """Estimate the bytes of rows ``start .. stop``."""

@@ -43,6 +43,7 @@ class ColumnMeta:
     __slots__ = (
         "_open_pages",
         "_opened",
+        "_stored_bytes",
         "buffer_offsets",
         "buffer_sizes",
         "byte_range",
@@ -70,6 +71,7 @@ class ColumnMeta:
         self.byte_range = byte_range
         self._open_pages = open_pages
         self._opened: tuple[tuple[PageMeta, ...], Positions] | None = None
+        self._stored_bytes: int | None = None
 
     @property
     def pages(self) -> tuple[PageMeta, ...]:
@@ -85,6 +87,13 @@ class ColumnMeta:
     def num_rows(self) -> int:
         """Rows of all pages, as the column counts them."""
         return int(self.page_starts[-1])
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that the buffers of all pages take."""
+        if self._stored_bytes is None:
+            self._stored_bytes = sum(sum(page.facts.buffer_sizes) for page in self.pages)
+        return self._stored_bytes
 
     def page_at(self, position: int) -> int | None:
         """Return the page that has a buffer with this byte of the file."""

@@ -50,20 +50,21 @@ class LateReader:
         self._reader, self._filter, self._judged, self._tally = reader, filter, judged, tally
         self._nodes = tuple(nodes)
         self._schema = pa.schema([node.field for node in self._nodes])
+        self._first = filter.nodes
         late: list[ColumnNode] = []
         # Where each wanted column is, once those of the filter and the late ones stand side by side.
         self._places: list[int] = []
-        of_filter = {node.field.name: place for place, node in enumerate(filter.nodes)}
+        of_filter = {node.field.name: place for place, node in enumerate(self._first)}
         for node in self._nodes:
             found = of_filter.get(node.field.name)
-            if found is not None and _same_leaves(filter.nodes[found], node):
+            if found is not None and _same_leaves(self._first[found], node):
                 self._places.append(found)
             else:
-                self._places.append(len(filter.nodes) + len(late))
+                self._places.append(len(self._first) + len(late))
                 late.append(node)
         self._late = tuple(late)
         metas = reader.metas([leaf for node in late for leaf in node.leaves()])
-        self._late_bytes = sum(sum(page.facts.buffer_sizes) for meta in metas for page in meta.pages)
+        self._late_bytes = sum(meta.stored_bytes for meta in metas)
         self._is_shared = len(late) < len(self._nodes)
         # Where each read takes a round of requests, one for all rows of a window.
         self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
@@ -71,7 +72,7 @@ class LateReader:
     @property
     def first_nodes(self) -> tuple[ColumnNode, ...]:
         """Columns that are decoded whatever rows satisfy the filter."""
-        return self._filter.nodes
+        return self._first
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
         """Read those of some rows, which zones have left, that satisfy the filter.
@@ -117,14 +118,14 @@ class LateReader:
         if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:
             return True
         if self._is_far:
-            self._reader.keep_indices((*self._filter.nodes, *self._late), rows)
+            self._reader.keep_indices((*self._first, *self._late), rows)
         return False
 
     def _read_at_once(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         """Read somewhat more than is needed, to save a round of requests."""
-        of_filter = list(range(len(self._filter.nodes)))
+        of_filter = list(range(len(self._first)))
         kept = []
-        for batch in self._read((*self._filter.nodes, *self._late), rows, pool):
+        for batch in self._read((*self._first, *self._late), rows, pool):
             # A batch of no columns would not know its rows.
             mask = self._filter.mask(batch.select(of_filter) if of_filter else batch, pool)
             kept.append(self._arranged(batch.columns).filter(mask))

@@ -138,9 +138,10 @@ class RowFilter:
         """
         batches, counts = self._reader.read(self.nodes, rows, pool)
         tally.add(counts, rows.num_rows)
-        masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if self.has_blobs else batches)]
+        has_blobs = self.has_blobs
+        masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if has_blobs else batches)]
         mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
-        is_plain = len(batches) == 1 and not self.has_blobs
+        is_plain = len(batches) == 1 and not has_blobs
         return Filtered(mask, batches[0] if is_plain else None)
 
     def count(

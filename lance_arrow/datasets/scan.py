@@ -31,7 +31,7 @@ from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
 from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
-from lance_arrow.datasets.receipts import Receipt
+from lance_arrow.datasets.receipts import UNWATCHED, Receipt
 from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.row_restriction import RowRestriction, rows_within
 from lance_arrow.datasets.scan_options import ScanOptions
@@ -440,7 +440,7 @@ def _receipt(
     """Begin to count; what is read of the columns is named where somebody looks."""
     runtime = file.rows.runtime
     if not runtime.is_watched:
-        return Receipt(file.source, runtime, ())
+        return UNWATCHED
     columns = tuple(leaf.path for node in nodes(file.rows.roots) for leaf in node.leaves())
     printed = None if request.filter.equals(_TRUE) else str(request.filter)
     return Receipt(file.source, runtime, columns, printed)

@@ -211,6 +211,8 @@ def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:
 
 def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:
     type_ = storage_type(type_)
+    if not type_.num_fields:
+        return False
     children = [type_.field(i).type for i in range(type_.num_fields)]
     if isinstance(type_, pa.FixedSizeListType) and storage_type(children[0]).num_fields:
         return True

@@ -111,9 +111,9 @@ class ZonePredicate:
             ``(num_zones,) int8`` of `Verdict`: NO where no row can satisfy the filter, ALL where every row does.
         """
         found = _Judge(zone_maps, num_zones, self._literals_of(num_zones)).condition(self.tree)
-        verdicts = np.full(num_zones, Verdict.MAYBE, np.int8)
-        verdicts[found.true & ~found.false & ~found.null] = Verdict.ALL
-        verdicts[~found.true] = Verdict.NO
+        # What may be true is MAYBE, and ALL where it can be nothing else.
+        verdicts = found.true.astype(np.int8)
+        verdicts += found.true & ~(found.false | found.null)
         return verdicts
 
     def _literals_of(self, num_zones: int) -> dict[int, ValueRange]:
