@@ -370,12 +370,17 @@ class FileScan:
         batch_rows = min(request.batch_size, max(1, reader.num_rows))
         num_threads = settings.num_threads if request.use_threads else 1
         most = WINDOW_ROWS if self._late is None else late_window_rows(rows.num_rows, num_threads)
+        is_sliceable = may_be_sliced(nodes)
+        if self._late is not None and is_sliceable and not self._has_blobs:
+            count = num_threads * -(-rows.num_rows // (num_threads * most))
+            if count <= in_flight and (few := self._even_windows(rows, count, budget_bytes / (count + num_threads))):
+                return few
         cutter = Windows(
             rows,
             batch_rows,
             weights=reader.weights(nodes),
             max_bytes=max_bytes,
-            max_rows=most if may_be_sliced(nodes) else batch_rows,
+            max_rows=most if is_sliceable else batch_rows,
             whole_batches=False,
         )
         self._num_bytes = cutter.num_bytes
@@ -390,6 +395,17 @@ class FileScan:
             return windows
         reader.keep_indices(nodes if self._late is None else self._late.first_nodes, rows)
         return [cut(rows, *span) for span in spans]
+
+    def _even_windows(self, rows: RowRanges, count: int, max_bytes: float) -> Sequence[RowRanges]:
+        """Cut rows to equal windows; none where that is a single one, or one of them takes too many bytes.
+
+        Batches need not be whole: a filter leaves parts of them.
+        """
+        if rows.num_rows < count * WINDOW_ROWS or count < 2:
+            return ()
+        weights, step = self._file.rows.weights(self._nodes), -(-rows.num_rows // count)
+        windows = Windows(rows, None, weights=weights, max_bytes=max_bytes, max_rows=step).listed()
+        return windows if len(windows) == count else ()
 
     def _wanted_rows(self) -> RowRanges:
         """Rows of the zones that the filter leaves."""

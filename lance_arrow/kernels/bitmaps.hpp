@@ -144,11 +144,12 @@ inline Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t b
   return success();
 }
 
-// Calls edge(row) where a run of marked rows begins, then where it ends, and so on; reopen(row) tells whether the run
-// that ended there goes on. Row i of the ranges taken together is bit bit_offset + i.
-template <class Edge, class Reopen>
+// Calls edges(row, bits) with a bit for each of the rows from `row` on at which a run of marked rows begins or, every
+// other one, has ended; reopen(row) tells whether the run that ended there goes on. Row i of the ranges taken together
+// is bit bit_offset + i.
+template <class Edges, class Reopen>
 Outcome for_each_marked_edge(const uint8_t* source, int64_t source_bytes, int64_t bit_offset,
-                             const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges, Edge edge,
+                             const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges, Edges edges,
                              Reopen reopen) {
   if (!inside(bit_offset, 0, 8 * source_bytes)) return misuse("the marks leave the source");
   int64_t bit = bit_offset;
@@ -162,10 +163,10 @@ Outcome for_each_marked_edge(const uint8_t* source, int64_t source_bytes, int64_
       if (done == 0 && (word & 1) != 0 && reopen(start)) before = 1;
       uint64_t changes = word ^ (word << 1 | before);
       if (count < 64) changes &= (uint64_t{1} << count) - 1;
-      for (; changes != 0; changes &= changes - 1) edge(start + done + std::countr_zero(changes));
+      if (changes != 0) edges(start + done, changes);
       before = word >> (count - 1) & 1;
     }
-    if (before != 0) edge(start + num_bits);
+    if (before != 0) edges(start + num_bits, uint64_t{1});
     bit += num_bits;
   }
   return success();
@@ -177,9 +178,9 @@ inline Outcome count_marked_runs(const uint8_t* source, int64_t source_bytes, in
   int64_t num_edges = 0, last = -1;
   const Outcome outcome = for_each_marked_edge(
       source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
-      [&](int64_t row) {
-        ++num_edges;
-        last = row;
+      [&](int64_t row, uint64_t bits) {
+        num_edges += std::popcount(bits);
+        last = row + 63 - std::countl_zero(bits);
       },
       [&](int64_t row) {
         if (row != last) return false;
@@ -198,11 +199,11 @@ inline Outcome mark_runs(const uint8_t* source, int64_t source_bytes, int64_t bi
       count_marked_runs(source, source_bytes, bit_offset, range_starts, range_stops, num_ranges, &wanted);
   if (counted.message != nullptr) return counted;
   if (wanted > num_out) return misuse("the output is too small");
+  int64_t* const out[2] = {out_starts, out_stops};
   return for_each_marked_edge(
       source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
-      [&](int64_t row) {
-        (num_edges % 2 == 0 ? out_starts : out_stops)[num_edges / 2] = row;
-        ++num_edges;
+      [&](int64_t row, uint64_t bits) {
+        for (; bits != 0; bits &= bits - 1, ++num_edges) out[num_edges % 2][num_edges / 2] = row + std::countr_zero(bits);
       },
       [&](int64_t row) {
         if (num_edges == 0 || out_stops[num_edges / 2 - 1] != row) return false;
