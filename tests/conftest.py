@@ -12,8 +12,10 @@ from witness import Witness
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport, hookimpl
 
-# Times are compared in benchmarks, never asserted: a busy machine is no failure.
-settings.register_profile("untimed", deadline=None)
+# Times are compared in benchmarks, never asserted: a busy machine is no failure. What a commit passes once it passes
+# again; `--hypothesis-profile=drawn` draws other examples each time.
+settings.register_profile("drawn", deadline=None, derandomize=False)
+settings.register_profile("untimed", deadline=None, derandomize=True)
 settings.load_profile("untimed")
 
 

@@ -80,8 +80,8 @@ def test_listed_windows_are_those_of_the_iterator(data, pages, batch_rows):
     listed = windows.listed()
     expected = [rows_of(window.rows) for window in windows]
     assert [row for part in listed for row in rows_of(part)] == rows_of(rows)
-    # Rounding may move a border by a row.
-    assert abs(len(listed) - len(expected)) <= len(expected) // 50 + 1
+    # Rounding may move a border by a row, and where a page ends, lighter rows may join the last window of the iterator.
+    assert abs(len(listed) - len(expected)) <= len(expected) // 50 + 1 + len(pages)
     assert [rows_of(part) for part in listed[-2:]] == [rows_of(listed[n]) for n in range(len(listed))][-2:]
     with pytest.raises(IndexError):
         listed[len(listed)]
