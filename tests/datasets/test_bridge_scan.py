@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 from bridge_toys import Log, ToyFormat, ToyHandler, toy_format, write_toy
-from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_arrow.datasets.handler import FilePlace, ScanRequest
 from lance_arrow.errors import CorruptPageError, InternalError
@@ -203,36 +202,6 @@ def test_counts_run_in_the_thread_that_waits_for_them(path: str, monkeypatch: py
     monkeypatch.setattr(ToyHandler, "count_rows", count)
     assert dataset.count_rows() == dataset.count_rows(use_threads=False) == 7
     assert threads == [threading.get_ident()] * 2
-
-
-@pytest.mark.parametrize("is_short", [False, True])
-@pytest.mark.parametrize("num_tasks", [1, 2])
-@pytest.mark.parametrize("place", ["disk", "memory", "far"])
-@pytest.mark.parametrize("use_threads", [False, True])
-def test_what_is_short_and_at_hand_runs_in_the_caller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_short: bool, num_tasks: int, place: str, use_threads: bool
-) -> None:
-    planned: list[int] = []
-    path = tmp_path / "f.toy"
-    write_toy(path, pa.table({"a": list(range(num_tasks))}), rows_per_batch=1)
-    toy = toy_format(on_plan=lambda: planned.append(threading.get_ident()))
-    monkeypatch.setattr("bridge_toys.ToyTasks.is_short", is_short)
-    if place == "disk":
-        dataset = pads.dataset(path, format=toy)
-    elif place == "memory":
-        dataset = pads.FileSystemDataset(
-            [toy.make_fragment(pa.BufferReader(path.read_bytes()))], pa.schema({"a": pa.int64()}), toy
-        )
-    else:
-        filesystem = MemoryFileSystem()
-        filesystem.pipe_file("/toys/f.toy", path.read_bytes())
-        dataset = pads.dataset("/toys/f.toy", format=toy, filesystem=filesystem)
-    assert dataset.to_table(use_threads=use_threads).column("a").to_pylist() == list(range(num_tasks))
-    here = threading.get_ident()
-    is_alone = not use_threads or (place != "far" and num_tasks == 1 and is_short)
-    assert (planned == [here]) == (not use_threads or place != "far")
-    assert (toy.handler.log.threads == {here}) == is_alone
-    assert (here in toy.handler.log.threads) == is_alone
 
 
 def test_an_interrupt_ends_a_count(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
