@@ -27,8 +27,7 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*adopt)(object, const CFileSource&)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
-        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*,
-                       c_bool*)
+        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
         int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
                           int64_t*) except -1

@@ -105,11 +105,10 @@ cdef object _request(const shared_ptr[ScanOptions]& options, const CExpression& 
 
 
 cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
-                  const CExpression& filter, int64_t* num_tasks, c_bool* is_short):
+                  const CExpression& filter, int64_t* num_tasks):
     request = _request(options, filter, True)
     tasks = handler.plan(_place(source, payload), request)
     num_tasks[0] = len(tasks)
-    is_short[0] = tasks.is_short
     _keep_sieve(options, filter, request)
     return tasks
 

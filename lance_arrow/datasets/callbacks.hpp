@@ -23,11 +23,11 @@ struct Callbacks {
   int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                  std::shared_ptr<arrow::Schema>* schema);
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
-  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks, and in is_short whether they are
-  // over at once. `filter` is what is left of the options' own once the guarantee of the fragment is known.
+  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks. `filter` is what is left of the
+  // options' own once the guarantee of the fragment is known.
   PyObject* (*plan)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
-                    const arrow::compute::Expression& filter, int64_t* num_tasks, bool* is_short);
+                    const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
   // 1 when the count is known, else 0.
   int (*count_rows)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,

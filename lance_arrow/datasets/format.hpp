@@ -91,7 +91,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       });
     };
     // Arrow waits for each file's count before it asks for the next, in the thread of who wants to know.
-    return OnArrow(*options, RunOutsideArrow(file->source(), options, MayBlockHere(*options), std::move(call)));
+    return OnArrow(*options, RunOutsideArrow(file->source(), options, true, std::move(call)));
   }
 
   using FileFormat::MakeFragment;

@@ -77,11 +77,6 @@ class FragmentScan:
             check_expansion(only_blobs(reading.nodes), rows.num_rows, reading.file_bytes, settings.limits)
         return reading.cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
 
-    @property
-    def is_short(self) -> bool:
-        """Whether there is no window: what one takes is not looked at."""
-        return not len(self._windows)
-
     def __len__(self) -> int:
         return len(self._windows)
 

@@ -99,11 +99,6 @@ class ScanRequest:
 class ScanTasks(Protocol):
     """Independent pieces of one file's scan, in row order."""
 
-    @property
-    def is_short(self) -> bool:
-        """Whether there is nothing to do but what is over sooner than another thread would begin with it."""
-        ...
-
     def __len__(self) -> int: ...
 
     def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:

@@ -32,15 +32,12 @@ inline arrow::internal::Executor* CpuExecutor(const arrow::dataset::ScanOptions&
   return options.cpu_executor != nullptr ? options.cpu_executor : arrow::internal::GetCpuThreadPool();
 }
 
-inline bool IsAtHand(const arrow::dataset::FileSource& source) {
-  const auto& filesystem = source.filesystem();
-  return filesystem == nullptr || filesystem->type_name() == "local";
-}
-
 // Tasks on local files are bound by the CPU; elsewhere threads mostly wait.
 inline int UsualThreads(const arrow::dataset::FileSource& source) {
   const int cpu_threads = arrow::GetCpuThreadPoolCapacity();
-  return IsAtHand(source) ? cpu_threads : std::max(cpu_threads, arrow::io::GetIOThreadPoolCapacity());
+  const auto& filesystem = source.filesystem();
+  if (filesystem == nullptr || filesystem->type_name() == "local") return cpu_threads;
+  return std::max(cpu_threads, arrow::io::GetIOThreadPoolCapacity());
 }
 
 // Whether Python may block here: on no thread that Arrow needs for something else.
@@ -48,14 +45,14 @@ inline bool MayBlockHere(const arrow::dataset::ScanOptions& options) {
   return !CpuExecutor(options)->OwnsThisThread() && !arrow::io::default_io_context().executor()->OwnsThisThread();
 }
 
-// Run `call` (returning a Result) where Python may block: `here` where `MayBlockHere`, else on a thread of ours. What
-// follows runs on the same thread, and may not block there: see `OnArrow`.
+// Run `call` (returning a Result) where Python may block: here when `in_caller` and that may be, else on a thread of
+// ours. What follows runs on the same thread, and may not block there: see `OnArrow`.
 template <typename Call, typename Outcome = std::invoke_result_t<Call>>
 arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset::FileSource& source,
                                                            const std::shared_ptr<arrow::dataset::ScanOptions>& options,
-                                                           bool here, Call call) {
+                                                           bool in_caller, Call call) {
   using FutureType = arrow::Future<typename Outcome::ValueType>;
-  if (here) return FutureType::MakeFinished(call());
+  if (in_caller && MayBlockHere(*options)) return FutureType::MakeFinished(call());
   auto future = FutureType::Make();
   auto task = [future, options, call = std::move(call)](const arrow::Status& start) mutable {
     {
@@ -114,8 +111,7 @@ class BatchStream {
   struct Plan {
     GuardedRef tasks;
     int64_t num_tasks = 0;
-    bool is_short = false;
-    BatchList only;  // what the only task returned, if it ran along with the plan; else null
+    BatchList only;  // what the only task returned, which ran with the plan; null where there are more
 
     arrow::Result<BatchList> Run(int64_t index, int64_t batch_size) const {
       auto list = std::make_shared<arrow::RecordBatchVector>();
@@ -151,26 +147,23 @@ class BatchStream {
       });
     }
 
-    // Who asks first is the thread that wants the rows: of a file at hand it plans itself, sooner than another would
-    // have begun. With the plan goes the only task, unless several threads could have such tasks of several files.
     arrow::Future<std::shared_ptr<Plan>> MakePlan() {
-      const bool here = MayBlockHere(*options) && (!options->use_threads || IsAtHand(fragment->source()));
-      const bool is_alone = !here || !options->use_threads;
       auto call = [handler = handler, payload = payload, options = options, fragment = fragment, filter = filter,
-                   is_alone, is_abandoned = is_abandoned]() -> arrow::Result<std::shared_ptr<Plan>> {
+                   is_abandoned = is_abandoned]() -> arrow::Result<std::shared_ptr<Plan>> {
         if (*is_abandoned) return Abandoned();
         auto plan = std::make_shared<Plan>();
         ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-          plan->tasks = GuardedRef(callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter,
-                                                  &plan->num_tasks, &plan->is_short));
+          plan->tasks = GuardedRef(
+              callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter, &plan->num_tasks));
           return arrow::py::CheckPyError();
         }));
-        if (plan->num_tasks == 1 && (is_alone || plan->is_short)) {
+        // Nothing else could be done meanwhile: another thread would only have to be woken.
+        if (plan->num_tasks == 1) {
           ARROW_ASSIGN_OR_RAISE(plan->only, plan->Run(0, options->batch_size));
         }
         return plan;
       };
-      return RunOutsideArrow(fragment->source(), options, here, std::move(call));
+      return RunOutsideArrow(fragment->source(), options, !options->use_threads, std::move(call));
     }
 
     // Right after the plan this runs on the thread that planned, which is then free for the first task.
@@ -191,8 +184,7 @@ class BatchStream {
         if (*is_abandoned) return Abandoned();
         return plan->Run(index, batch_size);
       };
-      const bool here = !options->use_threads && MayBlockHere(*options);
-      return RunOutsideArrow(fragment->source(), options, here, std::move(call));
+      return RunOutsideArrow(fragment->source(), options, !options->use_threads, std::move(call));
     }
 
     // Nothing of a failed scan runs on: the caller may now free what tasks use, the memory pool above all.

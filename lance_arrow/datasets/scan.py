@@ -40,7 +40,7 @@ from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
 from lance_arrow.datasets.table_session import TableSessions
-from lance_arrow.datasets.windows import ROWS_FOR_ONE, SHORT_BYTES, WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
 from lance_arrow.io import locate
@@ -252,8 +252,6 @@ def _table_filter(rows: FragmentRows, request: ScanRequest) -> TableFilter | Non
 class _Nothing:
     """The scan of a file that yields no rows."""
 
-    is_short = True
-
     def __len__(self) -> int:
         return 0
 
@@ -329,7 +327,6 @@ class FileScan:
         self._lock = Lock()
         self._receipt = _receipt(file, self._asked.nodes.of, request)
         self._done = self._rows = 0
-        self._num_bytes = 0.0
         self._late: LateReader | None = None
         self._windows = self._cut(self._wanted_rows())
         self._is_planned = True
@@ -339,14 +336,6 @@ class FileScan:
     @cached_property
     def _nodes(self) -> tuple[ColumnNode, ...]:
         return self._asked.nodes.of(self._file.rows.roots)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether there is at most one window, of few rows that take few bytes."""
-        if not len(self._windows):
-            return True
-        is_one = len(self._windows) == 1 and not self._has_blobs
-        return is_one and self._windows[0].num_rows <= ROWS_FOR_ONE and self._num_bytes <= SHORT_BYTES
 
     @cached_property
     def _has_blobs(self) -> bool:
@@ -375,16 +364,14 @@ class FileScan:
             count = num_threads * -(-rows.num_rows // (num_threads * most))
             if count <= in_flight and (few := self._even_windows(rows, count, budget_bytes / (count + num_threads))):
                 return few
-        cutter = Windows(
+        windows: Sequence[RowRanges] = Windows(
             rows,
             batch_rows,
             weights=reader.weights(nodes),
             max_bytes=max_bytes,
             max_rows=most if is_sliceable else batch_rows,
             whole_batches=False,
-        )
-        self._num_bytes = cutter.num_bytes
-        windows: Sequence[RowRanges] = cutter.listed()
+        ).listed()
         if self._has_blobs:
             return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
         if len(windows) != 1 or not request.use_threads:

@@ -27,9 +27,6 @@ SCAN_ROWS = 1 << 18
 ROWS_FOR_ONE = 1 << 15
 """Handing so few small rows to other threads takes longer than decoding them."""
 
-SHORT_BYTES = 4 << 20
-"""What so few rows may take, to be decoded about as soon as another thread would begin with it."""
-
 _WORTH_A_THREAD_BYTES = 1 << 20
 _WINDOW_BYTES = 16 << 20
 
@@ -111,12 +108,8 @@ class Windows:
     @property
     def is_small(self) -> bool:
         """Whether other threads would be of no help."""
-        return self._num_rows <= ROWS_FOR_ONE and self.num_bytes <= _WORTH_A_THREAD_BYTES
-
-    @property
-    def num_bytes(self) -> float:
-        """Estimate the bytes of all rows; 0 without weights."""
-        return 0.0 if self._weights is None else float(self._weights.totals[-1])
+        weight = 0.0 if self._weights is None else float(self._weights.totals[-1])
+        return self._num_rows <= ROWS_FOR_ONE and weight <= _WORTH_A_THREAD_BYTES
 
     def learn(self, window: Window, num_bytes: int) -> None:
         """Tell what a window took, so that the next ones fit better."""

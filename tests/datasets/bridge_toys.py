@@ -107,8 +107,6 @@ class ToyHandler:
 class ToyTasks:
     """One task per record batch."""
 
-    is_short = False
-
     def __init__(self, handler: ToyHandler, reader: pa.ipc.RecordBatchFileReader, request: ScanRequest) -> None:
         self.handler = handler
         self.reader = reader

@@ -270,6 +270,27 @@ def test_tasks_waiting_for_a_thread_do_not_begin_once_abandoned(path: str, one_c
     assert len(log.started) < num_started + 10
 
 
+@pytest.mark.parametrize("use_threads", [False, True])
+def test_plans_and_tasks_may_have_arrow_use_its_threads(tmp_path: Path, one_cpu: None, use_threads: bool) -> None:
+    """Arrow holds a lock while it asks for one file after another, and its threads wait for that with what they have."""
+    sink = pa.BufferOutputStream()
+    compressed = pa.table({str(number): list(range(1000)) for number in range(8)})
+    with pa.ipc.new_file(sink, compressed.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(compressed)
+    content = sink.getvalue()
+
+    def use_arrow(*_: object) -> None:
+        assert pa.ipc.open_file(pa.BufferReader(content)).read_all().equals(compressed)
+
+    paths = [str(tmp_path / f"{number}.toy") for number in range(20)]
+    for path in paths:
+        write_toy(path, pa.table({"a": [1, 2]}), rows_per_batch=2)
+    dataset = pads.dataset(paths, format=toy_format(on_plan=use_arrow, on_run=use_arrow))
+    for _ in range(20):
+        assert within(60, lambda: dataset.to_table(use_threads=use_threads).num_rows) == 40
+        assert within(60, lambda: dataset.count_rows(use_threads=use_threads)) == 40
+
+
 def test_a_scan_inside_every_task_finishes(path: str, one_cpu: None) -> None:
     def nested(_: int) -> None:
         assert dataset_of(path)[0].to_table().num_rows == 2 * NUM_TASKS
