@@ -272,7 +272,7 @@ def test_tasks_waiting_for_a_thread_do_not_begin_once_abandoned(path: str, one_c
 
 @pytest.mark.parametrize("use_threads", [False, True])
 def test_plans_and_tasks_may_have_arrow_use_its_threads(tmp_path: Path, one_cpu: None, use_threads: bool) -> None:
-    """Arrow holds a lock while it asks for one file after another, and its threads wait for that with what they have."""
+    """Arrow holds a lock while it asks for one file after another; its threads wait for that with what they have."""
     sink = pa.BufferOutputStream()
     compressed = pa.table({str(number): list(range(1000)) for number in range(8)})
     with pa.ipc.new_file(sink, compressed.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
