@@ -1,9 +1,10 @@
 """What the native bridge asks of Python: the small protocol between Arrow's scan machinery and a reader of files.
 
-Callbacks run on threads of their own pool, several at once, or in the caller's (decision 0016), and may block. Batches
-handed back must own memory that Arrow allocated (`ScanRequest.memory_pool`, or a mapped file of Arrow's): memory owned
-by Python objects, as in `pyarrow.py_buffer(bytes)` or a wrapped numpy array, is released by taking the GIL on whichever
-thread drops the last reference, and aborts the process when that happens while the interpreter ends.
+Callbacks run on threads of their own pool, several at once, or in the caller's (decision 0016), and may block; never on
+threads that Arrow needs, nor, if these are to be used, under a lock of Arrow's. Batches handed back must own memory
+that Arrow allocated (`ScanRequest.memory_pool`, or a mapped file of Arrow's): memory owned by Python objects, as in
+`pyarrow.py_buffer(bytes)` or a wrapped numpy array, is released by taking the GIL on whichever thread drops the last
+reference, and aborts the process when that happens while the interpreter ends.
 """
 
 from __future__ import annotations
