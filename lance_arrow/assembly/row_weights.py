@@ -109,7 +109,8 @@ class RowWeights:
         at = int(np.searchsorted(self.totals, reached, side="right"))
         low, high = self.totals[at - 1], self.totals[at]
         part = (reached - low) / (high - low) * (self.borders[at] - self.borders[at - 1])
-        return max(0, int(self.borders[at - 1]) + int(part) - start)
+        # Two rows that just fit may come out as 1.9999, and a page would be cut to single ones.
+        return max(0, int(self.borders[at - 1]) + int(part + 1e-6) - start)
 
 
 def _row_bits(leaf: LeafNode) -> int:

@@ -153,3 +153,11 @@ def test_dot_paths_keep_escaped_characters():
 )
 def test_lists_in_fixed_size_lists_are_never_cut_out_of_a_window(type_, sliced):
     assert may_be_sliced([ColumnNode(pa.field("x", type_), "x")]) == sliced
+
+
+def test_rows_that_just_fit_are_not_cut_apart():
+    for num_rows, row_bytes in ((49, 28), (1000, 3), (999, 7), (12_345, 56)):
+        for fitting in (1, 2, 3, 7):
+            weights = weights_of([num_rows], [row_bytes])
+            windows = Windows(RowRanges.one(0, num_rows), 1, weights=weights, max_bytes=fitting * row_bytes)
+            assert len(windows.listed()) == len(list(windows)) == -(-num_rows // fitting)
