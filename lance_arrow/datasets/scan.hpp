@@ -158,7 +158,7 @@ class BatchStream {
           return arrow::py::CheckPyError();
         }));
         // Nothing else could be done meanwhile: another thread would only have to be woken.
-        if (plan->num_tasks == 1) {
+        if (plan->num_tasks == 1 && !*is_abandoned) {
           ARROW_ASSIGN_OR_RAISE(plan->only, plan->Run(0, options->batch_size));
         }
         return plan;
