@@ -21,7 +21,15 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
+
+# Only source trees have it.
+if os.path.exists(os.path.join(os.path.dirname(__file__), "CMakeLists.txt")):
+    from lance_arrow._source_tree import hand_over, is_compiled
+
+    if not is_compiled(__path__):
+        hand_over(__name__, __path__)
 
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
