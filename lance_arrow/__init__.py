@@ -8,13 +8,13 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceReadOptions`, `LanceFragmentScanOptions`, `LanceWriteOptions` | options of formats, of scans, of writing |
 | `LanceFileFragment` | one file of a dataset |
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
-| `dataset` | a `LanceDataset` over files |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
 | `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
 | `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
 | `build_zones` | zone maps beside files that have none |
 | `verify` | a `VerifyReport` of one file: every checksum compared, every page decoded |
+| `receipts` | `with receipts() as found:` what each read took: files, pages, rows, requests, bytes |
 | `errors` | the error tree |
 """
 
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
     from lance_arrow.table.lance_table import LanceTable as LanceTable
+    from lance_arrow.watching import Receipts as Receipts
+    from lance_arrow.watching import receipts as receipts
 
 _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
@@ -65,6 +67,7 @@ _HOMES = {
     "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
     "LanceTable": ("lance_arrow.table.lance_table", "LanceTable"),
     "Limits": ("lance_arrow.settings", "Limits"),
+    "Receipts": ("lance_arrow.watching", "Receipts"),
     "Runtime": ("lance_arrow.runtime", "Runtime"),
     "Settings": ("lance_arrow.settings", "Settings"),
     "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
@@ -75,6 +78,7 @@ _HOMES = {
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
     "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
     "write_table": ("lance_arrow.datasets.lance_writer", "write_table"),
+    "receipts": ("lance_arrow.watching", "receipts"),
     "verify": ("lance_arrow.datasets.verifying", "verify"),
 }
 

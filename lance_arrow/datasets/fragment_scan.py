@@ -12,8 +12,8 @@ from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.handler import ScanRequest
+from lance_arrow.datasets.receipts import TableWatch
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
-from lance_arrow.datasets.table_reader import TableWatch
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
@@ -26,6 +26,8 @@ _TRUE = pc.scalar(True)
 class FragmentScan:
     """Windows of one fragment, in row order; `run` may be called from several threads at once.
 
+    The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
+
     Parameters
     ----------
     found
@@ -37,6 +39,8 @@ class FragmentScan:
     """
 
     def __init__(self, found: FilteredReading, request: ScanRequest, *, leave_sure: bool = False) -> None:
+        # A scan that cannot be planned has nothing to tell.
+        self._is_due = False
         self._found = found
         self._rows = difference(found.live, found.judged.sure) if leave_sure else found.live
         self._reading = found.reading
@@ -47,6 +51,7 @@ class FragmentScan:
         self._watch.judged(found.judged)
         self._done = 0
         self._windows = self._cut()
+        self._is_due = True
         if not self._windows:
             self._send()
 
@@ -94,7 +99,13 @@ class FragmentScan:
             self._send()
         return batches
 
+    def __del__(self) -> None:
+        self._send()
+
     def _send(self) -> None:
+        if not self._is_due:
+            return
+        self._is_due = False
         runtime = default_runtime()
         if runtime.is_watched:
             filter = None if self._request.filter.equals(_TRUE) else str(self._request.filter)

@@ -24,7 +24,7 @@ from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import AnyFileSystem, read_small_files
+from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.runtime import default_runtime
 from lance_arrow.structure.row_selection import take_order
@@ -83,6 +83,13 @@ class JoinedFragments:
         return int(self.row_starts[-1])
 
     @property
+    def fetched(self) -> ReadStats:
+        """What it took to read the files, each whole and with a request of its own."""
+        files = [meta for fragment in self._fragments for meta in (fragment.files[number] for number in self._opened)]
+        total = sum(meta.size_bytes or 0 for meta in files)
+        return ReadStats(requests=len(files), bytes_wanted=total, bytes_fetched=total)
+
+    @property
     def nbytes(self) -> int:
         """Memory that is held."""
         return sum(opened.source.size() for opened in self._opened.values())
@@ -132,8 +139,8 @@ class JoinedFragments:
 
     def read(
         self, members: NDArray[np.int64], offsets: NDArray[np.int64], reading: FragmentReading
-    ) -> list[pa.RecordBatch]:
-        """Read rows.
+    ) -> tuple[list[pa.RecordBatch], int]:
+        """Read rows; returns batches and pages touched, as `FragmentReading.read`.
 
         Parameters
         ----------
@@ -148,7 +155,7 @@ class JoinedFragments:
             A row cannot be read so; the fragments, one by one, tell what is wrong, if anything is.
         """
         rows = take_order(self.row_starts[members] + offsets, self.num_physical).rows
-        return reading.read(rows, is_take=True)[0]
+        return reading.read(rows, is_take=True)
 
 
 class HeldFragments:

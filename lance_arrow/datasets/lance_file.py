@@ -205,7 +205,10 @@ class LanceFile:
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
             raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
-        table, _ = take_stored(self._rows, projection, as_offsets(indices))
+        receipt = self._batches.receipt(projection.nodes)
+        table, counts = take_stored(self._rows, projection, as_offsets(indices))
+        receipt.tally.add(counts, table.num_rows)
+        receipt.send(table.num_rows)
         return [
             blob
             for chunk in table.column(0).chunks

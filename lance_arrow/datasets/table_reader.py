@@ -5,10 +5,8 @@ fragments ─► zones ─► windows of rows that may be wanted, decoded ahead,
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -23,9 +21,10 @@ from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.datasets.fragment_reading import FragmentReading
 from lance_arrow.datasets.fragment_rows import FragmentRows
-from lance_arrow.datasets.open_files import OpenFile, OpenFiles
+from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection, column_paths
+from lance_arrow.datasets.receipts import TableWatch, ended_by
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.row_taking import rows_without_columns
@@ -33,12 +32,11 @@ from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
 from lance_arrow.datasets.table_taking import TableTaking
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
-from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import located
-from lance_arrow.io import AnyFileSystem, ReadStats
+from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
 
 _KEPT_READINGS = 64
@@ -212,7 +210,11 @@ class TableReader:
         projection: Projection,
     ) -> pa.Table:
         """Read rows, see `TableTaking.read`, and put them where the caller wants them."""
-        batches, order = self._taking.read(numbers, offsets, projection)
+        watch = TableWatch() if self._runtime.is_watched else None
+        batches, order = self._taking.read(numbers, offsets, projection, watch)
+        if watch is not None:
+            watch.count(0, len(numbers))
+            self._runtime.finished(watch.report(projection.nodes, None))
         table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
         if (order != np.arange(len(order))).any():
             place = np.empty(len(order), np.int64)
@@ -319,66 +321,22 @@ class TableReader:
             found, cuts, window = task
             return cuts, window, *found.read(window.rows)
 
-        for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
-            if filter is None:
-                cuts.learn(window, sum(batch.nbytes for batch in batches))
-            watch.count(num_pages, sum(batch.num_rows for batch in batches))
-            for batch in batches:
-                step = batch_size or max(1, batch.num_rows)
-                for start in range(0, batch.num_rows, step):
-                    yield batch if step >= batch.num_rows else batch.slice(start, step)
-        if self._runtime.is_watched:
-            self._runtime.finished(watch.report(nodes, None if filter is None else str(filter.expression)))
+        def pieces() -> Iterator[pa.RecordBatch]:
+            for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
+                if filter is None:
+                    cuts.learn(window, sum(batch.nbytes for batch in batches))
+                watch.count(num_pages, sum(batch.num_rows for batch in batches))
+                for batch in batches:
+                    step = batch_size or max(1, batch.num_rows)
+                    for start in range(0, batch.num_rows, step):
+                        yield batch if step >= batch.num_rows else batch.slice(start, step)
 
+        def send() -> None:
+            if self._runtime.is_watched:
+                looked_at = nodes if filter is None else [*nodes, *filter.nodes]
+                self._runtime.finished(watch.report(looked_at, None if filter is None else str(filter.expression)))
 
-@dataclass(slots=True)
-class _Seen:
-    opened: OpenFile
-    before: ReadStats
-
-
-class TableWatch:
-    """What a read of several files took."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-        self._seen: dict[int, _Seen] = {}
-        self._pages = self._rows = 0
-        self._zones = [0, 0]
-
-    def see(self, opened: Sequence[OpenFile]) -> None:
-        """Count what is asked of files from now on."""
-        for one in opened:
-            self._seen.setdefault(id(one), _Seen(one, one.source.snapshot()))
-
-    def count(self, num_pages: int, num_rows: int) -> None:
-        """Count what was decoded."""
-        self._pages += num_pages
-        self._rows += num_rows
-
-    def judged(self, judged: JudgedRows) -> None:
-        """Count what zones said of a filter."""
-        self._zones[0] += judged.zones_total
-        self._zones[1] += judged.zones_pruned
-
-    def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
-        """Sum up."""
-        stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
-        return ReadReport(
-            files=len(stats),
-            pages=self._pages,
-            rows=self._rows,
-            zones_total=self._zones[0],
-            zones_pruned=self._zones[1],
-            zones_read=self._zones[0] - self._zones[1],
-            requests=sum(one.requests for one in stats),
-            requested_bytes=sum(one.bytes_wanted for one in stats),
-            fetched_bytes=sum(one.bytes_fetched for one in stats),
-            columns=tuple(leaf.path for node in nodes for leaf in node.leaves()),
-            filter=filter,
-            seconds=time.perf_counter() - self._started,
-            stage_seconds={"requests": sum(one.seconds for one in stats)},
-        )
+        yield from ended_by(pieces(), send)
 
 
 def check_expansion_of(reading: FragmentReading) -> None:

@@ -28,9 +28,10 @@ from lance_arrow.datasets.joined_fragments import (
     joined_files,
 )
 from lance_arrow.datasets.projection import Projection
+from lance_arrow.datasets.receipts import TableWatch
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
-from lance_arrow.io import AnyFileSystem
+from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
 from lance_arrow.manifests.row_ids import RowIds
@@ -104,7 +105,11 @@ class TableTaking:
         return numbers, offsets
 
     def read(
-        self, numbers: NDArray[np.int64], offsets: NDArray[np.int64], projection: Projection
+        self,
+        numbers: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        projection: Projection,
+        watch: TableWatch | None = None,
     ) -> tuple[list[pa.RecordBatch], NDArray[np.intp]]:
         """Read rows.
 
@@ -114,6 +119,8 @@ class TableTaking:
             ``(n,) int64``: fragments, ascending, and rows of their files, ascending within each.
         projection
             What is wanted.
+        watch
+            Counts files, pages and requests, where a plugin looks at receipts.
 
         Returns
         -------
@@ -128,24 +135,34 @@ class TableTaking:
         batches: list[pa.RecordBatch] = []
         order = []
         alone = np.ones(len(wanted), bool)
-        for held, members, places in self._groups(wanted, projection):
+        for held, members, places, fetched in self._groups(wanted, projection):
             rows = _spread(borders[places], ends[places])
             counts = ends[places] - borders[places]
             try:
-                batches += held.group.read(np.repeat(members, counts), offsets[rows], held.reading(projection))
+                reading = held.reading(projection)
+                found, num_pages = held.group.read(np.repeat(members, counts), offsets[rows], reading)
+                batches += found
             except LanceError:
                 # Read one by one, they tell what is wrong, and where; or they can be read.
                 continue
             alone[places] = False
             order.append(rows)
+            if watch is not None:
+                watch.read_joined(len(places) * len(reading.opened), fetched)
+                watch.count(num_pages, 0)
         rest = np.flatnonzero(alone)
 
-        def read(place: int) -> list[pa.RecordBatch]:
+        def read(place: int) -> tuple[list[pa.RecordBatch], int]:
             reading = self._reader.reading(int(wanted[place]), projection)
+            if watch is not None:
+                watch.see(reading.opened)
             rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
-            return reading.read(rows, is_take=True)[0]
+            return reading.read(rows, is_take=True)
 
-        batches += [batch for found in self._runtime.map(read, rest.tolist()) for batch in found]
+        for found, num_pages in self._runtime.map(read, rest.tolist()):
+            batches += found
+            if watch is not None:
+                watch.count(num_pages, 0)
         order.append(_spread(borders[rest], ends[rest]))
         return batches, np.concatenate(order)
 
@@ -189,8 +206,14 @@ class TableTaking:
 
     def _groups(
         self, wanted: NDArray[np.int64], projection: Projection
-    ) -> list[tuple[HeldFragments, NDArray[np.int64], NDArray[np.intp]]]:
-        """Find, or open, groups of fragments: which of their members are wanted, at which places of `wanted`."""
+    ) -> list[tuple[HeldFragments, NDArray[np.int64], NDArray[np.intp], ReadStats]]:
+        """Find, or open, groups of fragments.
+
+        Returns
+        -------
+        list
+            Groups; which of their members are wanted; at which places of `wanted`; what it took to open the group now.
+        """
         has_blobs = any(node.shown is not node.field for node in projection.nodes)
         if has_blobs or (len(wanted) < LEAST_JOINED and not self._group_of):
             return []
@@ -209,10 +232,10 @@ class TableTaking:
                 known[2].append(place)
             for key in found:
                 self._held.move_to_end(key)
-        groups = [(group, np.array(members), np.array(at)) for group, members, at in found.values()]
+        groups = [(group, np.array(members), np.array(at), ReadStats()) for group, members, at in found.values()]
         for made in self._opened(left, projection) if len(left) >= LEAST_JOINED else ():
             at = np.array([places[number] for number in made.group.numbers.tolist()])
-            groups.append((made, np.arange(len(at)), at))
+            groups.append((made, np.arange(len(at)), at, made.group.fetched))
         return groups
 
     def _opened(self, numbers: Sequence[int], projection: Projection) -> list[HeldFragments]:

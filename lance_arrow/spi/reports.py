@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -49,3 +50,33 @@ class ReadReport:
     filter: str | None = None
     seconds: float = 0.0
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, reports: Sequence[ReadReport]) -> ReadReport:
+        """Add reports up.
+
+        Counts and times are sums, a file that two reads opened counts twice. `columns` names each column once; `filter`
+        is None unless all reports have the same one.
+        """
+        decoded: Counter[str] = Counter()
+        stages: Counter[str] = Counter()
+        for report in reports:
+            decoded.update(report.decoded_rows)
+            stages.update(report.stage_seconds)
+        filters = {report.filter for report in reports}
+        return cls(
+            files=sum(report.files for report in reports),
+            pages=sum(report.pages for report in reports),
+            rows=sum(report.rows for report in reports),
+            decoded_rows=dict(decoded),
+            zones_total=sum(report.zones_total for report in reports),
+            zones_pruned=sum(report.zones_pruned for report in reports),
+            zones_read=sum(report.zones_read for report in reports),
+            requests=sum(report.requests for report in reports),
+            requested_bytes=sum(report.requested_bytes for report in reports),
+            fetched_bytes=sum(report.fetched_bytes for report in reports),
+            columns=tuple(dict.fromkeys(column for report in reports for column in report.columns)),
+            filter=filters.pop() if len(filters) == 1 else None,
+            seconds=sum(report.seconds for report in reports),
+            stage_seconds=dict(stages),
+        )
