@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -127,8 +128,11 @@ def plugins(
 @app.command(epilog=_EPILOG)
 def demo(
     engine: Annotated[
-        str, typer.Option(help="What reads the CSV: spark, pyarrow, or auto: Spark where there is Java.")
+        str, typer.Option(help="What reads the CSV: spark, pyarrow, or auto: Spark where it is installed with a Java.")
     ] = "auto",
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="New or empty folder for the files; they stay there.")
+    ] = None,
 ) -> Any:
     """Ingest real flights from CSV into a Lance table, query and change it, with a receipt of what was read."""
     if engine not in ("auto", "spark", "pyarrow"):
@@ -136,7 +140,7 @@ def demo(
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
     with progress("Ingesting flights.csv.gz", "bytes") as on_progress:
-        return flights.run(on_progress=on_progress, engine=None if engine == "auto" else engine)
+        return flights.run(keep, on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
 @app.command(epilog=_EPILOG)

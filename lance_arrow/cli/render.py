@@ -423,7 +423,6 @@ def _write_demo(report: Any, console: Console) -> None:
         f"flights.csv.gz, {size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
         f"{count(len(report.files), 'Lance file')}, {size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
     )
-    print_line(console, f"files: {', '.join(report.files)}")
     for step in report.steps:
         print_line(console)
         print_line(console, step.title)
@@ -436,6 +435,9 @@ def _write_demo(report: Any, console: Console) -> None:
     for note in report.notes:
         print_line(console)
         print_line(console, f"note: {note}")
+    if report.kept is not None:
+        print_line(console)
+        print_line(console, f"kept in {report.kept}: see the table trips.lance and the file flights.lance")
 
 
 def _receipt_value(value: Any) -> str:

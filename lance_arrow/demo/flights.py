@@ -1,10 +1,21 @@
-"""Ingest the flights into a clustered table, ask pyarrow and DuckDB, change it, look back; keep every receipt."""
+"""Ingest the flights into a clustered table, query it with pyarrow and DuckDB, change it, and read old versions.
+
+| Made | Is |
+|---|---|
+| `flights.csv.gz`, `airlines.csv` | the sources |
+| `trips.lance` | a table of all flights, with the tag `flown` and the branch `trial` |
+| `flights.lance` | a file of all flights |
+| `flights/2013-01.lance`, `flights/2013-02.lance` | a folder of files |
+| `airlines.lance` | a small file to join with |
+"""
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import importlib.resources
 import importlib.util
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,11 +30,13 @@ import pyarrow.dataset as pads
 
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.datasets.lance_writer import write_table
-from lance_arrow.demo.ingest import Progress, ingest
-from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import ReadReport, hookimpl
+from lance_arrow.demo.ingest import ROWS_PER_ZONE, Progress, ingest
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.table.lance_table import LanceTable
+from lance_arrow.watching import Receipts, receipts
 
+# New York in winter.
+_BEHIND_UTC = pa.scalar(datetime.timedelta(hours=5), pa.duration("us"))
 DELAYS_SQL = """
 SELECT name AS airline, count(*) AS flights, round(avg(arr_delay), 1) AS mean_delay_min,
        count(*) FILTER (WHERE arr_delay > 30) AS over_half_an_hour_late
@@ -61,6 +74,8 @@ class DemoReport:
         Questions in the order they were asked; DuckDB's is missing when it is not installed.
     notes
         What was left out and why.
+    kept
+        Folder of what was made; None when it was removed.
     """
 
     source_bytes: int
@@ -71,21 +86,11 @@ class DemoReport:
     convert_seconds: float
     steps: list[DemoStep]
     notes: list[str]
+    kept: str | None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, dates as text."""
         return _plain(asdict(self))
-
-
-class Receipts:
-    """A plugin object that keeps the receipt of each finished read."""
-
-    def __init__(self) -> None:
-        self.reports: list[ReadReport] = []
-
-    @hookimpl
-    def lance_read_finished(self, report: ReadReport) -> None:
-        self.reports.append(report)
 
 
 def data_directory() -> Path:
@@ -102,45 +107,66 @@ def run(folder: Path | None = None, on_progress: Progress | None = None, *, engi
     Parameters
     ----------
     folder
-        Where the table goes and stays; an empty folder. By default a temporary one, removed afterwards.
+        Where everything goes and stays: a new or empty folder. By default a temporary one, removed afterwards.
     on_progress
         Called while the CSV is read.
     engine
         ``"spark"`` or ``"pyarrow"`` for the ingest; Spark where it can run, else pyarrow, when None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The folder holds something.
+    LanceError
+        Spark failed.
     """
     if folder is not None:
-        return _run(folder, on_progress, engine)
+        if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+            raise InvalidArgumentError("the demo needs a new or empty folder", path=str(folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        return _run(folder, on_progress, engine, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="lance-arrow-demo-") as temporary:
-        return _run(Path(temporary), on_progress, engine)
+        return _run(Path(temporary), on_progress, engine, is_kept=False)
 
 
-def _run(folder: Path, on_progress: Progress | None, engine: str | None) -> DemoReport:
+def _run(folder: Path, on_progress: Progress | None, engine: str | None, *, is_kept: bool) -> DemoReport:
+    for name in ("flights.csv.gz", "airlines.csv"):
+        shutil.copyfile(data_directory() / name, folder / name)
     begun = time.perf_counter()
-    source, place = data_directory(), folder / "flights.lance"
-    used, note = ingest(source, place, engine=engine, on_progress=on_progress)
-    write_table(pyarrow.csv.read_csv(source / "airlines.csv"), folder / "airlines.lance")
+    place = folder / "trips.lance"
+    used, note = ingest(folder, place, engine=engine, on_progress=on_progress)
     convert_seconds = time.perf_counter() - begun
-    flights = LanceTable.open(place)
+    write_table(pyarrow.csv.read_csv(folder / "airlines.csv"), folder / "airlines.lance")
+    trips = LanceTable.open(place)
+    _write_files(trips, folder)
     files = sorted((place / "data").iterdir())
     report = DemoReport(
-        source_bytes=(source / "flights.csv.gz").stat().st_size,
+        source_bytes=(folder / "flights.csv.gz").stat().st_size,
         engine=used,
         files=[str(path.relative_to(folder)) for path in files],
-        num_rows=flights.count_rows(),
+        num_rows=trips.count_rows(),
         num_bytes=sum(path.stat().st_size for path in files),
         convert_seconds=round(convert_seconds, 3),
         steps=[],
         notes=[] if note is None else [note],
+        kept=str(folder) if is_kept else None,
     )
-    receipts = Receipts()
-    manager = default_runtime().plugins.manager
-    manager.register(receipts)
-    try:
-        _ask(folder, flights, receipts, report)
-        _change(flights, receipts, report)
-    finally:
-        manager.unregister(receipts)
+    with receipts() as found:
+        _ask(folder, trips, found, report)
+        _change(trips, found, report)
+    trips.branches.create("trial", message="a place to try changes")
     return report
+
+
+def _write_files(trips: LanceTable, folder: Path) -> None:
+    """Write the flights in order of time as files without a table: all in one, and one for each month."""
+    rows = trips.to_table().sort_by("time_hour")
+    write_table(rows, folder / "flights.lance", rows_per_zone=ROWS_PER_ZONE)
+    (folder / "flights").mkdir()
+    months = pc.month(pc.subtract(rows["time_hour"], _BEHIND_UTC))
+    for month in pc.unique(months).to_pylist():
+        path = folder / "flights" / f"2013-{month:02}.lance"
+        write_table(rows.filter(pc.equal(months, month)), path, rows_per_zone=ROWS_PER_ZONE)
 
 
 def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
@@ -181,6 +207,7 @@ def _change(flights: LanceTable, receipts: Receipts, report: DemoReport) -> None
 
     def delete() -> pa.Table:
         flights.delete(pc.field("cancelled"), message="cancelled flights")
+        flights.tags.create("flown", flights.version)
         return counted()
 
     def compact() -> pa.Table:
@@ -219,22 +246,22 @@ def _delays(flights: pads.Dataset, folder: Path) -> pa.Table:
 
 
 def _step(title: str, asked: str, receipts: Receipts, ask: Callable[[], pa.Table]) -> DemoStep:
-    receipts.reports.clear()
+    receipts.clear()
     started = time.perf_counter()
     rows = ask().to_pylist()
     seconds = time.perf_counter() - started
-    reports = list(receipts.reports)
+    total = receipts.total
     receipt = {
-        "reads": len(reports),
-        "files": sum(report.files for report in reports),
-        "zones": sum(report.zones_total for report in reports),
-        "zones_pruned": sum(report.zones_pruned for report in reports),
-        "pages": sum(report.pages for report in reports),
-        "rows": sum(report.rows for report in reports),
-        "requests": sum(report.requests for report in reports),
-        "bytes": sum(report.fetched_bytes for report in reports),
-        "columns": sorted({column for report in reports for column in report.columns}),
-        "filters": sorted({report.filter for report in reports if report.filter is not None}),
+        "reads": len(receipts),
+        "files": total.files,
+        "zones": total.zones_total,
+        "zones_pruned": total.zones_pruned,
+        "pages": total.pages,
+        "rows": total.rows,
+        "requests": total.requests,
+        "bytes": total.fetched_bytes,
+        "columns": sorted(total.columns),
+        "filters": sorted({report.filter for report in receipts if report.filter is not None}),
         "seconds": round(seconds, 4),
     }
     return DemoStep(title=title, asked=asked, rows=rows, receipt=receipt)

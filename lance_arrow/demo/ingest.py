@@ -1,4 +1,4 @@
-"""From the flights' CSV to a clustered Lance table: by a job on Spark where there is Java, by pyarrow otherwise."""
+"""Makes a clustered Lance table of the flights' CSV: by a Spark job where Spark and Java are there, else by pyarrow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gzip
 import importlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from lance_arrow.errors import LanceError, UnsupportedError
 from lance_arrow.table.lance_table import LanceTable
 
 Progress = Callable[[int, int], None]
@@ -34,6 +34,7 @@ _COLUMNS = {
     "tailnum": "tailnum",
     "origin": "origin",
     "dest": "dest",
+    "route": "named_struct('origin', origin, 'dest', dest)",
     "sched_dep_minute": "sched_dep_time div 100 * 60 + sched_dep_time % 100",
     "dep_delay": "dep_delay",
     "arr_delay": "arr_delay",
@@ -57,7 +58,7 @@ def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progre
     table
         Folder of the table to be made.
     engine
-        ``"spark"`` or ``"pyarrow"``; Spark where it can run, else pyarrow, when None.
+        ``"spark"`` or ``"pyarrow"``; Spark where it is installed with a Java, else pyarrow, when None.
     on_progress
         Called while pyarrow reads the CSV, and when Spark is done.
 
@@ -66,32 +67,49 @@ def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progre
     engine
         What was used.
     note
-        Why it was not Spark, in one line; None when it was, or was not asked.
+        Why Spark was left out, in one line; None when it was used, or not asked for.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark was asked for, and is not installed or has no Java.
+    LanceError
+        Spark was started and failed. A failure is not hidden by another engine.
     """
-    if engine == "pyarrow":
-        by_pyarrow(source, table, on_progress)
-        return "pyarrow", None
-    note = by_spark(source, table)
-    if note is None:
-        size = (source / "flights.csv.gz").stat().st_size
-        if on_progress is not None:
-            on_progress(size, size)
-        return "spark", None
-    # Whatever Spark had done when it failed, or was given up.
-    shutil.rmtree(table, ignore_errors=True)
+    note = None
+    if engine != "pyarrow":
+        reason = why_not_spark()
+        if reason is None:
+            by_spark(source, table)
+            size = (source / "flights.csv.gz").stat().st_size
+            if on_progress is not None:
+                on_progress(size, size)
+            return "spark", None
+        if engine == "spark":
+            raise UnsupportedError(reason)
+        note = f"{reason}: ingested with pyarrow instead"
     by_pyarrow(source, table, on_progress)
-    return "pyarrow", f"{note}: ingested with pyarrow instead"
+    return "pyarrow", note
 
 
-def by_spark(source: Path, table: Path) -> str | None:
-    """Run the ingest job as a user would, in a process of its own; say in one line why not, when it cannot be."""
+def why_not_spark() -> str | None:
+    """Say in one line what Spark lacks here; None where it can be started."""
     try:
         environment = importlib.import_module("lance_arrow.spark.environment")
     except ImportError as error:
         return f"Spark cannot run: {error}"
     reason = environment.why_not()
-    if reason is not None:
-        return str(reason)
+    return None if reason is None else str(reason)
+
+
+def by_spark(source: Path, table: Path) -> None:
+    """Run the ingest job as a user would, in a process of its own.
+
+    Raises
+    ------
+    LanceError
+        The job failed, or took too long; the message has its reason, `detail` what it wrote to standard error.
+    """
     command = [sys.executable, "-m", "lance_arrow.spark.jobs", "ingest", str(source / "flights.csv.gz"), str(table)]
     command += ["--read", "header=true", "--read", "inferSchema=true", "--cluster-by", ",".join(CLUSTER_BY)]
     command += ["--num-files", "3", "--write", f"rowsPerZone={ROWS_PER_ZONE}", "--message", "flights of 2013"]
@@ -113,16 +131,22 @@ def by_spark(source: Path, table: Path) -> str | None:
             command, env=variables, capture_output=True, text=True, timeout=_SPARK_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"Spark was not done within {_SPARK_SECONDS} seconds"
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"it was not done within {_SPARK_SECONDS} seconds", error.stderr) from error
     if done.returncode == 0:
-        return None
+        return
     said = done.stdout.strip().rpartition("\n")[2]
     try:
         reason = json.loads(said)["error"]["message"].partition("\n")[0]
     except (ValueError, KeyError, TypeError):
-        reason = (done.stderr.strip() or "no word").rpartition("\n")[2]
-    return f"Spark failed ({reason[:200]})"
+        reason = (done.stderr.strip() or f"exit code {done.returncode}").rpartition("\n")[2]
+    raise _failed(reason, done.stderr)
+
+
+def _failed(reason: str, said: object) -> LanceError:
+    return LanceError(
+        f"the ingest job failed on Spark: {reason}; `lance-arrow demo --engine pyarrow` leaves Spark out", detail=said
+    )
 
 
 def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
@@ -161,6 +185,7 @@ def _stored(source: pa.Table) -> pa.Table:
         "tailnum": source["tailnum"],
         "origin": source["origin"],
         "dest": source["dest"],
+        "route": pc.make_struct(source["origin"], source["dest"], field_names=["origin", "dest"]),
         "sched_dep_minute": _minute_of_day(source["sched_dep_time"]),
         "dep_delay": source["dep_delay"].cast(pa.int16()),
         "arr_delay": source["arr_delay"].cast(pa.int16()),

@@ -62,7 +62,7 @@ DOORS: dict[str, Callable[[Path, Path], Any]] = {
     "file.count_rows": _file(lambda file: file.count_rows(pc.field("s") == "text 5")),
     "file as a stream": _file(lambda file: pa.table(file)),
     "read_table": lambda file, _: lance_arrow.read_table(file),
-    "dataset.to_table": _dataset(lambda dataset: dataset.to_table()),
+    "dataset.to_table": _dataset(pads.Dataset.to_table),
     "dataset.to_table filtered": _dataset(lambda dataset: dataset.to_table(filter=pc.field("a") > 500)),
     "dataset.head": _dataset(lambda dataset: dataset.head(3)),
     "dataset.take": _dataset(lambda dataset: dataset.take([5, 1])),

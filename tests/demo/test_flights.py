@@ -6,8 +6,10 @@ Ingested by pyarrow here; tests/spark has the other way.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
@@ -16,7 +18,8 @@ from same import assert_same
 from witness import Witness
 
 import lance_arrow
-from lance_arrow.demo import flights
+from lance_arrow.demo import flights, ingest
+from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
 
 MAX_DATA_BYTES = 2 << 20
 
@@ -41,19 +44,20 @@ def test_data_is_small() -> None:
 def test_every_version_reads_as_the_reference_reads_it(
     witness: Witness, folder: Path, report: flights.DemoReport
 ) -> None:
-    table = lance_arrow.LanceTable.open(folder / "flights.lance")
+    table = lance_arrow.LanceTable.open(folder / "trips.lance")
     assert table.version == 4
     for version in (1, 2, 4):
-        expected = witness.read_version(folder / "flights.lance", version)
+        expected = witness.read_version(folder / "trips.lance", version)
         assert_same(expected, table.checkout(version).to_table())
-    for path in sorted(folder.rglob("*.lance")):
-        if path.is_file():
-            assert lance_arrow.verify(path).ok
+    files = [path for path in sorted(folder.rglob("*.lance")) if path.is_file()]
+    assert {path.name for path in files} >= {"flights.lance", "airlines.lance", "2013-01.lance", "2013-02.lance"}
+    for path in files:
+        assert lance_arrow.verify(path).ok
 
 
 def test_every_flight_is_there(folder: Path, report: flights.DemoReport) -> None:
     source = pyarrow.csv.read_csv(flights.data_directory() / "flights.csv.gz")
-    found = lance_arrow.LanceTable.open(folder / "flights.lance", version=1).to_table()
+    found = lance_arrow.LanceTable.open(folder / "trips.lance", version=1).to_table()
     keys = ["time_hour", "carrier", "flight", "origin", "dest"]
     source = source.set_column(
         source.schema.names.index("time_hour"), "time_hour", source["time_hour"].cast(found["time_hour"].type)
@@ -83,6 +87,52 @@ def test_report_is_plain_data(report: flights.DemoReport) -> None:
     assert [len(step["rows"]) > 0 for step in plain["steps"]] == [True] * len(plain["steps"])
 
 
+def test_every_receipt_has_figures(report: flights.DemoReport) -> None:
+    assert len(report.steps) == 6
+    for step in report.steps:
+        for name in ("reads", "files", "pages", "rows", "requests", "bytes", "seconds"):
+            assert step.receipt[name] > 0, (step.title, name)
+        assert step.receipt["columns"]
+
+
+def test_what_is_kept(folder: Path, report: flights.DemoReport) -> None:
+    assert report.kept == str(folder)
+    made = sorted(path.name for path in folder.iterdir())
+    assert made == ["airlines.csv", "airlines.lance", "flights", "flights.csv.gz", "flights.lance", "trips.lance"]
+    table = lance_arrow.LanceTable.open(folder / "trips.lance")
+    assert {name: tag.version for name, tag in table.tags.items()} == {"flown": 2}
+    assert list(table.branches) == ["trial"]
+    everything = lance_arrow.read_table(folder / "flights.lance")
+    assert everything["time_hour"].to_pylist() == sorted(everything["time_hour"].to_pylist())
+    assert everything["route"][0].as_py().keys() == {"origin", "dest"}
+    months = [lance_arrow.read_table(path) for path in sorted((folder / "flights").iterdir())]
+    assert [month.num_rows for month in months] == [27_004, 24_951]
+    assert pa.concat_tables(months).equals(everything)
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InvalidArgumentError, match="new or empty folder"):
+        flights.run(tmp_path, engine="pyarrow")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_failure_on_spark_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "why_not_spark", lambda: None)
+    # Fails before a JVM is started: the job is run with an interpreter that has no PySpark.
+    monkeypatch.setattr(sys, "executable", str(_without_spark(tmp_path)))
+    with pytest.raises(LanceError, match=r"the ingest job failed on Spark: .*--engine pyarrow"):
+        flights.run(tmp_path / "demo")
+
+
+def _without_spark(folder: Path) -> Path:
+    """Make an interpreter that fails as one without PySpark does."""
+    script = folder / "python"
+    script.write_text('#!/bin/sh\necho "No module named pyspark" >&2\nexit 1\n')
+    script.chmod(0o755)
+    return script
+
+
 def test_receipts_show_projection_and_filter(report: flights.DemoReport) -> None:
     head, late, *_ = report.steps
     assert len(head.rows) == 5
@@ -102,21 +152,23 @@ def test_deletion_compaction_and_a_look_back(report: flights.DemoReport) -> None
 
 def test_without_java_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
-    (tmp_path / "demo").mkdir()
     report = flights.run(tmp_path / "demo")
     assert report.engine == "pyarrow"
     (note,) = report.notes
     home = str(tmp_path / "nothing")
     assert note == f"Spark needs Java 17 or newer: JAVA_HOME is {home!r}: ingested with pyarrow instead"
     assert report.num_rows == 51_955
+    with pytest.raises(UnsupportedError, match="Java 17"):
+        flights.run(tmp_path / "asked", engine="spark")
 
 
 @pytest.mark.interop
 def test_duckdb_agrees_with_pyarrow(folder: Path, report: flights.DemoReport, witness: Witness) -> None:
     (step,) = (step for step in report.steps if "DuckDB" in step.title)
-    table = witness.read_version(folder / "flights.lance", 1)
+    table = witness.read_version(folder / "trips.lance", 1)
     table = table.filter((pc.field("origin") == "JFK") & ~pc.field("cancelled"))
-    table = table.join(witness.read(folder / "airlines.lance"), "carrier")
+    # pyarrow joins no nested columns.
+    table = table.drop_columns("route").join(witness.read(folder / "airlines.lance"), "carrier")
     means = table.group_by("name").aggregate([("arr_delay", "mean"), ([], "count_all")])
     expected = {row["name"]: (row["count_all"], round(row["arr_delay_mean"], 1)) for row in means.to_pylist()}
     assert {row["airline"]: (row["flights"], row["mean_delay_min"]) for row in step.rows} == expected

@@ -1,6 +1,7 @@
 """The documentation runs: Python blocks of each page in order, commands too; quoted files are quoted exactly.
 
-A Python block that cannot run begins with ``# not run: <reason>``; a block that shows a file with ``# file: <path>``.
+They run in a folder that `lance-arrow demo --keep` left. A Python block that cannot run begins with
+``# not run: <reason>``; a block that shows a file with ``# file: <path>``.
 """
 
 from __future__ import annotations
@@ -14,13 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import pyarrow as pa
-import pyarrow.csv
 import pytest
-from blobs import FIRST
-from witness import Witness
 
 from lance_arrow.cli.app import run
+from lance_arrow.demo import flights
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -42,8 +40,6 @@ NOT_RUN = re.compile(r"# not run: \S+")
 FILE = re.compile(r"# file: (\S+)\n")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
-pytestmark = pytest.mark.interop
-
 
 @dataclass(frozen=True)
 class Block:
@@ -58,46 +54,11 @@ def blocks(page: str, *languages: str) -> list[Block]:
     return [block for block in found if block.language in languages]
 
 
-def flights(month: int) -> pa.Table:
-    rows = range(3000)
-    return pa.table(
-        {
-            "time": pa.array(
-                [1_357_000_000 + 2_600_000 * (month - 1) + 600 * row for row in rows], pa.timestamp("s", "UTC")
-            ),
-            "carrier": [("UA", "AA", "B6", "DL")[row * row % 7 % 4] for row in rows],
-            "dest": [("LAX", "ATL", "ORD")[row % 3] for row in rows],
-            "dep_delay": pa.array([None if row % 50 == 0 else row * 37 % 200 - 20 for row in rows], pa.int16()),
-            "distance": pa.array([100 + row * 91 % 2500 for row in rows], pa.int32()),
-            "plane": [{"seats": 50 + row % 200, "engines": 2} for row in rows],
-        }
-    )
-
-
-def images() -> pa.Table:
-    values = [b"first".ljust(49_996, b".") + b"tail", None, b"second"]
-    fields = [pa.field("name", pa.string()), pa.field("image", pa.large_binary(), metadata=FIRST)]
-    return pa.table([["a.png", "b.png", "c.png"], pa.array(values, pa.large_binary())], schema=pa.schema(fields))
-
-
 @pytest.fixture(scope="module")
-def prepared(witness: Witness, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `lance-arrow demo --keep` leaves, and nothing else."""
     folder = tmp_path_factory.mktemp("docs")
-    (folder / "flights").mkdir()
-    witness.write(flights(1), folder / "flights.lance", "2.1")
-    witness.write(images(), folder / "images.lance", "2.1")
-    with pa.CompressedOutputStream(folder / "flights.csv.gz", "gzip") as stream:
-        pyarrow.csv.write_csv(flights(1).drop_columns("plane"), stream)
-    trips = witness.write_directory(flights(1), folder / "trips.lance", "2.2", enable_stable_row_ids=True)
-    witness.change_table(
-        trips,
-        {"do": "delete", "predicate": "distance < 200"},
-        {"do": "tag", "name": "january", "version": 2},
-        {"do": "append", "rows": flights(2)},
-        {"do": "branch", "name": "trial", "version": 3},
-    )
-    for month in (1, 2):
-        witness.write(flights(month), folder / "flights" / f"2013-{month:02}.lance", "2.2")
+    flights.run(folder, engine="pyarrow")
     return folder
 
 
@@ -126,7 +87,7 @@ def test_commands_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str
     for line in lines:
         if line.startswith("lance-arrow "):
             # Not the way over Spark, which tests/spark takes.
-            aside = ["--engine", "pyarrow"] if line == "lance-arrow demo" else []
+            aside = ["--engine", "pyarrow"] if line.startswith("lance-arrow demo") else []
             assert run([*shlex.split(line)[1:], *aside]) == 0, capsys.readouterr().err
             assert capsys.readouterr().out
 

@@ -12,18 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from shells import CHECKOUT, environment
 
-CHECKOUT = Path(__file__).parents[2]
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 NOT_INSTALLED = 77
 SECONDS = 240
-# What a shell may hold that changes where Python imports from.
-_IMPORT_VARIABLES = ("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP")
-
-
-def environment() -> dict[str, str]:
-    """Variables of a shell in which nobody has told Python where to import from."""
-    return {name: value for name, value in os.environ.items() if name not in _IMPORT_VARIABLES}
 
 
 @pytest.mark.parametrize("place", ["checkout", "elsewhere"])

@@ -155,15 +155,13 @@ def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_the_demo_ingests_by_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     """The command in a process of its own, as `spark-submit` would start it; the rows are those that pyarrow makes."""
-    (tmp_path / "spark").mkdir()
-    (tmp_path / "arrow").mkdir()
     monkeypatch.setattr(ingest, "_SPARK_SECONDS", 280)
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
     made = flights.run(tmp_path / "spark", engine="spark")
     assert (made.engine, made.notes) == ("spark", [])
     twin = flights.run(tmp_path / "arrow", engine="pyarrow")
-    ours = LanceTable.open(tmp_path / "spark" / "flights.lance", version=1)
-    theirs = LanceTable.open(tmp_path / "arrow" / "flights.lance", version=1)
+    ours = LanceTable.open(tmp_path / "spark" / "trips.lance", version=1)
+    theirs = LanceTable.open(tmp_path / "arrow" / "trips.lance", version=1)
     assert ours.schema.remove_metadata().equals(theirs.schema.remove_metadata())
     order = [(name, "ascending") for name in ("origin", "time_hour", "carrier", "flight", "dest")]
     assert ours.to_table().sort_by(order).equals(theirs.to_table().sort_by(order))
