@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.lance_file import LanceFile as LanceFile
     from lance_arrow.datasets.lance_writer import LanceWriter as LanceWriter
     from lance_arrow.datasets.lance_writer import write_table as write_table
-    from lance_arrow.datasets.opening import open_dataset as dataset  # noqa: F401 - renamed for the user
+    from lance_arrow.datasets.opening import dataset as dataset
     from lance_arrow.datasets.verifying import VerifyReport as VerifyReport
     from lance_arrow.datasets.verifying import verify as verify
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
@@ -72,7 +72,7 @@ _HOMES = {
     "Settings": ("lance_arrow.settings", "Settings"),
     "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
     "build_zones": ("lance_arrow.datasets.zone_building", "build_zones"),
-    "dataset": ("lance_arrow.datasets.opening", "open_dataset"),
+    "dataset": ("lance_arrow.datasets.opening", "dataset"),
     "errors": ("lance_arrow.errors", None),
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lance_arrow.choices import Blobs, Dictionaries, Verify, names
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
-
-_DICTIONARIES = ("keep", "decode")
-_BLOBS = ("bytes", "descriptors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +32,14 @@ class ReadOptions:
         There is no such choice; it is named.
     """
 
-    dictionaries: str = "keep"
-    blobs: str = "bytes"
+    dictionaries: Dictionaries = "keep"
+    blobs: Blobs = "bytes"
     allow_external_blobs: bool = False
-    verify: str = "touched"
+    verify: Verify = "touched"
 
     def __post_init__(self) -> None:
-        _check("dictionaries", self.dictionaries, _DICTIONARIES)
-        _check("blobs", self.blobs, _BLOBS)
+        _check("dictionaries", self.dictionaries, names(Dictionaries))
+        _check("blobs", self.blobs, names(Blobs))
         check_verify(self.verify)
         if not isinstance(self.allow_external_blobs, bool):
             raise InvalidArgumentError(f"allow_external_blobs is {self.allow_external_blobs!r}, expected True or False")

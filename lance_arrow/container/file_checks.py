@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lance_arrow.choices import Verify, names
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
@@ -14,7 +15,6 @@ from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
 
-VERIFY_MODES = ("touched", "full", "off")
 _PIECE_BYTES = 8 << 20
 _WAVE_BYTES = 32 << 20
 
@@ -25,11 +25,11 @@ def check_verify(verify: object) -> None:
     Raises
     ------
     InvalidArgumentError
-        It is none of `VERIFY_MODES`.
+        It is none of `Verify`.
     """
-    if verify not in VERIFY_MODES:
+    if verify not in names(Verify):
         raise InvalidArgumentError(
-            f"verify is {verify!r}, expected {' or '.join(map(repr, VERIFY_MODES))}", detail=verify
+            f"verify is {verify!r}, expected {' or '.join(map(repr, names(Verify)))}", detail=verify
         )
 
 

@@ -15,6 +15,7 @@ from types import MappingProxyType, TracebackType
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.choices import Verify
 from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
@@ -155,7 +156,7 @@ class LanceFileReader:
         As reading goes.
     """
 
-    def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: str = "touched") -> None:
+    def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: Verify = "touched") -> None:
         check_verify(verify)
         self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
@@ -178,7 +179,7 @@ class LanceFileReader:
             if self.checks is not None:
                 self._check_reads(self.checks)
 
-    def _begin(self, source: RangeSource, limits: Limits, verify: str) -> None:
+    def _begin(self, source: RangeSource, limits: Limits, verify: Verify) -> None:
         self.source = source
         self.name = source.name
         self.limits = limits

@@ -15,6 +15,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.choices import Verify
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_reader import SchemaFacts, known_schemas
@@ -59,7 +60,7 @@ class SmallFiles:
 
     @classmethod
     def open(
-        cls, data: Bytes, starts: Positions, sizes: Positions, flags: NDArray[np.uint8], *, verify: str
+        cls, data: Bytes, starts: Positions, sizes: Positions, flags: NDArray[np.uint8], *, verify: Verify
     ) -> SmallFiles:
         """Read what can be read of the files whose flag is set; `verify` is that of `LanceFileReader`."""
         facts = np.zeros((len(starts), NUM_FACTS), np.int64)

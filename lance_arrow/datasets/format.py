@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Preset, Verify
 from lance_arrow.datasets import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.dataset_sink import DatasetWriteOptions, WrittenFile
@@ -58,10 +59,10 @@ class LanceFormat(bridge.BridgeFormat):
         version: int | None = None,
         tag: str | None = None,
         as_of: datetime.datetime | None = None,
-        dictionaries: str = "keep",
-        blobs: str = "bytes",
+        dictionaries: Dictionaries = "keep",
+        blobs: Blobs = "bytes",
         allow_external_blobs: bool = False,
-        verify: str = "touched",
+        verify: Verify = "touched",
         read_options: LanceReadOptions | None = None,
         default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
@@ -125,8 +126,8 @@ class LanceFormat(bridge.BridgeFormat):
     def make_write_options(
         self,
         *,
-        file_version: str = "2.2",
-        preset: str = "default",
+        file_version: FileVersionName = "2.2",
+        preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
         column_options: Mapping[str, Mapping[str, Any]] | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.choices import Verify
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.scan_options import ScanOptions
 
@@ -39,7 +40,7 @@ class LanceFragmentScanOptions(bridge.BridgeScanOptions):
     def __init__(
         self,
         *,
-        verify: str | None = None,
+        verify: Verify | None = None,
         zone_maps: bool = True,
         sidecars: bool = True,
         memory_budget_bytes: int | None = None,

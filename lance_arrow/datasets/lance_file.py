@@ -15,6 +15,7 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.readers import row_reader
+from lance_arrow.choices import Blobs, Dictionaries, Verify
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches
@@ -69,11 +70,11 @@ class LanceFile:
         *,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        dictionaries: str = "keep",
+        dictionaries: Dictionaries = "keep",
         runtime: Runtime | None = None,
-        blobs: str = "bytes",
+        blobs: Blobs = "bytes",
         allow_external_blobs: bool = False,
-        verify: str = "touched",
+        verify: Verify = "touched",
     ) -> None:
         self._runtime = runtime if runtime is not None else default_runtime()
         options = ReadOptions(

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_tree import LeafNode, column_tree
 from lance_arrow.assembly.writers import row_writer
+from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
@@ -63,8 +64,8 @@ class LanceWriter:
         sink: Any,
         schema: pa.Schema,
         *,
-        file_version: str = "2.2",
-        preset: str = "default",
+        file_version: FileVersionName = "2.2",
+        preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
         column_options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -225,8 +226,8 @@ def write_table(
     table: Any,
     sink: Any,
     *,
-    file_version: str = "2.2",
-    preset: str = "default",
+    file_version: FileVersionName = "2.2",
+    preset: Preset = "default",
     rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
     checksums: bool = True,
     column_options: Mapping[str, Mapping[str, Any]] | None = None,

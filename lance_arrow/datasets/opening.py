@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.choices import Blobs, Dictionaries, Verify
 from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.datasets.table_dataset import as_arrow, table_dataset
@@ -20,7 +21,7 @@ from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.runtime import default_runtime
 
 
-def open_dataset(
+def dataset(
     uri: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     version: int | None = None,
@@ -29,13 +30,13 @@ def open_dataset(
     branch: str | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    dictionaries: str = "keep",
+    dictionaries: Dictionaries = "keep",
     schema: pa.Schema | None = None,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
-    blobs: str = "bytes",
+    blobs: Blobs = "bytes",
     allow_external_blobs: bool = False,
-    verify: str = "touched",
+    verify: Verify = "touched",
 ) -> LanceDataset:
     """Open a table, or Lance files, as one dataset.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lance_arrow.choices import Verify
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
 
@@ -29,7 +30,7 @@ class ScanOptions:
         There is no such choice; it is named.
     """
 
-    verify: str | None = None
+    verify: Verify | None = None
     zone_maps: bool = True
     sidecars: bool = True
     memory_budget_bytes: int | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_arrow.choices import Blobs, Dictionaries, Verify
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.io import AnyFileSystem
@@ -19,10 +20,10 @@ def read_table(
     filters: Predicate | None = None,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    dictionaries: str = "keep",
-    blobs: str = "bytes",
+    dictionaries: Dictionaries = "keep",
+    blobs: Blobs = "bytes",
     allow_external_blobs: bool = False,
-    verify: str = "touched",
+    verify: Verify = "touched",
 ) -> pa.Table:
     """Read one Lance file into a table.
 
@@ -59,7 +60,7 @@ def read_schema(
     *,
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    blobs: str = "bytes",
+    blobs: Blobs = "bytes",
 ) -> pa.Schema:
     """Read the Arrow schema of one Lance file; reads no column. Arguments are those of `LanceFile`."""
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options, blobs=blobs) as file:

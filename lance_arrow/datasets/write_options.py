@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_arrow.choices import Preset
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import EncodeOptions
@@ -42,7 +43,7 @@ class WriteOptions:
     """
 
     file_version: str = "2.2"
-    preset: str = "default"
+    preset: Preset = "default"
     rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE
     checksums: bool = True
     column_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

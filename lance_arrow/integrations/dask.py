@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
 
 DEFAULT_PARTITION_ROWS = 1 << 20

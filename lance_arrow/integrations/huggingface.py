@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.row_restriction import unrestricted
 from lance_arrow.datasets.table_parts import FoundPart, TablePart

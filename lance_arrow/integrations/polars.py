@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.scan_defaults import BATCH_ROWS
 from lance_arrow.integrations.polars_predicates import arrow_filter
 

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.errors import InvalidArgumentError
 

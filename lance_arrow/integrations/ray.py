@@ -14,7 +14,7 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
+from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
 
 

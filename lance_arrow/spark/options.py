@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lance_arrow.choices import Blobs, FileVersionName, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location
 from lance_arrow.manifests.versions import table_location
@@ -179,8 +180,8 @@ class ReadChoices:
     split_rows: int | None = None
     split_bytes: int | None = None
     with_row_id: bool = False
-    blobs: str = "bytes"
-    verify: str = "touched"
+    blobs: Blobs = "bytes"
+    verify: Verify = "touched"
     truncates_times: bool = False
     pushes_filters: bool = False
     max_pruned_fragments: int = 10_000
@@ -215,8 +216,8 @@ class WriteChoices:
 
     address: TableAddress
     if_exists: str = "append"
-    file_version: str | None = None
-    preset: str = "default"
+    file_version: FileVersionName | None = None
+    preset: Preset = "default"
     rows_per_zone: int = 8192
     checksums: bool = True
     max_rows_per_file: int = 1 << 20

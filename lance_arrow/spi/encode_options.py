@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from lance_arrow.choices import Preset, names
 from lance_arrow.errors import InvalidArgumentError
 
-PRESETS = ("fast", "default", "compact")
+PRESETS = names(Preset)
 METADATA_PREFIX = "lance-encoding:"
 _FAST_FACTOR = 1.1
 _WISH_FACTOR = 2.0**-20
@@ -50,7 +51,7 @@ class EncodeOptions:
         Options that only a private codec understands, verbatim.
     """
 
-    preset: str = "default"
+    preset: Preset = "default"
     codec: str | None = None
     layout: str | None = None
     preferred_layout: str | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.datasets.converting import BATCH_ROWS, ConvertReport, Progress, convert
 from lance_arrow.datasets.verifying import verify
 from lance_arrow.errors import CorruptFileError, TableExistsError
@@ -22,8 +23,8 @@ def convert_any(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    file_version: str = "2.2",
-    preset: str = "default",
+    file_version: FileVersionName = "2.2",
+    preset: Preset = "default",
     on_progress: Progress | None = None,
 ) -> ConvertReport:
     """Convert a local file or table, and verify what was written.

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.choices import Blobs, CreateMode, Dictionaries, FileVersionName, Preset, Verify
 from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.row_arguments import as_row_ids
@@ -83,10 +84,10 @@ class LanceTable(TableEdits, TableUpkeep):
         branch: str | None = None,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        dictionaries: str = "keep",
-        blobs: str = "bytes",
+        dictionaries: Dictionaries = "keep",
+        blobs: Blobs = "bytes",
         allow_external_blobs: bool = False,
-        verify: str = "touched",
+        verify: Verify = "touched",
         unsafe_single_writer: bool = False,
     ) -> LanceTable:
         """Open a version of a table; its manifest is read, no data file is.
@@ -133,10 +134,10 @@ class LanceTable(TableEdits, TableUpkeep):
         uri: str | os.PathLike[str],
         data: Any,
         *,
-        mode: str = "create",
+        mode: CreateMode = "create",
         schema: pa.Schema | None = None,
-        file_version: str | None = None,
-        preset: str = "default",
+        file_version: FileVersionName | None = None,
+        preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
         column_options: Mapping[str, Mapping[str, Any]] | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.errors import InvalidArgumentError
@@ -29,7 +30,7 @@ class TableEdits(TableHandle):
         self,
         data: Any,
         *,
-        preset: str = "default",
+        preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
         column_options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -68,8 +69,8 @@ class TableEdits(TableHandle):
         data: Any,
         *,
         schema: pa.Schema | None = None,
-        file_version: str | None = None,
-        preset: str = "default",
+        file_version: FileVersionName | None = None,
+        preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
         column_options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -216,7 +217,7 @@ class TableEdits(TableHandle):
         self,
         data: Any,
         schema: pa.Schema | None,
-        file_version: str | None,
+        file_version: FileVersionName | None,
         options: FileOptions,
         max_rows_per_file: int,
         message: str | None,

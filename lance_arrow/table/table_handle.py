@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lance_arrow.choices import Preset
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
@@ -20,7 +21,7 @@ from lance_arrow.table.table_line import TableLine
 class FileOptions:
     """Options of data files, but for their version."""
 
-    preset: str
+    preset: Preset
     rows_per_zone: int | None
     checksums: bool
     column_options: Mapping[str, Mapping[str, Any]] | None

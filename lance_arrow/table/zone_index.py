@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.assembly.column_tree import storage_type
 from lance_arrow.assembly.zone_types import has_order
+from lance_arrow.choices import FileVersionName
 from lance_arrow.datasets.lance_writer import LanceWriter
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InvalidArgumentError
@@ -34,7 +35,7 @@ from lance_arrow.table.written_files import WrittenFiles
 
 DEFAULT_ROWS_PER_ZONE = 8192
 _TYPE_URL = "/lance.table.ZoneMapIndexDetails"
-_FILE_VERSION = "2.1"
+_FILE_VERSION: FileVersionName = "2.1"
 
 
 def create_zone_index(

@@ -60,7 +60,7 @@ DOORS: dict[str, Callable[[Path, Path], Any]] = {
     "file.to_batches": _file(lambda file: list(file.to_batches(batch_size=100))),
     "file.to_batches filtered": _file(lambda file: list(file.to_batches(filter=pc.field("a") > 500))),
     "file.count_rows": _file(lambda file: file.count_rows(pc.field("s") == "text 5")),
-    "file as a stream": _file(lambda file: pa.table(file)),
+    "file as a stream": _file(pa.table),
     "read_table": lambda file, _: lance_arrow.read_table(file),
     "dataset.to_table": _dataset(pads.Dataset.to_table),
     "dataset.to_table filtered": _dataset(lambda dataset: dataset.to_table(filter=pc.field("a") > 500)),

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
+from lance_arrow.choices import IngestMode
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 from lance_arrow.manifests.versions import list_manifests
 from lance_arrow.spark.clustering import clustered
@@ -42,7 +43,7 @@ def ingest(
     require: Sequence[str] = (),
     quarantine: str | None = None,
     max_quarantined: int | None = None,
-    mode: str = "append",
+    mode: IngestMode = "append",
     cluster_by: Sequence[str] = (),
     partition_by: Sequence[str] = (),
     num_files: int | None = None,

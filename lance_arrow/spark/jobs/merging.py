@@ -20,6 +20,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from lance_arrow.choices import Matched, NotMatched, NotMatchedBySource
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import Location
@@ -64,9 +65,9 @@ class MergeRules:
     """
 
     on: tuple[str, ...]
-    matched: str
-    not_matched: str
-    not_matched_by_source: str
+    matched: Matched
+    not_matched: NotMatched
+    not_matched_by_source: NotMatchedBySource
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -88,9 +89,9 @@ def merge(
     uri: str,
     on: str | Sequence[str],
     *,
-    matched: str = "update",
-    not_matched: str = "insert",
-    not_matched_by_source: str = "keep",
+    matched: Matched = "update",
+    not_matched: NotMatched = "insert",
+    not_matched_by_source: NotMatchedBySource = "keep",
     max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
     message: str | None = None,
     storage_options: Mapping[str, Any] | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.datasets.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.clustering import clustered
@@ -28,8 +29,8 @@ def rewrite(
     spark: SparkSession,
     uri: str,
     *,
-    file_version: str | None = None,
-    preset: str = "default",
+    file_version: FileVersionName | None = None,
+    preset: Preset = "default",
     rows_per_zone: int = DEFAULT_ROWS_PER_ZONE,
     checksums: bool = True,
     column_options: Mapping[str, Mapping[str, Any]] | None = None,

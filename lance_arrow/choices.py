@@ -1,0 +1,31 @@
+"""The choices that options take, as types: a type checker refuses a misspelt one; at run time, `names` lists them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+Dictionaries: TypeAlias = Literal["keep", "decode"]
+"""Dictionary columns as dictionary arrays, or as plain values."""
+Blobs: TypeAlias = Literal["bytes", "descriptors"]
+"""Blob columns as their values, or as the places of these."""
+Verify: TypeAlias = Literal["touched", "full", "off"]
+"""What is compared with checksums: blocks that are read, the whole file at opening, or nothing."""
+Preset: TypeAlias = Literal["fast", "default", "compact"]
+"""How much time is spent to write small files."""
+FileVersionName: TypeAlias = Literal["2.0", "2.1", "2.2", "2.3", "stable", "next"]
+"""File versions that can be written."""
+CreateMode: TypeAlias = Literal["create", "overwrite", "append"]
+"""What `LanceTable.create` does where a table exists: raise, make a version of the new rows only, or add to it."""
+IngestMode: TypeAlias = Literal["append", "overwrite"]
+"""What the ingest job does with a table."""
+Matched: TypeAlias = Literal["update", "delete", "keep"]
+"""What a merge does with rows of the table whose key the source has."""
+NotMatched: TypeAlias = Literal["insert", "ignore"]
+"""What a merge does with rows of the source whose key the table lacks."""
+NotMatchedBySource: TypeAlias = Literal["keep", "delete"]
+"""What a merge does with rows of the table whose key the source lacks."""
+
+
+def names(choice: Any) -> tuple[str, ...]:
+    """Return the values of one of these types, in order."""
+    return get_args(choice)
