@@ -1,4 +1,4 @@
-"""What a user's type checker sees of the public names: checked by `nox -s lint` with mypy's strict settings, never run."""
+"""What a user's type checker sees of the public names: `nox -s lint` checks it with mypy's strict settings."""
 
 from typing import assert_type
 
