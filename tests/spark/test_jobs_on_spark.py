@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from shells import CHECKOUT
 
 from lance_arrow import LanceTable
 from lance_arrow.demo import flights, ingest
@@ -154,7 +155,11 @@ def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_demo_ingests_by_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
-    """The command in a process of its own, as `spark-submit` would start it; the rows are those that pyarrow makes."""
+    """The command in a process of its own, as `spark-submit` would start it; the rows are those that pyarrow makes.
+
+    It is started in the checkout, where Python finds the source tree first, in Spark's workers too.
+    """
+    monkeypatch.chdir(CHECKOUT)
     monkeypatch.setattr(ingest, "_SPARK_SECONDS", 280)
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
     made = flights.run(tmp_path / "spark", engine="spark")
