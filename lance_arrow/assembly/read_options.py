@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lance_arrow.container.file_checks import check_verify
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 _DICTIONARIES = ("keep", "decode")
 _BLOBS = ("bytes", "descriptors")
@@ -54,4 +54,6 @@ class ReadOptions:
 
 def _check(name: str, given: object, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise InvalidArgumentError(f"{name} is {given!r}, expected {' or '.join(map(repr, known))}", detail=given)
+        raise InvalidArgumentError(
+            f"{name} is {given!r}, expected {' or '.join(map(repr, known))}{did_you_mean(given, known)}", detail=given
+        )

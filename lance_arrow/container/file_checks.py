@@ -10,7 +10,7 @@ import numpy as np
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, did_you_mean
 from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
 
@@ -28,8 +28,10 @@ def check_verify(verify: object) -> None:
         It is none of `VERIFY_MODES`.
     """
     if verify not in VERIFY_MODES:
+        offer = did_you_mean(verify, VERIFY_MODES)
         raise InvalidArgumentError(
-            f"verify is {verify!r}, expected {' or '.join(map(repr, VERIFY_MODES))}", detail=verify
+            f"verify is {verify!r}, expected {' or '.join(map(repr, VERIFY_MODES))}{offer}",
+            detail=verify,
         )
 
 

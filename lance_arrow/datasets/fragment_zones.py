@@ -14,7 +14,7 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import Predicate, as_expression, misfit
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import judged_rows
@@ -175,7 +175,7 @@ def left_by_filter(file: OpenFile, filter: Predicate, schema: pa.Schema | None, 
     try:
         predicate = ZonePredicate(bridge.expression_tree(expression, schema))
     except (*UNCOMPARABLE, pa.ArrowKeyError) as error:
-        raise InvalidArgumentError(f"the filter {expression} does not fit the file: {error}") from error
+        raise InvalidArgumentError(f"the filter {expression} does not fit the file: {misfit(error, schema)}") from error
     return judged_rows(file.rows, file.zones, predicate, within).rows
 
 
