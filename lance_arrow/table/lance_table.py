@@ -435,6 +435,9 @@ class LanceTable(TableEdits, TableUpkeep):
             raise InvalidArgumentError(f"version is {version!r}, expected a number or a tag", detail=version)
         return open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _reopened, (self._root, self._branch, self.version, self._options, self._unsafe_single_writer)
+
     def __len__(self) -> int:
         return self.count_rows()
 
@@ -447,3 +450,11 @@ class LanceTable(TableEdits, TableUpkeep):
         branch = "" if self._branch is None else f", branch={self._branch!r}"
         fragments = len(self._manifest.fragments)
         return f"LanceTable({self.uri!r}, version={self.version}{branch}, fragments={fragments:,})"
+
+
+def _reopened(
+    root: Location, branch: str | None, version: int, options: ReadOptions, unsafe_single_writer: bool
+) -> LanceTable:
+    """Open the version that a table was at when it was pickled."""
+    manifest = open_version(root, VersionChoice(version=version, branch=branch), default_runtime().settings.limits)
+    return LanceTable(root, branch, manifest, options, unsafe_single_writer=unsafe_single_writer)
