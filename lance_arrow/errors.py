@@ -6,6 +6,9 @@ could not know (file, column, page) as fields and as one note per layer; it neve
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class LanceError(Exception):
     """Root of the tree.
@@ -202,3 +205,20 @@ class located:
             error.byte_range = self._byte_range
         if self._stage is not None:
             error.add_note(f"while {self._stage}")
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"``, to be appended to a message about an unknown name; empty if none is near.
+
+    Parameters
+    ----------
+    name
+        What was given.
+    known
+        Names there are.
+    """
+    if not isinstance(name, str):
+        return ""
+    by_case = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), list(by_case), n=1)
+    return f"; did you mean {by_case[near[0]]!r}?" if near else ""

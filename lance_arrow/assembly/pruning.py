@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type, type_over
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 Path: TypeAlias = tuple[str, ...]
 """Names from a column downwards; never empty."""
@@ -126,8 +126,11 @@ def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentEr
             node = node_at(next(root for root in roots if root.field.name == found.root), found.steps)
             known = [".".join((*path[: end - 1], name)) for name in _names_below(node)]
             break
-    names = ", ".join(sorted(known or [root.field.name for root in roots]))
-    return InvalidArgumentError(f"there is no column {'.'.join(path)!r}, expected one of {names}", detail=path)
+    names = sorted(known or [root.field.name for root in roots])
+    offer = did_you_mean(".".join(path), names)
+    return InvalidArgumentError(
+        f"there is no column {'.'.join(path)!r}, expected one of {', '.join(names)}{offer}", detail=path
+    )
 
 
 def pruned(node: ColumnNode, wanted: Sequence[Steps]) -> ColumnNode:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lance_arrow.choices import Blobs, Dictionaries, Verify, names
 from lance_arrow.container.file_checks import check_verify
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,4 +52,6 @@ class ReadOptions:
 
 def _check(name: str, given: object, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise InvalidArgumentError(f"{name} is {given!r}, expected {' or '.join(map(repr, known))}", detail=given)
+        raise InvalidArgumentError(
+            f"{name} is {given!r}, expected {' or '.join(map(repr, known))}{did_you_mean(given, known)}", detail=given
+        )

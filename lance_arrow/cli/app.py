@@ -111,7 +111,7 @@ def zones_build(
 
 @app.command(epilog=_EPILOG)
 def verify(file: File) -> VerifyReport:
-    """Compare a whole file with its checksums and decode every page; exit 1 when something is wrong."""
+    """Compare a whole file with its checksums and decode every page; exit 1 unless all is in order."""
     return verify_file(file)
 
 

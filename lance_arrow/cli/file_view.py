@@ -17,7 +17,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.container.schema import AncestorKind
 from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.errors import InvalidArgumentError, LanceError
+from lance_arrow.errors import InvalidArgumentError, LanceError, did_you_mean
 from lance_arrow.io import open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC
@@ -231,9 +231,11 @@ class _Viewer:
         for path in paths:
             found = [n for n, leaf in self._leaves.items() if leaf.path == path or leaf.path.startswith(f"{path}.")]
             if not found:
-                known = ", ".join(leaf.path for leaf in self._file.leaves)
+                known = [leaf.path for leaf in self._file.leaves]
                 raise InvalidArgumentError(
-                    f"there is no column {path!r}, expected one of {known}", path=self._file.name, detail=path
+                    f"there is no column {path!r}, expected one of {', '.join(known)}{did_you_mean(path, known)}",
+                    path=self._file.name,
+                    detail=path,
                 )
             chosen.update(found)
         return sorted(chosen)

@@ -186,7 +186,8 @@ def _(report: FileReport, console: Console) -> None:
 @write_report.register
 def _(report: VerifyReport, console: Console) -> None:
     checked = report.checked
-    print_line(console, f"{report.path}: {'in order' if report.ok else count(len(report.errors), 'fault')}")
+    said = count(len(report.errors), "fault") if report.errors else "no fault found, but not everything was checked"
+    print_line(console, f"{report.path}: {'in order' if report.ok else said}")
     if report.has_checksums:
         print_line(
             console,

@@ -11,7 +11,7 @@ from lance_arrow.choices import Verify, names
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, did_you_mean
 from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
 
@@ -28,8 +28,10 @@ def check_verify(verify: object) -> None:
         It is none of `Verify`.
     """
     if verify not in names(Verify):
+        offer = did_you_mean(verify, names(Verify))
         raise InvalidArgumentError(
-            f"verify is {verify!r}, expected {' or '.join(map(repr, names(Verify)))}", detail=verify
+            f"verify is {verify!r}, expected {' or '.join(map(repr, names(Verify)))}{offer}",
+            detail=verify,
         )
 
 

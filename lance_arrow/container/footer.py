@@ -11,6 +11,7 @@ import enum
 import struct
 from dataclasses import dataclass
 
+from lance_arrow.container.foreign_files import TEXT, foreign_kind
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Bytes
 
@@ -122,14 +123,18 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     """
     if file_size < FOOTER_BYTES or len(tail) < FOOTER_BYTES:
         what = "is empty" if file_size == 0 else f"has {file_size} bytes"
-        raise CorruptFileError(f"not a Lance file: it {what}, the footer alone takes {FOOTER_BYTES}", detail=NOT_LANCE)
+        raise CorruptFileError(
+            _not_lance(tail, file_size, f"it {what}, the footer alone takes {FOOTER_BYTES}"), detail=NOT_LANCE
+        )
     place = (file_size - FOOTER_BYTES, file_size)
     first, columns, buffers, num_buffers, num_columns, major, minor, magic = _LAYOUT.unpack(
         tail[-FOOTER_BYTES:].tobytes()
     )
     if magic != MAGIC:
         raise CorruptFileError(
-            f"not a Lance file: it ends with {magic!r}, expected {MAGIC!r}", byte_range=place, detail=NOT_LANCE
+            _not_lance(tail, file_size, f"it ends with {magic!r}, expected {MAGIC!r}"),
+            byte_range=place,
+            detail=NOT_LANCE,
         )
     version = _VERSION_OF.get((major, minor))
     if version is None:
@@ -151,6 +156,15 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     if version is not FileVersion.V0_1:
         _check_tables(footer)
     return footer
+
+
+def _not_lance(tail: Bytes, file_size: int, reason: str) -> str:
+    """Say that a file is none of ours, of which format it is, and what makes a Lance file of it."""
+    kind = foreign_kind(tail, file_size)
+    if kind is None:
+        return f"not a Lance file: {reason}"
+    hint = "" if kind == TEXT else "; convert it by: lance-arrow convert FILE NEW.lance"
+    return f"not a Lance file but {kind}: {reason}{hint}"
 
 
 def footer_bytes(footer: FileFooter) -> bytes:

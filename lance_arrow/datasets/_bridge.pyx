@@ -203,7 +203,7 @@ cdef class BridgeFormat(FileFormat):
         made.init(MakeBridgeFormat(handler, cls))
         return made
 
-    def equals(self, BridgeFormat other not None):
+    def equals(self, other):
         return type(self) is type(other) and self.handler == other.handler
 
     def __eq__(self, other):

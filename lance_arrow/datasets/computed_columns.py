@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.column_tree import storage_type
 from lance_arrow.assembly.pruning import Path
+from lance_arrow.datasets.predicates import MISFITS, misfit
 from lance_arrow.datasets.row_filter import columns_of, evaluated
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
 def as_value(value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Expression:
@@ -47,7 +46,7 @@ def as_value(value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Exp
         if isinstance(plain, pa.DictionaryType):
             plain = plain.value_type
         return pc.scalar(pa.scalar(value, plain))
-    except _MISFITS as error:
+    except MISFITS as error:
         raise InvalidArgumentError(f"the value {value!r} cannot be {type_}: {error}", detail=value) from error
 
 
@@ -60,6 +59,28 @@ def _from_sql(text: str, schema: pa.Schema, type_: pa.DataType | None) -> pc.Exp
         raise UnsupportedError("values in SQL need sqlglot: python -m pip install 'lance-arrow[sql]'") from error
     found: pc.Expression = module.parse_sql_value(text, type_, schema)
     return found
+
+
+def _as_value_of(name: str, value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Expression:
+    try:
+        return as_value(value, schema, type_)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{error.message}{_literal_hint(value, type_)}", column=name) from error
+
+
+def _literal_hint(value: Any, type_: pa.DataType | None) -> str:
+    """Say how a string is written that was meant as one, where the column may hold it."""
+    plain = None if type_ is None else storage_type(type_)
+    if isinstance(plain, pa.DictionaryType):
+        plain = plain.value_type
+    if not isinstance(value, str):
+        return ""
+    if plain is None:
+        may_be_text = value.isidentifier()
+    else:
+        may_be_text = pa.types.is_string(plain) or pa.types.is_large_string(plain)
+    quoted = "'" + value.replace("'", "''") + "'"
+    return f" (a string is SQL here: the text itself is {quoted!r} or pc.scalar({value!r}))" if may_be_text else ""
 
 
 class ComputedColumns:
@@ -82,8 +103,8 @@ class ComputedColumns:
 
     def __init__(self, values: Mapping[str, Any], schema: pa.Schema, fields: pa.Schema | None = None) -> None:
         types = {name: None if fields is None else fields.field(name).type for name in values}
-        self._expressions = {name: as_value(value, schema, types[name]) for name, value in values.items()}
-        mentioned = [path for one in self._expressions.values() for path in columns_of(one, schema)]
+        self._expressions = {name: _as_value_of(name, value, schema, types[name]) for name, value in values.items()}
+        mentioned = [path for name in values for path in self._columns(name, values[name], schema, types[name])]
         self.paths: tuple[Path, ...] = tuple(dict.fromkeys(mentioned))
         """Columns, and fields of structs, that the values mention."""
         if fields is None:
@@ -101,12 +122,19 @@ class ComputedColumns:
         """
         return [_cast(self._of(name, batch), self.schema.field(name).type, name) for name in self._expressions]
 
+    def _columns(self, name: str, value: Any, schema: pa.Schema, type_: pa.DataType | None) -> tuple[Path, ...]:
+        """Return what the value of one column mentions."""
+        try:
+            return columns_of(self._expressions[name], schema, what="value")
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{error.message}{_literal_hint(value, type_)}", column=name) from error
+
     def _of(self, name: str, batch: pa.RecordBatch) -> pa.Array:
         try:
             return evaluated(self._expressions[name], batch)
-        except _MISFITS as error:
+        except MISFITS as error:
             raise InvalidArgumentError(
-                f"the value {self._expressions[name]} cannot be computed: {error}", column=name
+                f"the value {self._expressions[name]} cannot be computed: {misfit(error, batch.schema)}", column=name
             ) from error
 
 
@@ -122,6 +150,6 @@ def _cast(array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
             plain = decoded.dictionary_encode().cast(storage)
         else:
             plain = plain.cast(storage)
-    except _MISFITS as error:
+    except MISFITS as error:
         raise InvalidArgumentError(f"{array.type} cannot be cast to {type_}: {error}", column=name) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)

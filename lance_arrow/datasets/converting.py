@@ -101,7 +101,7 @@ def convert(
     if found.num_rows is not None and writer.num_rows != found.num_rows:
         raise CorruptFileError(f"{found.num_rows:,} rows were announced, {writer.num_rows:,} came", path=str(path))
     report = verify(target)
-    if not report.ok:
+    if report.errors:
         raise CorruptFileError(f"the new file does not verify: {report.errors[0]}", path=os.fspath(target))
     return ConvertReport(
         source=str(path),

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lance_arrow.datasets.lance_writer import LanceWriter
 from lance_arrow.datasets.write_options import WriteOptions
+from lance_arrow.io import StreamSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class DatasetWriteOptions:
 
 
 class DatasetSink:
-    """Hands batches to a `LanceWriter` over Arrow's stream."""
+    """Hands batches to a `LanceWriter` over Arrow's stream; the bridge removes the file when it is not finished."""
 
     def __init__(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
@@ -47,7 +48,7 @@ class DatasetSink:
         self._path = path
         one = self._options.file
         self._writer = LanceWriter(
-            stream,
+            StreamSink(stream, name=path),
             schema,
             file_version=one.file_version,
             preset=one.preset,

@@ -20,7 +20,7 @@ from lance_arrow.datasets.fragment_zones import FragmentZones
 from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.repr_html import html_table
 from lance_arrow.datasets.zone_predicates import Tree, ZonePredicate, is_understood
-from lance_arrow.datasets.zone_pruning import judged_rows
+from lance_arrow.datasets.zone_pruning import JudgedRows, judged_rows
 from lance_arrow.io import coalesce
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import rows_before
@@ -44,7 +44,8 @@ class FilePlan:
     num_rows, rows_to_read
         Of the fragment.
     zones, zones_pruned
-        Of the fragment; a file without zone maps is one zone.
+        Of the fragment, where zones end for any column that the filter mentions, as `ReadReport` counts them; 0 without
+        a filter, or without zone maps of these columns.
     pages, pages_to_read
         Of the columns that are read.
     requests, bytes_to_read
@@ -120,7 +121,9 @@ class ScanPlan:
             "columns": ", ".join(self.columns) or "none",
             "filter": self.filter or "none",
             "files": f"{len(self.files):,}, {left_out:,} left out, {len(self.files) - left_out:,} to read",
-            "zones": f"{zones:,}, {pruned:,} pruned, {zones - pruned:,} to read",
+            "zones": f"{zones:,}, {pruned:,} pruned, {zones - pruned:,} to read"
+            if self.filter is not None
+            else "0, without a filter no zone map is read",
             "rows": f"{self.total('num_rows'):,}, {self.total('rows_to_read'):,} to read",
             "pages": f"{self.total('pages'):,}, {self.total('pages_to_read'):,} to read",
             "requests": f"about {self.total('requests'):,}",
@@ -194,15 +197,18 @@ class ScanExplainer:
 
     def file(self, path: str, file: OpenFile, held: RowRanges) -> FilePlan:
         """Plan what is read of one file; reads its metadata and zone maps."""
-        kept, zones = held, FragmentZones.of(file, held)
+        judged = JudgedRows(held, RowRanges.one(0, 0))
         if self._filter is not None:
-            kept = judged_rows(file.rows, file.zones, ZonePredicate(self._filter), held).rows
+            predicate = ZonePredicate(self._filter)
+            judged = judged_rows(file.rows, file.zones, predicate, held)
+            zones = FragmentZones.of(file, held, list(predicate.leaves(file.rows.roots).values()))
             for conjunct in self._conjuncts:
-                left = judged_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held).rows
-                pruned = _pruned(zones, left)
+                alone = judged_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
+                pruned = _pruned(zones, alone.rows) if zones.columns else 0
                 conjunct.zones_pruned += pruned
                 if pruned < len(zones):
                     conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, file)))
+        kept = judged.rows
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
         pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
         limits = file.source.coalescing
@@ -211,8 +217,8 @@ class ScanExplainer:
             path=path,
             num_rows=held.num_rows,
             rows_to_read=kept.num_rows,
-            zones=len(zones),
-            zones_pruned=_pruned(zones, kept),
+            zones=judged.zones_total,
+            zones_pruned=judged.zones_pruned,
             pages=pages,
             pages_to_read=pages_to_read,
             requests=len(plan.starts),
@@ -307,9 +313,10 @@ def _said_of(file: FilePlan) -> str:
         return "left out by what is known of all its rows"
     if file.is_opaque:
         return "part of a table"
+    zones = f"{file.zones - file.zones_pruned:,} of {_count(file.zones, 'zone')}, " if file.zones else ""
     return (
         f"{file.rows_to_read:,} of {_count(file.num_rows, 'row')}, {file.pages_to_read:,} of "
-        f"{_count(file.pages, 'page')}, {file.zones - file.zones_pruned:,} of {_count(file.zones, 'zone')}, "
+        f"{_count(file.pages, 'page')}, {zones}"
         f"about {_count(file.requests, 'request')} and {_count(file.bytes_to_read, 'byte')}"
     )
 

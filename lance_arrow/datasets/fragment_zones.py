@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.datasets.bridge_loading import bridge
 from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import Predicate, as_expression, misfit
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import judged_rows
@@ -72,7 +73,7 @@ class ZoneInfo:
 class FragmentZones(Sequence[ZoneInfo]):
     """Zones of a fragment, each looked up when it is asked for.
 
-    Zones end where a zone of any column ends; a file without zone maps is one zone.
+    Zones end where a zone of any of the columns ends; without zone maps, the file is one zone.
 
     Parameters
     ----------
@@ -93,9 +94,10 @@ class FragmentZones(Sequence[ZoneInfo]):
         """``(num_zones,) int64`` numbers of the zones in the file."""
 
     @classmethod
-    def of(cls, file: OpenFile, held: RowRanges) -> FragmentZones:
-        """Read the zone maps of a file."""
-        leaves = [leaf for root in file.rows.roots for leaf in root.leaves() if leaf.refusal is None]
+    def of(cls, file: OpenFile, held: RowRanges, leaves: Sequence[LeafNode] | None = None) -> FragmentZones:
+        """Read the zone maps of some leaves of a file, or of all its columns."""
+        if leaves is None:
+            leaves = [leaf for root in file.rows.roots for leaf in root.leaves() if leaf.refusal is None]
         found = zip(leaves, file.zones.get(leaves), strict=True)
         maps = {leaf.path: one for leaf, one in found if one is not None and one.num_zones}
         num_rows = file.rows.num_rows
@@ -173,7 +175,7 @@ def left_by_filter(file: OpenFile, filter: Predicate, schema: pa.Schema | None, 
     try:
         predicate = ZonePredicate(bridge.expression_tree(expression, schema))
     except (*UNCOMPARABLE, pa.ArrowKeyError) as error:
-        raise InvalidArgumentError(f"the filter {expression} does not fit the file: {error}") from error
+        raise InvalidArgumentError(f"the filter {expression} does not fit the file: {misfit(error, schema)}") from error
     return judged_rows(file.rows, file.zones, predicate, within).rows
 
 

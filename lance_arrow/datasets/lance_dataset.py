@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from lance_arrow.datasets.dataset_parts import all_fragments, put_together, take
 from lance_arrow.datasets.explaining import FilePlan, ScanExplainer, ScanPlan
 from lance_arrow.datasets.fragment import LanceFileFragment
 from lance_arrow.datasets.interruptible import collect
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression, misfit
 from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import as_offsets
 from lance_arrow.datasets.row_taking import rows_without_columns
@@ -75,6 +76,11 @@ class LanceDataset(FileSystemDataset):
         """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`.
 
         `filter` may also be DNF tuples or SQL, here and in all methods that scan.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A column or the filter does not fit the dataset; here and in all methods that scan.
         """
         found = self._table
         dataset: FileSystemDataset = self
@@ -83,18 +89,19 @@ class LanceDataset(FileSystemDataset):
             fields = [field for field in virtual if field.name not in self.schema.names]
             if fields:
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
-        return FileSystemDataset.scanner(
-            dataset,
-            columns=columns,
-            filter=self._expression(filter),
-            batch_size=batch_size,
-            batch_readahead=batch_readahead,
-            fragment_readahead=fragment_readahead,
-            fragment_scan_options=fragment_scan_options,
-            use_threads=use_threads,
-            cache_metadata=cache_metadata,
-            memory_pool=memory_pool,
-        )
+        with self._fitting():
+            return FileSystemDataset.scanner(
+                dataset,
+                columns=columns,
+                filter=self._expression(filter),
+                batch_size=batch_size,
+                batch_readahead=batch_readahead,
+                fragment_readahead=fragment_readahead,
+                fragment_scan_options=fragment_scan_options,
+                use_threads=use_threads,
+                cache_metadata=cache_metadata,
+                memory_pool=memory_pool,
+            )
 
     def to_table(
         self,
@@ -197,7 +204,7 @@ class LanceDataset(FileSystemDataset):
         }
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
-            found: pyarrow.Table = super().take(pyarrow.array(offsets), filter=self._expression(filter), **how)
+            found: pyarrow.Table = self.scanner(filter=filter, **how).take(pyarrow.array(offsets))
             return found
         fragments, starts = self._row_starts()
         check_numbers(offsets, int(starts[-1]))
@@ -300,11 +307,11 @@ class LanceDataset(FileSystemDataset):
         wanted = self._expression(filter)
         own = self._own_filter
         both = own if wanted is None else wanted if own is None else own & wanted
-        try:
+        # Plans pass over columns that a file lacks: whether the dataset has them is for the scanner to say.
+        self.scanner(columns=columns, filter=wanted)
+        with self._fitting():
             explainer = ScanExplainer(self.schema, columns, both)
-            left = self._left_by_guarantees(both)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError) as error:
-            raise InvalidArgumentError(f"the filter or a column does not fit the dataset: {error}") from error
+        left = self._left_by_guarantees(both)
         left.reverse()
         plans = []
         for fragment in self.fragments:
@@ -367,8 +374,8 @@ class LanceDataset(FileSystemDataset):
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
-        count: int = super().count_rows(
-            filter=self._expression(filter),
+        count: int = self.scanner(
+            filter=filter,
             batch_size=batch_size,
             batch_readahead=batch_readahead,
             fragment_readahead=fragment_readahead,
@@ -376,7 +383,7 @@ class LanceDataset(FileSystemDataset):
             use_threads=use_threads,
             cache_metadata=cache_metadata,
             memory_pool=memory_pool,
-        )
+        ).count_rows()
         return count
 
     @property
@@ -434,6 +441,16 @@ class LanceDataset(FileSystemDataset):
         found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
         return found
 
+    @contextlib.contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Turn what pyarrow raises for a column or filter that does not fit into an error of ours."""
+        try:
+            yield
+        except MISFITS as error:
+            raise InvalidArgumentError(
+                f"the filter or a column does not fit the dataset: {misfit(error, self.schema)}"
+            ) from error
+
     def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
         return None if filter is None else as_expression(filter, self.schema)
 
@@ -441,7 +458,9 @@ class LanceDataset(FileSystemDataset):
         """Fragments of which it is not known beforehand that no row satisfies a filter."""
         unfiltered = bridge.show_as(FileSystemDataset, self)
         unfiltered._scan_options = {}
-        return [LanceFileFragment.from_fragment(fragment) for fragment in unfiltered.get_fragments(filter)]
+        with self._fitting():
+            found = list(unfiltered.get_fragments(filter))
+        return [LanceFileFragment.from_fragment(fragment) for fragment in found]
 
     def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
         """Return these fragments seen as this dataset sees its own."""

@@ -1,17 +1,59 @@
-"""Predicates as users write them: pyarrow expressions, DNF tuples as `pyarrow.parquet` takes them, SQL."""
+"""Predicates as users write them: pyarrow expressions, DNF tuples as `pyarrow.parquet` takes them, SQL.
+
+And what is wrong with one that does not fit a schema, without the listings of pyarrow's own messages.
+"""
 
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 
 Predicate: TypeAlias = pc.Expression | list[Any] | str
+
+MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
+"""What pyarrow raises for an expression that does not fit a schema, or fails on a value."""
+# As Arrow prints references: FieldRef.Name(a), or FieldRef.Nested(FieldRef.Name(a) FieldRef.Name(b)).
+_ABSENT = re.compile(r"No match for FieldRef\.(Name|Nested)\((.*?)\)+ in ", re.DOTALL)
+_STEP = re.compile(r"FieldRef\.Name\(([^()]*)\)?")
+
+
+def misfit(error: Exception, schema: pa.Schema) -> str:
+    """Say why an expression or a column does not fit a schema: the name that is wrong, or pyarrow's first line.
+
+    Parameters
+    ----------
+    error
+        One of `MISFITS`.
+    schema
+        What it does not fit.
+    """
+    found = _ABSENT.match(str(error))
+    if found is None:
+        return str(error).partition("\n")[0]
+    kind, text = found.groups()
+    path = [text] if kind == "Name" else _STEP.findall(text)
+    above: list[str] = []
+    level: pa.Schema | pa.StructType = schema
+    for step in path[:-1]:
+        place = level.get_field_index(step)
+        if place < 0 or not pa.types.is_struct(level.field(place).type):
+            break
+        above.append(step)
+        level = level.field(place).type
+    known = [".".join([*above, level.field(place).name]) for place in range(_num_fields(level))]
+    name = ".".join(path)
+    return f"there is no column {name!r}, expected one of {', '.join(known)}{did_you_mean(name, known)}"
+
+
+def _num_fields(level: pa.Schema | pa.StructType) -> int:
+    return len(level) if isinstance(level, pa.Schema) else level.num_fields
 
 
 def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.Expression:

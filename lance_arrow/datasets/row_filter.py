@@ -20,14 +20,13 @@ from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.handler import parse_dot_path
+from lance_arrow.datasets.predicates import MISFITS, misfit
 from lance_arrow.datasets.receipts import Tally
 from lance_arrow.datasets.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows, judged_rows, zone_predicate
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spi import RowRanges
-
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,15 +210,22 @@ def evaluated_mask(
             found: pa.Array = native.evaluate(expression, schema, batch, pool)
         else:
             found = evaluated(expression, batch)
-    except _MISFITS as error:
+    except MISFITS as error:
         raise InvalidArgumentError(f"the filter {expression} cannot be evaluated: {error}") from error
     if not pa.types.is_boolean(found.type):
         raise InvalidArgumentError(f"the filter {expression} gives {found.type}, expected bool")
     return found
 
 
-def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]:
+def columns_of(expression: pc.Expression, schema: pa.Schema, *, what: str = "filter") -> tuple[Path, ...]:
     """Return the columns, and fields of structs, that an expression mentions; all when the bridge is absent.
+
+    Parameters
+    ----------
+    expression, schema
+        The expression, and what its fields are fields of.
+    what
+        What an error is to call it.
 
     Raises
     ------
@@ -229,15 +235,19 @@ def columns_of(expression: pc.Expression, schema: pa.Schema) -> tuple[Path, ...]
     native = native_bridge()
     if native is None:
         return tuple((name,) for name in schema.names)
-    return mentioned_paths(native, bound_filter(native, expression, schema), schema)
+    return mentioned_paths(native, bound_filter(native, expression, schema, what=what), schema)
 
 
-def bound_filter(native: ModuleType, expression: pc.Expression, schema: pa.Schema) -> pc.Expression:
+def bound_filter(
+    native: ModuleType, expression: pc.Expression, schema: pa.Schema, *, what: str = "filter"
+) -> pc.Expression:
     """Bind a filter; raises `InvalidArgumentError` where it does not fit the schema."""
     try:
         found: pc.Expression = native.bind(expression, schema)
-    except _MISFITS as error:
-        raise InvalidArgumentError(f"the filter {expression} does not fit the schema: {error}") from error
+    except MISFITS as error:
+        raise InvalidArgumentError(
+            f"the {what} {expression} does not fit the schema: {misfit(error, schema)}"
+        ) from error
     return found
 
 

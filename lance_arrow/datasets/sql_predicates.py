@@ -149,7 +149,7 @@ class _Translation:
         if isinstance(node, exp.Column | exp.Dot):
             return pc.field(*self._names(node))
         if type(node) is exp.Cast:
-            return self._cast(node)
+            return self._cast(node, of)
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null) or _is_negative_number(node):
             return pc.scalar(self._literal(node, of))
         if isinstance(node, exp.Neg):
@@ -313,15 +313,25 @@ class _Translation:
         try:
             if pa.types.is_time(type_):
                 return pa.scalar(datetime.time.fromisoformat(text), type_)
+            if pa.types.is_timestamp(type_):
+                return _timestamp(text, type_)
             return pa.scalar(text).cast(type_)
         except (ValueError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self.refusal(node, f"is no {type_}") from error
+            raise self.refusal(node, f"is no {type_}: {str(error).splitlines()[0]}") from error
 
-    def _cast(self, node: exp.Expression) -> pc.Expression:
+    def _cast(self, node: exp.Expression, of: _Operands) -> pc.Expression:
         type_ = self._arrow_type(node.args["to"])
         inner = node.this
         if _is_text(inner):
-            return pc.scalar(self._read_as(node, inner.this, type_))
+            found = self._read_as(node, inner.this, type_)
+            if of.zone is not None and (pa.types.is_timestamp(type_) or pa.types.is_date(type_)):
+                # Arrow compares no time in a zone with a day, or with a time in another zone or in none.
+                beside = pa.timestamp("us", of.zone)
+                if getattr(type_, "tz", None) is not None:
+                    found = found.cast(beside)
+                else:
+                    found = self._read_as(node, str(found.cast(pa.timestamp("us"))), beside)
+            return pc.scalar(found)
         of = _Operands(decimal=pa.types.is_decimal(type_))
         if not _is_literal(inner):
             return self.value(inner, of).cast(type_)
@@ -365,6 +375,20 @@ class _Translation:
         return any(self._mentions_decimals(one) for one in node.iter_expressions())
 
 
+def _timestamp(text: str, type_: pa.TimestampType) -> pa.Scalar:
+    """Read a timestamp: where the type has a zone and the text says none, a local time of that zone."""
+    if type_.tz is None:
+        return pa.scalar(text).cast(type_)
+    try:
+        return pa.scalar(text).cast(type_)
+    except pa.ArrowInvalid:
+        local = pa.scalar(text).cast(pa.timestamp(type_.unit))
+    try:
+        return pc.assume_timezone(local, type_.tz)
+    except pa.ArrowInvalid as error:
+        raise ValueError("clocks change then, so the local time is skipped or comes twice: add an offset") from error
+
+
 def _are_looked_up(values: Sequence[pa.Scalar], column: pa.DataType | None) -> bool:
     """Whether Arrow's lookup finds what comparing finds: it wants one type, and tells the two zeros apart."""
     numbers = {one.type for one in values if pa.types.is_integer(one.type) or pa.types.is_floating(one.type)}
@@ -380,6 +404,12 @@ class _Operands:
     def __init__(self, decimal: bool = False, temporal: pa.DataType | None = None) -> None:
         self.decimal = decimal
         self.temporal = temporal if temporal is not None and pa.types.is_temporal(temporal) else None
+
+    @property
+    def zone(self) -> str | None:
+        """Zone of the times beside; None without."""
+        temporal = self.temporal
+        return temporal.tz if temporal is not None and pa.types.is_timestamp(temporal) else None
 
 
 _CONDITIONS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression], pc.Expression]] = {

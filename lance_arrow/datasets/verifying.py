@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader, only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
@@ -18,11 +20,14 @@ from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.checksum_audit import ChecksumAudit
 from lance_arrow.datasets.expansion import check_expansion
 from lance_arrow.datasets.windows import Windows
-from lance_arrow.errors import LanceError, ResourceLimitError, UnsupportedError, located
+from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, UnsupportedError, located
 from lance_arrow.io import AnyFileSystem, Location, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
+
+# Before what pyarrow has to say; the column is named otherwise.
+_NOT_OF_INTEREST = re.compile(r"^(In column \d+: )?(Invalid: )?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyCounts:
-    """How much was looked at: blocks compared with checksums, and columns, pages and rows decoded."""
+    """How much was looked at: blocks compared with checksums, columns and pages decoded whole, and rows in the file."""
 
     blocks: int = 0
     checked_bytes: int = 0
@@ -80,7 +85,7 @@ class VerifyReport:
     path
         The file, free of credentials.
     ok
-        Whether nothing is wrong.
+        Whether everything was looked at and nothing is wrong: `errors` and `unchecked` are empty.
     has_checksums
         Whether there were checksums to compare with; without, only what contradicts itself is noticed.
     errors
@@ -116,12 +121,13 @@ def verify(
     Returns
     -------
     VerifyReport
-        Of a file without checksums, one that is consistent in itself is in order.
+        `ok` is False where something is wrong (`errors`), and where something could not be looked at (`unchecked`).
+        A file without checksums is in order when it is consistent in itself.
 
     Raises
     ------
     CorruptFileError
-        This is no Lance file.
+        This is not a Lance file.
     FileNotFoundError, OSError
         As the filesystem says.
     """
@@ -140,6 +146,7 @@ class _Verification:
         self._runtime = runtime
         self._errors: dict[Finding, None] = {}
         self._unchecked: dict[Finding, None] = {}
+        self._num_noted = 0
         self._counts = {"columns": 0, "pages": 0, "rows": 0}
 
     def run(self) -> VerifyReport:
@@ -162,7 +169,7 @@ class _Verification:
             self._decode(file)
         return VerifyReport(
             path=self._source.name,
-            ok=not self._errors,
+            ok=not self._errors and not self._unchecked,
             has_checksums=audit.has_table,
             errors=list(self._errors),
             unchecked=list(self._unchecked),
@@ -178,6 +185,7 @@ class _Verification:
                 self._note(error)
 
     def _note(self, error: LanceError) -> None:
+        self._num_noted += 1
         finding = Finding.of(error)
         held = self._unchecked if isinstance(error, (UnsupportedError, ResourceLimitError)) else self._errors
         known = {(one.column, one.page) for one in self._errors if one.page is not None}
@@ -194,12 +202,13 @@ class _Verification:
             return
         with closing(BlobReader(rows, self._place)) as blobs:
             for node in roots:
+                noted, pages = self._num_noted, 0
                 try:
                     check_expansion([node], rows.num_rows, self._source.size(), self._runtime.settings.limits)
                     pages = self._read_column(rows, blobs, node)
                 except LanceError as error:
                     self._note(error)
-                else:
+                if noted == self._num_noted:
                     self._counts["columns"] += len(list(node.leaves()))
                     self._counts["pages"] += pages
         self._counts["rows"] = rows.num_rows
@@ -232,11 +241,29 @@ class _Verification:
     def _read(self, rows: RowReader, blobs: BlobReader, node: ColumnNode, part: RowRanges) -> int:
         batches, _ = rows.read([node], part)
         for batch in batches:
-            batch.validate(full=True)
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid as error:
+                # Bytes that decode, but to what is no value of the type: times of day, decimals, text.
+                said = _NOT_OF_INTEREST.sub("", str(error))
+                raise CorruptPageError(
+                    f"values contradict their type: {said}", column=node.path, page=_page_of(rows, node, part)
+                ) from error
             if only_blobs([node]):
                 # Their bytes mean nothing to us, but they must lie where there are some.
                 blobs.pending([node], batch)
         return sum(batch.nbytes for batch in batches)
+
+
+def _page_of(rows: RowReader, node: ColumnNode, part: RowRanges) -> int | None:
+    """Number of the page that holds some rows, where the column has one leaf and the rows one page."""
+    leaves = list(node.leaves())
+    if len(leaves) != 1 or not part.num_rows:
+        return None
+    (meta,) = rows.file.columns([leaves[0].column])
+    ends = rows.page_rows(leaves[0], meta)
+    first, last = (int(np.searchsorted(ends, row, "right")) - 1 for row in (part.starts[0], part.stops[-1] - 1))
+    return first if first == last else None
 
 
 def _parts(rows: RowRanges, borders: Sequence[int] | np.ndarray) -> Iterator[RowRanges]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow.choices import Preset
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.spi import EncodeOptions
 
 DEFAULT_ROWS_PER_ZONE = 8192
@@ -96,7 +96,8 @@ class WriteOptions:
         for name in self.column_options:
             if name not in known:
                 raise InvalidArgumentError(
-                    f"column_options names {name!r}, which is no column of the schema", column=name
+                    f"column_options names {name!r}, which is no column of the schema{did_you_mean(name, known)}",
+                    column=name,
                 )
 
 

@@ -1,6 +1,7 @@
 // One file being written by Arrow's dataset machinery: batches go to a Python writer, which writes to Arrow's stream.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,21 +29,71 @@ class BridgeWriteOptions : public arrow::dataset::FileWriteOptions {
   GuardedRef options_;
 };
 
+// The file that Arrow opened under its final name, replacing an older one: removed again unless it is kept.
+//
+// Arrow itself leaves behind what it has written of a file when something fails.
+class UnfinishedFile {
+ public:
+  UnfinishedFile(std::shared_ptr<arrow::io::OutputStream> stream, arrow::fs::FileLocator locator)
+      : stream_(std::move(stream)), locator_(std::move(locator)) {}
+  ~UnfinishedFile() { Discard(); }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+  void Keep() { is_settled_ = true; }
+
+  // What goes wrong here is not reported: an error is on its way already.
+  void Discard() {
+    if (is_settled_.exchange(true)) return;
+    // For filesystems written in Python, and the exceptions that these raise.
+    Passage passage;
+    if (!passage) return;
+    // An upload to S3 can be given up: nothing appears, and an older object stays.
+    if (locator_.filesystem->type_name() == "s3") {
+      static_cast<void>(stream_->Abort());
+      return;
+    }
+    // Other streams would complete the file when they are dropped, so they are closed before it is removed.
+    static_cast<void>(stream_->Close());
+    static_cast<void>(locator_.filesystem->DeleteFile(locator_.path));
+  }
+
+ private:
+  std::shared_ptr<arrow::io::OutputStream> stream_;
+  arrow::fs::FileLocator locator_;
+  std::atomic<bool> is_settled_{false};
+};
+
 // Arrow calls from threads of its I/O pool, one call at a time, and closes the stream itself.
 class BridgeWriter : public arrow::dataset::FileWriter {
  public:
   BridgeWriter(std::shared_ptr<arrow::Schema> schema, std::shared_ptr<arrow::dataset::FileWriteOptions> options,
-               std::shared_ptr<arrow::io::OutputStream> destination, arrow::fs::FileLocator locator, GuardedRef writer)
+               std::shared_ptr<arrow::io::OutputStream> destination, arrow::fs::FileLocator locator, GuardedRef writer,
+               std::shared_ptr<UnfinishedFile> file)
       : FileWriter(std::move(schema), std::move(options), std::move(destination), std::move(locator)),
-        writer_(std::make_shared<const GuardedRef>(std::move(writer))) {}
+        writer_(std::make_shared<const GuardedRef>(std::move(writer))),
+        file_(std::move(file)) {}
+
+  // Destroyed unfinished when anything else fails: the source of the rows, another file, a signal.
+  ~BridgeWriter() override { file_->Discard(); }
 
   using FileWriter::Write;
 
   arrow::Status Write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
-    return CallPython([&]() -> arrow::Status {
+    arrow::Status status = CallPython([&]() -> arrow::Status {
       callbacks.write(writer_->get(), batch);
       return arrow::py::CheckPyError();
     });
+    if (!status.ok()) file_->Discard();
+    return status;
+  }
+
+  arrow::Future<> Finish() override {
+    return FileWriter::Finish().Then([file = file_]() { file->Keep(); },
+                                     [file = file_](const arrow::Status& status) -> arrow::Status {
+                                       file->Discard();
+                                       return status;
+                                     });
   }
 
  protected:
@@ -58,11 +109,13 @@ class BridgeWriter : public arrow::dataset::FileWriter {
 
  private:
   std::shared_ptr<const GuardedRef> writer_;
+  std::shared_ptr<UnfinishedFile> file_;
 };
 
 inline arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeBridgeWriter(
     PyObject* handler, std::shared_ptr<arrow::io::OutputStream> destination, std::shared_ptr<arrow::Schema> schema,
     std::shared_ptr<arrow::dataset::FileWriteOptions> options, arrow::fs::FileLocator locator) {
+  auto file = std::make_shared<UnfinishedFile>(destination, locator);
   const auto* bridged = dynamic_cast<const BridgeWriteOptions*>(options.get());
   if (bridged == nullptr) return arrow::Status::TypeError("the write options are not those of a Lance format");
   PyObject* writer = nullptr;
@@ -71,7 +124,7 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeBridgeWrit
     return arrow::py::CheckPyError();
   }));
   return std::make_shared<BridgeWriter>(std::move(schema), std::move(options), std::move(destination),
-                                        std::move(locator), GuardedRef(writer));
+                                        std::move(locator), GuardedRef(writer), std::move(file));
 }
 
 // Null when the options are not ours.

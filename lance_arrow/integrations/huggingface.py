@@ -105,7 +105,7 @@ def load(
 
     Raises
     ------
-    InvalidArgumentError, pyarrow.ArrowInvalid
+    InvalidArgumentError
         The filter is not understood, or it or a column does not fit the dataset.
     """
     dataset = source if isinstance(source, LanceDataset) else open_dataset(source)

@@ -38,6 +38,7 @@ from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.small_files import read_small_files
 from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.stream_sink import StreamSink
 from lance_arrow.io.trees import ListedFile, list_tree
 from lance_arrow.io.verified_source import VerifiedSource
 
@@ -57,6 +58,7 @@ __all__ = [
     "Positions",
     "RangeSource",
     "ReadStats",
+    "StreamSink",
     "VerifiedSource",
     "can_create_exclusively",
     "coalesce",

@@ -23,6 +23,7 @@ from lance_arrow.io.source import (
     Positions,
     RangeSource,
     check_ranges,
+    is_a_directory,
     joined,
     truncated,
 )
@@ -86,7 +87,7 @@ class ArrowSource:
         if info.type == arrow_fs.FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         if info.type == arrow_fs.FileType.Directory:
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+            raise is_a_directory(name)
         self.name = name
         self.coalescing: Coalescing = REMOTE_COALESCING
         self._filesystem = filesystem

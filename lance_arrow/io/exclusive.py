@@ -28,6 +28,7 @@ from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io.local_sink import hidden_name
 from lance_arrow.io.location import AnyFileSystem, Location
+from lance_arrow.io.sink import name_file
 
 _CONDITIONAL: dict[str, dict[str, Any]] = {
     "s3fs.core.S3FileSystem": {"mode": "create"},
@@ -104,6 +105,8 @@ def _link(place: Location, data: bytes) -> bool:
         return False
     except OSError as error:
         if error.errno not in _NO_LINKS:
+            # Of a full disk, say: `write` and `fsync` name no file.
+            name_file(error, place.name)
             raise
         raise UnsupportedError(
             f"this filesystem has no hard links ({error.strerror}), without which no file can appear only if there is "

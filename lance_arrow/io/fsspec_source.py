@@ -11,7 +11,6 @@ Three ways to the same bytes, chosen once per source:
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 from collections.abc import Hashable, Iterable
@@ -39,6 +38,7 @@ from lance_arrow.io.source import (
     Positions,
     RangeSource,
     check_ranges,
+    is_a_directory,
     joined,
     truncated,
 )
@@ -113,7 +113,7 @@ def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_by
 def _local_copy(filesystem: WholeFileCacheFileSystem, path: str) -> str:
     """Return the path of the copy on disk, made now if there is none."""
     if filesystem.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise is_a_directory(path)
     with _copy_locks[hash(path) % len(_copy_locks)], filesystem.open(path, "rb") as copy:
         return str(copy.name)
 
@@ -156,7 +156,7 @@ class FsspecSource:
         if self._size is None:
             info = self._file_info()
             if info.get("type") == "directory":
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
+                raise is_a_directory(self.name)
             if info.get("size") is None:
                 raise UnsupportedError("the filesystem does not tell the size of the file", path=self.name)
             self._size = int(info["size"])

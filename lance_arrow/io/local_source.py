@@ -6,7 +6,6 @@ short. One file descriptor serves all threads, since positional reads share no f
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Hashable
@@ -21,6 +20,7 @@ from lance_arrow.io.source import (
     Positional,
     Positions,
     check_ranges,
+    is_a_directory,
     truncated,
 )
 from lance_arrow.kernels.positional import read_ranges
@@ -68,7 +68,7 @@ class LocalSource:
         self._descriptor: _Descriptor | None = _Descriptor(text)
         status = os.fstat(self._descriptor.number)
         if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), text)
+            raise is_a_directory(text)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError("not a regular file: its bytes cannot be read by position", path=self.name)
         self._size = status.st_size

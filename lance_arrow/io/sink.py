@@ -44,7 +44,7 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink is closed or aborted, or the object is not contiguous.
         OSError
-            Whatever the filesystem raises, unchanged; the sink has been aborted then.
+            Whatever the filesystem raises, with the file's name if it has none; the sink has been aborted then.
         """
 
     def write_many(self, parts: Sequence[Writable]) -> None:
@@ -58,7 +58,7 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink was aborted: there is nothing to appear.
         OSError
-            Whatever the filesystem raises, unchanged; the sink has been aborted then.
+            Whatever the filesystem raises, with the file's name if it has none; the sink has been aborted then.
         """
 
     def abort(self) -> None:
@@ -71,6 +71,12 @@ class ByteSink(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close, or abort when an exception passes."""
+
+
+def name_file(error: BaseException, name: str) -> None:
+    """Make an error of the operating system that names no file, such as that of a full disk, name one."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+        error.filename = name
 
 
 class _State(enum.Enum):
@@ -131,6 +137,7 @@ class BufferedSink(abc.ABC):
         try:
             self._publish()
         except BaseException as error:
+            name_file(error, self._name)
             self._give_up(error)
             raise
         self._state = _State.CLOSED
@@ -175,6 +182,7 @@ class BufferedSink(abc.ABC):
         try:
             self._send(parts)
         except BaseException as error:
+            name_file(error, self._name)
             self._give_up(error)
             raise
         self._pending = bytearray()

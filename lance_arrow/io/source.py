@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -218,3 +220,9 @@ def truncated(name: str, start: int, stop: int, received: int) -> TruncatedReadE
         path=name,
         byte_range=(start, stop),
     )
+
+
+def is_a_directory(name: str) -> IsADirectoryError:
+    """Build the error for a folder where a file is expected."""
+    said = f"{os.strerror(errno.EISDIR)}, not a file: lance_arrow.dataset opens tables and folders of files"
+    return IsADirectoryError(errno.EISDIR, said, name)

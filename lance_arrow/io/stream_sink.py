@@ -27,6 +27,8 @@ class StreamSink(BufferedSink):
     ----------
     stream
         An open binary stream.
+    name
+        What to print; the stream's type when None.
 
     Raises
     ------
@@ -34,8 +36,8 @@ class StreamSink(BufferedSink):
         A stream of text.
     """
 
-    def __init__(self, stream: BinaryStream) -> None:
-        super().__init__(f"<{type(stream).__name__}>")
+    def __init__(self, stream: BinaryStream, *, name: str | None = None) -> None:
+        super().__init__(f"<{type(stream).__name__}>" if name is None else name)
         if isinstance(stream, io.TextIOBase):
             raise InvalidArgumentError("a binary stream is needed, this one takes text", path=self.name)
         self._stream: BinaryStream | None = stream

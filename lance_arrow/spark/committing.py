@@ -17,7 +17,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.datasets.write_options import WriteOptions
-from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError
+from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.io import Location, list_names, remove_file
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -202,7 +202,8 @@ def columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list[
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     for name in schema.names:
         if name not in wanted.names:
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}", column=name)
+            offer = did_you_mean(name, wanted.names)
+            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
     for field in wanted:
         if not field.nullable and field.name not in schema.names:
             raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)

@@ -5,14 +5,13 @@ Spark turns the names of options into lower case before a Python source sees the
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lance_arrow.choices import Blobs, FileVersionName, Preset, Verify
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.io import Location
 from lance_arrow.manifests.versions import table_location
 
@@ -53,8 +52,7 @@ class SourceOptions:
         for name in self._given:
             if name in names or name in _OF_SPARK or name.startswith(_STORAGE):
                 continue
-            near = difflib.get_close_matches(name, list(names), n=1)
-            offer = f"; did you mean {names[near[0]]!r}?" if near else f"; there are {', '.join(names.values())}"
+            offer = did_you_mean(name, names.values()) or f"; there are {', '.join(names.values())}"
             raise InvalidArgumentError(f"format 'lance' has no option {name!r}{offer}", detail=name)
 
     def text(self, name: str) -> str | None:
@@ -88,7 +86,8 @@ class SourceOptions:
         said = (self.text(name) or known[0]).lower()
         if said not in known:
             raise InvalidArgumentError(
-                f"option {name} is {said!r}, expected {' or '.join(map(repr, known))}", detail=said
+                f"option {name} is {said!r}, expected {' or '.join(map(repr, known))}{did_you_mean(said, known)}",
+                detail=said,
             )
         return said
 

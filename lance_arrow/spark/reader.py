@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.predicates import as_expression
+from lance_arrow.datasets.predicates import MISFITS, as_expression, misfit
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.zone_pruning import zone_predicate
@@ -168,8 +168,8 @@ def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
     """Refuse on the driver a filter that would fail in every task."""
     try:
         schema.empty_table().filter(expression)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
-        raise InvalidArgumentError(f"option filter does not fit the table: {error}") from error
+    except MISFITS as error:
+        raise InvalidArgumentError(f"option filter does not fit the table: {misfit(error, schema)}") from error
 
 
 def open_manifest(choices: ReadChoices) -> ManifestMeta:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lance_arrow.choices import Preset, names
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 PRESETS = names(Preset)
 METADATA_PREFIX = "lance-encoding:"
@@ -71,7 +71,10 @@ class EncodeOptions:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value is not None and value not in allowed:
-                raise InvalidArgumentError(f"{name} is {value!r}, expected one of {', '.join(allowed)}", detail=value)
+                offer = did_you_mean(value, allowed)
+                raise InvalidArgumentError(
+                    f"{name} is {value!r}, expected one of {', '.join(allowed)}{offer}", detail=value
+                )
 
     @property
     def stores_plainly(self) -> bool:
@@ -112,8 +115,11 @@ class EncodeOptions:
         extra = {name: value for name, value in words.items() if name not in _FIELDS}
         codec = known.get("codec", self.codec)
         if extra and (codec is None or "/" not in codec):
+            name = min(extra)
             raise InvalidArgumentError(
-                f"column option {min(extra)!r} is not known, expected {', '.join(sorted(_FIELDS))}", column=column
+                f"column option {name!r} is not known, expected {', '.join(sorted(_FIELDS))}"
+                f"{did_you_mean(name, _FIELDS)}",
+                column=column,
             )
         converted = {name: _converted(name, name, value) for name, value in known.items()}
         return replace(self, **converted, extra={**self.extra, **extra})

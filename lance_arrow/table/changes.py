@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
 from lance_arrow.datasets.batch_inputs import schema_and_rows
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import WriteOptions
@@ -29,8 +29,6 @@ from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown, write
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
-
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
 def create_table(
@@ -184,7 +182,7 @@ def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]
     batches = reader.batches(projection, [ADDRESS], expression, None)
     try:
         parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
-    except _MISFITS as error:
+    except MISFITS as error:
         raise InvalidArgumentError(f"the predicate {expression} does not fit the table: {error}") from error
     return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 

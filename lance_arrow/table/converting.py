@@ -68,7 +68,7 @@ def convert_any(
         for file in fragment.files:
             path = made.manifest.facts.data_path(file)
             report = verify(path, filesystem=filesystem)
-            if not report.ok:
+            if report.errors:
                 raise CorruptFileError(f"a new file does not verify: {report.errors[0]}", path=path)
             num_bytes += file.size_bytes or 0
     return ConvertReport(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_arrow.assembly.column_tree import storage_type
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.schema import fields_from_arrow
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 
 
 def field_at(fields: Sequence[SchemaField], path: object) -> SchemaField:
@@ -34,7 +34,9 @@ def field_at(fields: Sequence[SchemaField], path: object) -> SchemaField:
         level = found.children if found.logical_type == "struct" and not found.is_blob else ()
     if found is None:
         known = [field.name for field in level]
-        raise InvalidArgumentError(f"the table has no column {path!r}; there are {known}", column=path)
+        raise InvalidArgumentError(
+            f"the table has no column {path!r}; there are {known}{did_you_mean(path, known)}", column=path
+        )
     return found
 
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lance_arrow.datasets.predicates import MISFITS
 from lance_arrow.errors import InvalidArgumentError
 
 Numbers = NDArray[np.int64]
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class SourceKeys:
                 together = _Level(name, values, np.empty(0, np.int64))
                 level = _Level(name, values, _distinct(together, column, numbers))
                 numbers = level.numbers(column, numbers)
-            except _MISFITS as error:
+            except MISFITS as error:
                 raise InvalidArgumentError(
                     f"{column.type} cannot be the type of a key: {error}", column=name
                 ) from error

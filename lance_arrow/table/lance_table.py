@@ -18,7 +18,7 @@ from lance_arrow.datasets.row_arguments import as_row_ids
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
-from lance_arrow.errors import InvalidArgumentError, TableExistsError
+from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root, line_name
@@ -184,12 +184,18 @@ class LanceTable(TableEdits, TableUpkeep):
             As `LanceWriter`; nothing is left behind.
         """
         if mode not in ("create", "overwrite", "append"):
-            raise InvalidArgumentError(f"mode is {mode!r}, expected 'create', 'overwrite' or 'append'", detail=mode)
+            offer = did_you_mean(mode, ("create", "overwrite", "append"))
+            raise InvalidArgumentError(
+                f"mode is {mode!r}, expected 'create', 'overwrite' or 'append'{offer}", detail=mode
+            )
         root = table_location(uri, filesystem, storage_options)
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         if is_table(root):
             if mode == "create":
-                raise TableExistsError("there is a table here already; mode says what to do then", path=root.name)
+                raise TableExistsError(
+                    'there is a table here already; mode="append" adds rows to it, mode="overwrite" replaces its rows',
+                    path=root.name,
+                )
             manifest = open_version(root, VersionChoice(), default_runtime().settings.limits)
             table = cls(root, None, manifest, ReadOptions(), unsafe_single_writer=unsafe_single_writer)
             if enable_stable_row_ids and not manifest.facts.has_stable_row_ids:
@@ -430,6 +436,9 @@ class LanceTable(TableEdits, TableUpkeep):
             raise InvalidArgumentError(f"version is {version!r}, expected a number or a tag", detail=version)
         return open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _reopened, (self._root, self._branch, self.version, self._options, self._unsafe_single_writer)
+
     def __len__(self) -> int:
         return self.count_rows()
 
@@ -442,3 +451,11 @@ class LanceTable(TableEdits, TableUpkeep):
         branch = "" if self._branch is None else f", branch={self._branch!r}"
         fragments = len(self._manifest.fragments)
         return f"LanceTable({self.uri!r}, version={self.version}{branch}, fragments={fragments:,})"
+
+
+def _reopened(
+    root: Location, branch: str | None, version: int, options: ReadOptions, unsafe_single_writer: bool
+) -> LanceTable:
+    """Open the version that a table was at when it was pickled."""
+    manifest = open_version(root, VersionChoice(version=version, branch=branch), default_runtime().settings.limits)
+    return LanceTable(root, branch, manifest, options, unsafe_single_writer=unsafe_single_writer)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.zone_types import has_order
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression, misfit
 from lance_arrow.datasets.row_filter import columns_of, evaluated
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import WriteOptions
@@ -26,8 +26,6 @@ from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.row_operations import Update
 from lance_arrow.table.table_line import ReaderOf, TableLine, writable_version
 from lance_arrow.table.written_files import WrittenFiles
-
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 
 
 def merge_rows(
@@ -242,8 +240,8 @@ def _flags(expression: pc.Expression | None, batch: pa.RecordBatch) -> NDArray[n
         if not pa.types.is_boolean(found.type):
             raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
         flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
-    except _MISFITS as error:
-        raise InvalidArgumentError(f"the condition {expression} does not fit: {error}") from error
+    except MISFITS as error:
+        raise InvalidArgumentError(f"the condition {expression} does not fit: {misfit(error, batch.schema)}") from error
     return flags
 
 

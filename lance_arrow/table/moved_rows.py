@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.predicates import Predicate
+from lance_arrow.datasets.predicates import MISFITS, Predicate
 from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import keep_rows
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.table_line import refuse_blob_structs
 
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 _ID = NAME_OF[VirtualColumn.ROW_ID]
 _CREATED = NAME_OF[VirtualColumn.CREATED_AT]
 
@@ -49,8 +48,9 @@ class MovedRows:
         self.table_schema: pa.Schema = arrow_schema(base.fields, base.facts.schema_metadata)
         for name in keys:
             if name not in self.table_schema.names:
+                names = self.table_schema.names
                 raise InvalidArgumentError(
-                    f"the table has no column {name!r}; columns: {self.table_schema.names}", column=name
+                    f"the table has no column {name!r}; columns: {names}{did_you_mean(name, names)}", column=name
                 )
         self._kept = [_ID, _CREATED] if base.facts.has_stable_row_ids else []
         for name in self._kept:
@@ -84,7 +84,7 @@ class MovedRows:
         while True:
             try:
                 batch = next(found, None)
-            except _MISFITS as error:
+            except MISFITS as error:
                 raise InvalidArgumentError(f"the predicate {filter} does not fit the table: {error}") from error
             if batch is None:
                 return

@@ -14,7 +14,7 @@ from lance_arrow.container.schema import arrow_schema
 from lance_arrow.datasets.computed_columns import ComputedColumns
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.datasets.write_options import WriteOptions
-from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.errors import InternalError, InvalidArgumentError, did_you_mean
 from lance_arrow.manifests.fragments import TOMBSTONE
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
@@ -115,7 +115,8 @@ def replace_columns(
 def _check_known(names: Sequence[str], known: pa.Schema) -> None:
     for name in names:
         if name not in known.names:
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {known.names}", column=name)
+            offer = did_you_mean(name, known.names)
+            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {known.names}{offer}", column=name)
     if not names:
         raise InvalidArgumentError("no column is given")
 

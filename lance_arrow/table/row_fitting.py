@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.batch_inputs import Rows, schema_and_rows
 from lance_arrow.datasets.stored_rows import StoredRows
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 
 def fitted_rows(
@@ -52,7 +52,8 @@ def fitted_rows(
     stored = StoredRows(given, version)
     for name in given.names:
         if name not in wanted.names:
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}", column=name)
+            offer = did_you_mean(name, wanted.names)
+            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
     fields = []
     for field in wanted:
         if field.name not in given.names:

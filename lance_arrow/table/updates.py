@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_arrow.datasets.computed_columns import ComputedColumns
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.write_options import WriteOptions
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows
@@ -73,7 +73,8 @@ def _check_names(values: Mapping[str, Any], schema: pa.Schema) -> None:
     for name in values:
         if name not in schema.names:
             raise InvalidArgumentError(
-                f"the table has no column {name!r}, of which a value could be changed; columns: {schema.names}",
+                f"the table has no column {name!r}, of which a value could be changed; columns: {schema.names}"
+                f"{did_you_mean(name, schema.names)}",
                 column=str(name),
             )
 

@@ -21,6 +21,7 @@ from lance_arrow.cli.file_view import (
 from lance_arrow.cli.plugin_view import EncodingEntry, PluginReport, PluginsReport
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, error_report, plain, print_json, print_text
+from lance_arrow.datasets.verifying import Finding, VerifyCounts, VerifyReport
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.structure.description import EncodingReport
 
@@ -277,3 +278,19 @@ def test_errors() -> None:
     assert (report.type, report.path, str(report)) == ("FileNotFoundError", "f.lance", "No such file [file 'f.lance']")
     report = error_report(KeyError())
     assert (report.message, str(report)) == ("KeyError", "KeyError: KeyError")
+
+
+def test_what_was_not_checked_is_not_in_order():
+    found = VerifyReport(
+        path="file.lance",
+        ok=False,
+        has_checksums=False,
+        errors=[],
+        unchecked=[Finding(type="UnknownEncodingError", message="no plugin provides m.fsst", column="x")],
+        checked=VerifyCounts(columns=2, pages=2, rows=8),
+    )
+    out = io.StringIO()
+    print_text(found, out)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "file.lance: no fault found, but not everything was checked"
+    assert lines[-1] == "not decoded: no plugin provides m.fsst [column 'x']"

@@ -36,6 +36,23 @@ def test_it_is_a_value(options: dict[str, object]) -> None:
     assert eval(repr(one), {"LanceFormat": LanceFormat, "datetime": datetime}) == one
 
 
+@pytest.mark.parametrize(
+    "other", [pads.ParquetFileFormat(), pads.IpcFileFormat(), pads.CsvFileFormat(), LanceFormat(tag="x"), 3, "lance"]
+)
+def test_it_equals_nothing_else(other: object) -> None:
+    assert not LanceFormat().equals(other)
+    assert LanceFormat() != other
+    assert other != LanceFormat()
+    assert not LanceFormat() == other  # noqa: SIM201 - both operators, in both directions
+    assert not other == LanceFormat()  # noqa: SIM201
+
+
+def test_it_equals_its_like_and_not_none() -> None:
+    assert LanceFormat().equals(LanceFormat())
+    assert not LanceFormat().equals(None)
+    assert LanceFormat() != None  # noqa: E711
+
+
 def test_options_that_exclude_each_other_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="one of version"):
         LanceFormat(version=1, tag="x")

@@ -20,6 +20,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_arrow import LanceDataset, LanceFile, LanceFormat, LanceFragmentScanOptions, LanceReadOptions, write_table
 from lance_arrow import dataset as open_dataset
+from lance_arrow.cli.stats_view import view_zones
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 
 COUNTS = (500, 0, 3000, 1)
@@ -194,6 +195,48 @@ def test_plans_are_what_scans_read(dataset: LanceDataset) -> None:
         dataset.explain(filter=pc.field("nobody") > 0)
 
 
+@pytest.mark.parametrize(
+    ("condition", "columns"),
+    [
+        (pc.field("id") < 900, ["id"]),
+        (pc.field("text") == "number 7", ["text"]),
+        (pc.field("is_even"), ["is_even"]),
+        ((pc.field("id") < 900) & (pc.field("text") > "number 5"), ["id", "text"]),
+        ((pc.field("id") < 900) | pc.field("is_even"), ["id", "is_even"]),
+        (pc.abs(pc.field("id")) < 900, ["id"]),
+        (pc.list_value_length(pc.field("items")) > 0, []),
+    ],
+    ids=str,
+)
+def test_one_count_of_zones_everywhere(
+    tmp_path: Path, receipts: list, condition: pc.Expression, columns: list[str]
+) -> None:
+    rows = 60_000
+    table = pa.table(
+        {
+            "id": np.arange(rows),
+            "text": [f"number {row}" for row in range(rows)],
+            "is_even": [row % 2 == 0 for row in range(rows)],
+            "items": pa.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32), pa.array(np.zeros(rows))),
+        }
+    )
+    for part in range(2):
+        write_table(table, tmp_path / f"{part}.lance", rows_per_zone=500)
+    shown = {one.path: one.num_zones for one in view_zones(tmp_path / "0.lance").maps}
+    assert len({shown["id"], shown["text"], shown["is_even"]}) > 1
+    dataset = open_dataset(tmp_path)
+    plan = dataset.explain(filter=condition)
+    assert plan.total("zones") == 2 * max((shown[name] for name in columns), default=0)
+    for read in (dataset.to_table, dataset.count_rows):
+        receipts.clear()
+        read(filter=condition)
+        assert sum(one.zones_total for one in receipts) == plan.total("zones")
+        assert sum(one.zones_pruned for one in receipts) == plan.total("zones_pruned")
+    whole = dataset.explain()
+    assert whole.total("zones") == 0
+    assert "zones: 0, without a filter no zone map is read" in str(whole)
+
+
 def test_plans_name_what_has_no_zone_map(tmp_path: Path) -> None:
     table = pa.table({"a": [1, 2], "l": [[1], [2]]})
     write_table(table, tmp_path / "f.lance", rows_per_zone=0)
@@ -228,7 +271,7 @@ def test_tables_come_whole_from_any_thread(dataset: LanceDataset) -> None:
     thread.start()
     thread.join()
     assert found[0].equals(TABLE)
-    with pytest.raises(pa.ArrowInvalid, match="nobody"):
+    with pytest.raises(InvalidArgumentError, match="nobody"):
         dataset.to_table(columns=["nobody"])
 
 

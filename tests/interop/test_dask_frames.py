@@ -75,7 +75,7 @@ def test_tables_and_filtered_datasets(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_filter_that_does_not_fit(folder: Path) -> None:
-    with pytest.raises(pa.ArrowInvalid, match="nobody"):
+    with pytest.raises(InvalidArgumentError, match="nobody"):
         read(folder, filter="nobody > 3")
     with pytest.raises(InvalidArgumentError, match="id >"):
         read(folder, filter="id >")

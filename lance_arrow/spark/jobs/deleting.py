@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression, misfit
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location
@@ -28,7 +28,6 @@ from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.table_line import checked_message
 from lance_arrow.table.written_files import WrittenFiles
 
-_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 # Of a fragment: how many rows more are gone, and its deletion file; None where no row is left, or none is gone.
 _Found = tuple[int, bytes | None]
 
@@ -130,5 +129,7 @@ def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
 def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
     try:
         schema.empty_table().filter(expression)
-    except _MISFITS as error:
-        raise InvalidArgumentError(f"the predicate {expression} does not fit the table: {error}") from error
+    except MISFITS as error:
+        raise InvalidArgumentError(
+            f"the predicate {expression} does not fit the table: {misfit(error, schema)}"
+        ) from error

@@ -96,7 +96,9 @@ def _verdict(group: FragmentGroup) -> FragmentVerdict:
         except LanceError as error:
             problems.append(f"fragment {fragment.id}: {type(error).__name__}: {error}")
             continue
-        problems += [f"fragment {fragment.id}: {path}: {one.type}: {one}" for one in report.errors]
+        problems += [
+            f"fragment {fragment.id}: {path}: {one.type}: {one}" for one in [*report.errors, *report.unchecked]
+        ]
         num_blocks += report.checked.blocks
         plain += not report.has_checksums
     num_rows = 0

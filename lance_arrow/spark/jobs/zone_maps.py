@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
 from lance_arrow.datasets.zone_building import BuiltZones, build_zones
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import address_of, newest
 from lance_arrow.spark.jobs.spread import spread
@@ -57,7 +57,10 @@ def zones(
     known = {field.name for field in manifest.fields}
     for name in columns or ():
         if name.split(".", 1)[0] not in known:
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {sorted(known)}", column=name)
+            offer = did_you_mean(name, known)
+            raise InvalidArgumentError(
+                f"the table has no column {name!r}; columns: {sorted(known)}{offer}", column=name
+            )
     names = {field.id: top.name for top in manifest.fields for field in top.walk()}
     wanted = None if columns is None else set(columns)
     items: dict[str, tuple[str, list[str] | None]] = {}

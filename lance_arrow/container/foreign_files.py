@@ -1,0 +1,56 @@
+"""`foreign_kind`: which other format a file has that is not a Lance file, told by its last bytes."""
+
+from __future__ import annotations
+
+from lance_arrow.io import Bytes
+
+TEXT = "text"
+"""The kind of text that is no table."""
+_LONGEST_TEXT_BYTES = 4 << 10
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
+
+
+def foreign_kind(tail: Bytes, file_size: int) -> str | None:
+    """Name the format of a file, as in "a Parquet file"; None where its end tells nothing.
+
+    Parameters
+    ----------
+    tail
+        Last bytes of the file; of a small one all of them.
+    file_size
+        Bytes of the whole file.
+    """
+    end = tail[-_LONGEST_TEXT_BYTES:].tobytes()
+    if end.endswith((b"PAR1", b"PARE")):
+        return "a Parquet file"
+    if end.endswith(b"ARROW1"):
+        return "an Arrow IPC file"
+    if end.endswith(_STREAM_END):
+        return "an Arrow IPC stream"
+    # The last byte is the length of the postscript, which ends with the magic.
+    if end[-4:-1] == b"ORC":
+        return "an ORC file"
+    return _kind_of_text(end, is_cut=len(end) < file_size)
+
+
+def _kind_of_text(end: bytes, *, is_cut: bool) -> str | None:
+    """Tell CSV and JSON from other text; the first line may be cut, within a character too."""
+    if not end.strip() or not _CONTROLS.isdisjoint(end):
+        return None
+    if is_cut:
+        end = end.partition(b"\n")[2] or end
+    try:
+        text = end.decode()
+    except UnicodeDecodeError:
+        return None
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return None
+    last = lines[-1].strip()
+    if last.startswith("{") and last.endswith("}"):
+        return "text, perhaps JSON"
+    for separator in (",", ";", "\t"):
+        if all(separator in line for line in lines):
+            return "text, perhaps CSV"
+    return TEXT
