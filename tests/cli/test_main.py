@@ -43,9 +43,9 @@ def test_module_runs(tmp_path: Path) -> None:
 def test_interrupted_process(tmp_path: Path) -> None:
     # Who runs tests in the background may have them ignore interrupts.
     wait = (
-        "import signal, time; from lance_arrow.cli import app;"
+        "import signal, sys, time; from lance_arrow.cli import plugin_view;"
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "app.view_plugins = lambda: (print('ready', flush=True), time.sleep(60));"
+        "plugin_view.view_plugins = lambda: (print('ready', file=sys.stderr, flush=True), time.sleep(60));"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", wait + MAIN, "plugins"],
@@ -54,8 +54,8 @@ def test_interrupted_process(tmp_path: Path) -> None:
         cwd=tmp_path,
         text=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
