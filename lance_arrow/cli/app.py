@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.lazy import view
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
@@ -68,7 +69,7 @@ def root(
     """Look into Lance files and tables."""
     if context.invoked_subcommand is None:
         if version:
-            return _view("version_view").view_versions()
+            return view("version_view").view_versions()
         raise _UsageError("Missing command.")
     if version:
         raise _UsageError(f"--version stands alone; lance-arrow {context.invoked_subcommand} --help lists its options")
@@ -79,8 +80,8 @@ def root(
 def inspect(file: File, columns: Columns = None, storage_option: StorageOptions = None) -> Any:
     """Show footer, columns, pages, encodings and sizes of a file; decodes no values."""
     target = _target(file, storage_option)
-    _view("targets").check_is_file(target, command="inspect", instead=f"lance-arrow table show {file}")
-    return _view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
+    view("targets").check_is_file(target, command="inspect", instead=f"lance-arrow table show {file}")
+    return view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
 
 
 @app.command(epilog=_EPILOG)
@@ -88,7 +89,7 @@ def schema(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
     """Show the Arrow schema of a file or table, with its metadata."""
-    return _view("targets").schema_of(_target(target, storage_option, version, branch))
+    return view("targets").schema_of(_target(target, storage_option, version, branch))
 
 
 @app.command(epilog=_EPILOG)
@@ -102,7 +103,7 @@ def head(
 ) -> Any:
     """Show the first rows of a file or table."""
     found = _target(target, storage_option, version, branch)
-    return _view("targets").head_of(found, num_rows=num_rows, columns=_split(columns))
+    return view("targets").head_of(found, num_rows=num_rows, columns=_split(columns))
 
 
 @app.command(epilog=_EPILOG)
@@ -118,7 +119,7 @@ def stats(
     Zone maps are used where they exist, else the values are read. Deleted rows of a table are not counted.
     """
     found = _target(target, storage_option, version, branch)
-    return _view("targets").stats_of(found, columns=_split(columns))
+    return view("targets").stats_of(found, columns=_split(columns))
 
 
 @zones_app.command("show", epilog=_EPILOG)
@@ -132,8 +133,8 @@ def zones_show(
 ) -> Any:
     """Show which columns of a file have zone maps, in the file or beside it."""
     target = _target(file, storage_option)
-    _view("targets").check_is_file(target, command="zones show", instead=f"lance-arrow stats {file}")
-    return _view("stats_view").view_zones(file, columns=_split(columns), storage_options=target.storage_options)
+    view("targets").check_is_file(target, command="zones show", instead=f"lance-arrow stats {file}")
+    return view("stats_view").view_zones(file, columns=_split(columns), storage_options=target.storage_options)
 
 
 @zones_app.command("build", epilog=_EPILOG)
@@ -144,7 +145,7 @@ def zones_build(
     storage_option: StorageOptions = None,
 ) -> Any:
     """Write zone maps beside files that have none; later scans use them."""
-    return _view("zone_commands").build_reports(
+    return view("zone_commands").build_reports(
         files,
         columns=_split(columns),
         rows_per_zone=rows_per_zone,
@@ -157,7 +158,7 @@ def verify(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
     """Compare a file, or all files of a table, with their checksums and decode every page; exit 1 for damage."""
-    return _view("verify_command").verify_target(_target(target, storage_option, version, branch))
+    return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
 
 @app.command(epilog=_EPILOG)
@@ -167,7 +168,7 @@ def plugins(
     ] = False,
 ) -> Any:
     """List the installed encodings, which plugin provides each, and which plugins are broken."""
-    plugins_room = _view("plugin_view")
+    plugins_room = view("plugin_view")
     return plugins_room.view_matrix() if matrix else plugins_room.view_plugins()
 
 
@@ -182,7 +183,7 @@ def demo(
         raise InvalidArgumentError(f"engine is {engine!r}, expected auto, spark or pyarrow", detail=engine)
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
-    with _view("progress").progress("Ingesting flights.csv.gz", "bytes") as on_progress:
+    with view("progress").progress("Ingesting flights.csv.gz", "bytes") as on_progress:
         return flights.run(on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
@@ -195,7 +196,7 @@ def convert(
 ) -> Any:
     """Convert a file or table to Lance, of any file version, and verify what was written."""
     converting = importlib.import_module("lance_arrow.table.converting")
-    with _view("progress").progress(f"Converting {source}", "rows") as on_progress:
+    with view("progress").progress(f"Converting {source}", "rows") as on_progress:
         return converting.convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
@@ -308,11 +309,6 @@ def _split(columns: Sequence[str] | None) -> list[str] | None:
 def _target(
     uri: str, storage_options: Sequence[str] | None, version: str | None = None, branch: str | None = None
 ) -> Any:
-    return _view("targets").Target(
+    return view("targets").Target(
         uri=uri, storage_options=parse_storage_options(storage_options), version=version, branch=branch
     )
-
-
-def _view(name: str) -> Any:
-    """Import a module of this package when a command needs it, so that the others start without it."""
-    return importlib.import_module(f"lance_arrow.cli.{name}")

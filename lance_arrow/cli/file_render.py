@@ -44,6 +44,7 @@ def _(report: FileReport, console: Console) -> None:
             for column in report.columns
         ],
         right={0, 3, 4, 5, 6, 7},
+        leading=2,
     )
     for column in report.columns:
         _write_column(column, console)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lance_arrow.cli.lazy import view
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location, resolve
 from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
@@ -63,37 +64,37 @@ def schema_of(target: Target) -> Any:
     """Report on the schema."""
     kind = target.kind()
     if kind is PathKind.FILE:
-        return _view("file_view").view_schema(target.uri, storage_options=target.storage_options)
+        return view("file_view").view_schema(target.uri, storage_options=target.storage_options)
     if kind is PathKind.TABLE:
-        data = _view("table_data")
+        data = view("table_data")
         choice = data.choose(target.version, target.branch)
         return data.view_table_schema(target.uri, choice, storage_options=target.storage_options)
-    return _view("folder_data").view_folder_schema(target.place)
+    return view("folder_data").view_folder_schema(target.place)
 
 
 def head_of(target: Target, *, num_rows: int, columns: Sequence[str] | None) -> Any:
     """Report the first rows."""
     kind, options = target.kind(), target.storage_options
     if kind is PathKind.FILE:
-        return _view("file_view").view_head(target.uri, num_rows=num_rows, columns=columns, storage_options=options)
+        return view("file_view").view_head(target.uri, num_rows=num_rows, columns=columns, storage_options=options)
     if kind is PathKind.TABLE:
-        data = _view("table_data")
+        data = view("table_data")
         choice = data.choose(target.version, target.branch)
         return data.view_table_head(target.uri, choice, num_rows=num_rows, columns=columns, storage_options=options)
-    return _view("folder_data").view_folder_head(target.place, num_rows=num_rows, columns=columns)
+    return view("folder_data").view_folder_head(target.place, num_rows=num_rows, columns=columns)
 
 
 def stats_of(target: Target, *, columns: Sequence[str] | None) -> Any:
     """Report counts and bounds."""
     kind, options = target.kind(), target.storage_options
     if kind is PathKind.FILE:
-        return _view("stats_view").view_stats(target.uri, columns=columns, storage_options=options)
+        return view("stats_view").view_stats(target.uri, columns=columns, storage_options=options)
     if kind is PathKind.TABLE:
-        data = _view("table_data")
+        data = view("table_data")
         choice = data.choose(target.version, target.branch)
         return data.view_table_stats(target.uri, choice, columns=columns, storage_options=options)
     place = target.place
-    return _view("stats_view").view_folder_stats(place.name, files_in(place), columns=columns)
+    return view("stats_view").view_folder_stats(place.name, files_in(place), columns=columns)
 
 
 def check_is_file(target: Target, *, command: str, instead: str) -> None:
@@ -132,7 +133,3 @@ def check_is_file(target: Target, *, command: str, instead: str) -> None:
         f"this is {what}, {command} looks into one data file{advice}; its data files: {files}{more}",
         path=target.place.name,
     )
-
-
-def _view(name: str) -> Any:
-    return importlib.import_module(f"lance_arrow.cli.{name}")
