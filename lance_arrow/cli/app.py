@@ -157,7 +157,11 @@ def zones_build(
 def verify(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
-    """Compare a file, or all files of a table, with their checksums and decode every page; exit 1 for damage."""
+    """Compare a file, or all files of a table, with checksums and decode every page.
+
+    Of a table also: that each file which the version names exists and has as many rows as the manifest says. The exit
+    code is 1 unless all is in order.
+    """
     return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import lance_arrow
 from lance_arrow.cli.file_view import HeadReport, SchemaReport, schema_report
 from lance_arrow.cli.row_values import plain_rows
 from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import open_dataset
 from lance_arrow.io import Location
 from lance_arrow.manifests.path_kinds import files_in
 
@@ -28,4 +28,4 @@ def view_folder_head(folder: Location, *, num_rows: int, columns: Sequence[str] 
 def _open(folder: Location) -> LanceDataset:
     # An empty folder would be a dataset without columns.
     files_in(folder)
-    return open_dataset(folder.path, filesystem=folder.filesystem)
+    return lance_arrow.dataset(folder.path, filesystem=folder.filesystem)

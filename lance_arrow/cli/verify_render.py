@@ -11,7 +11,8 @@ from lance_arrow.datasets.verifying import VerifyReport
 def _(report: VerifyReport, console: Console) -> None:
     checked = report.checked
     version = "" if report.version is None else f"version {report.version}, "
-    print_line(console, f"{report.path}: {version}{'in order' if report.ok else count(len(report.errors), 'fault')}")
+    said = count(len(report.errors), "fault") if report.errors else "no fault found, but not everything was checked"
+    print_line(console, f"{report.path}: {version}{'in order' if report.ok else said}")
     is_one_file = report.version is None and checked.files == 1
     if not is_one_file:
         print_line(

@@ -147,7 +147,8 @@ def verify_fragment(rows: FragmentRows, filesystem: AnyFileSystem, runtime: Runt
         errors.append(_finding(error, facts.manifest_path))
     joined = _joined(facts.root, reports)
     counts = dataclasses.replace(joined.checked, rows=num_rows, deletion_files=int(rows.meta.deletion is not None))
-    return dataclasses.replace(joined, ok=not errors, errors=list(dict.fromkeys(errors)), checked=counts)
+    is_ok = joined.ok and not errors
+    return dataclasses.replace(joined, ok=is_ok, errors=list(dict.fromkeys(errors)), checked=counts)
 
 
 def _verify_data_file(
@@ -167,7 +168,7 @@ def _verify_data_file(
     except LanceError as error:
         return _failed(place, error)
     report = _placed(report, place)
-    if mismatch is None or not report.ok:
+    if mismatch is None or report.errors:
         return report
     return dataclasses.replace(report, ok=False, errors=[_finding(mismatch, place.name)])
 

@@ -83,7 +83,7 @@ def _verdict(group: FragmentGroup) -> FragmentVerdict:
     (fragment,) = group.fragments
     report = verify_fragment(group.reader().fragment(0), group.address.location().filesystem)
     return FragmentVerdict(
-        tuple(f"fragment {fragment.id}: {one.type}: {one}" for one in report.errors),
+        tuple(f"fragment {fragment.id}: {one.type}: {one}" for one in [*report.errors, *report.unchecked]),
         report.checked.files,
         report.checked.rows,
         report.checked.blocks,
