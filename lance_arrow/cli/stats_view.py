@@ -344,8 +344,7 @@ def summed(parts: Sequence[ColumnPart]) -> ColumnStats:
     high: tuple[Any, bool | None] = (None, None)
     maps = [part.zone_map for part in parts if part.zone_map is not None]
     if len(maps) == len(parts):
-        zones = pa.Table.from_batches([one.zones for one in maps]).combine_chunks().to_batches()
-        whole = ZoneMap(zones[0] if zones else maps[0].zones, WHOLE_FILE, maps[0].is_repeated)
+        whole = ZoneMap(_together([one.zones for one in maps]), WHOLE_FILE, maps[0].is_repeated)
         counts = {name: int(whole.counts(name).sum()) for name in counts}
         low, high = _bound(whole, "min"), _bound(whole, "max")
     return ColumnStats(
@@ -362,6 +361,13 @@ def summed(parts: Sequence[ColumnPart]) -> ColumnStats:
         codecs=list(dict.fromkeys(name for part in parts for name in part.codecs)),
         source=", ".join(dict.fromkeys(part.origin for part in parts)),
     )
+
+
+def _together(zones: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Zones of several files as those of one; maps of older files allow null where others do not."""
+    schema = pa.schema([field.with_nullable(True) for field in zones[0].schema])
+    columns = [pa.concat_arrays([one.column(name) for one in zones]) for name in schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _bound(zone_map: ZoneMap, name: str) -> tuple[Any, bool | None]:

@@ -12,6 +12,9 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable
+from lance_arrow.assembly.zone_builder import ZoneBuilder
+from lance_arrow.assembly.zone_maps import ZoneMap
+from lance_arrow.cli.stats_view import ColumnPart, summed
 
 ROWS = pa.table(
     {
@@ -107,6 +110,21 @@ def test_stats_of_a_column_that_older_fragments_lack(command: Callable[..., Any]
     table.append(pa.table({"a": [3], "b": pa.array([4], pa.int32())}))
     (b,) = command("stats", tmp_path / "t", "-c", "b", "--json").document["columns"]
     assert (b["num_values"], b["null_count"], b["min"], b["max"]) == (3, 2, 4, 4)
+
+
+def test_zones_of_older_files_may_be_null_where_others_are_not(tmp_path: Path) -> None:
+    """Files of 0.1 do not always know how many values are null; their schema of zones says so."""
+    (leaf,) = LanceTable.create(tmp_path / "t", ROWS.select(["id"]))._reader.columns.roots
+    builder = ZoneBuilder(leaf, 100)
+    builder.add(pa.array([3, None, 5]))
+    zones = builder.finish()
+    older = pa.RecordBatch.from_arrays(
+        zones.columns, schema=pa.schema([field.with_nullable(not field.nullable) for field in zones.schema])
+    )
+    maps = [ZoneMap(one, 100, is_repeated=False) for one in (zones, older)]
+    parts = [ColumnPart(leaf=leaf, size_bytes=1, codecs=["flat"], zone_map=one, origin="zone map") for one in maps]
+    found = summed(parts)
+    assert (found.num_values, found.null_count, found.min, found.max, found.size_bytes) == (6, 2, 3, 5, 2)
 
 
 def test_a_table_without_rows(command: Callable[..., Any], tmp_path: Path) -> None:
