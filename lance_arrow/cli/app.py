@@ -78,9 +78,12 @@ def root(
 
 @app.command(epilog=_EPILOG)
 def inspect(file: File, columns: Columns = None, storage_option: StorageOptions = None) -> Any:
-    """Show footer, columns, pages, encodings and sizes of a file; decodes no values."""
+    """Show columns, pages, encodings and sizes of a file.
+
+    Reads the footer, the column metadata and no values, so it works without the plugins for the encodings.
+    """
     target = _target(file, storage_option)
-    view("targets").check_is_file(target, command="inspect", instead=f"lance-arrow table show {file}")
+    view("targets").check_is_file(target, command="inspect", instead=f"use lance-arrow table show {file} for")
     return view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
 
 
@@ -114,7 +117,7 @@ def stats(
     branch: Branch = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Show nulls, bounds, bytes and codecs of each column of a file or table.
+    """Show nulls, bounds, bytes and codecs of each column.
 
     Zone maps are used where they exist, else the values are read. Deleted rows of a table are not counted.
     """
@@ -131,9 +134,9 @@ def zones_show(
     ] = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Show which columns of a file have zone maps, in the file or beside it."""
+    """List the zone maps of a file, its own and those beside it."""
     target = _target(file, storage_option)
-    view("targets").check_is_file(target, command="zones show", instead=f"lance-arrow stats {file}")
+    view("targets").check_is_file(target, command="zones show", instead=f"use lance-arrow stats {file} for")
     return view("stats_view").view_zones(file, columns=_split(columns), storage_options=target.storage_options)
 
 
@@ -144,7 +147,13 @@ def zones_build(
     rows_per_zone: Annotated[int | None, typer.Option(min=1, help="Rows of a zone; default: 8192.")] = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Write zone maps beside files that have none; later scans use them."""
+    """Write zone maps beside files that have none.
+
+    Later scans with a filter skip rows by them.
+    """
+    for file in files:
+        target = _target(file, storage_option)
+        view("targets").check_is_file(target, command="zones build", instead="name data files of")
     return view("zone_commands").build_reports(
         files,
         columns=_split(columns),
@@ -157,10 +166,10 @@ def zones_build(
 def verify(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
-    """Compare a file, or all files of a table, with checksums and decode every page.
+    """Compare checksums and decode every page of a file or table.
 
-    Of a table also: that each file which the version names exists and has as many rows as the manifest says. The exit
-    code is 1 unless all is in order.
+    Of a table, check also that the data files and deletion files of the version exist, with the sizes and row counts of
+    the manifest. The exit code is 1 unless all is in order.
     """
     return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
@@ -171,7 +180,7 @@ def plugins(
         bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
     ] = False,
 ) -> Any:
-    """List the installed encodings, which plugin provides each, and which plugins are broken."""
+    """List installed encodings and the plugins that provide them."""
     plugins_room = view("plugin_view")
     return plugins_room.view_matrix() if matrix else plugins_room.view_plugins()
 

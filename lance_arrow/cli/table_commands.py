@@ -22,7 +22,10 @@ table_app = typer.Typer(rich_markup_mode=None, help="Tables: history, versions, 
 
 @table_app.command(epilog=_EPILOG)
 def log(table: Table, branch: Branch = None, storage_option: StorageOptions = None) -> Any:
-    """List all versions, newest first: time, operation, rows, tags and message."""
+    """List all versions, newest first.
+
+    Each with its time, operation, rows, tags and message.
+    """
     return view("table_view").view_log(table, branch=branch, storage_options=parse_storage_options(storage_option))
 
 
@@ -35,7 +38,10 @@ def show(
     branch: Branch = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Show one version: columns, fragments, files, indices, configuration. For its rows, see lance-arrow head."""
+    """Show columns, fragments and files of one version.
+
+    Also its indices and configuration. lance-arrow head shows its rows.
+    """
     return view("table_view").view_version(
         table, version, branch=branch, storage_options=parse_storage_options(storage_option)
     )
@@ -53,7 +59,7 @@ def diff(
     branch: Branch = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Compare two versions: columns, fragments, rows, configuration."""
+    """Compare columns, fragments and rows of two versions."""
     return view("table_view").view_diff(
         table, old, new, branch=branch, storage_options=parse_storage_options(storage_option)
     )
@@ -68,7 +74,10 @@ def compact(
     ] = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """Rewrite small fragments, and those with many deleted rows, as large ones; commits a version if any changed."""
+    """Rewrite small fragments as large ones.
+
+    Fragments with many deleted rows are rewritten too. Commits a new version if any fragment changed.
+    """
     return view("table_view").compact_table(
         table, branch=branch, target_rows=target_rows, storage_options=parse_storage_options(storage_option)
     )
@@ -95,7 +104,7 @@ def cleanup(
     ] = False,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """List old versions, and files that no version needs; remove them with --execute."""
+    """List old versions and unneeded files, or remove them."""
     return view("table_view").clean_table(
         table,
         branch=branch,

@@ -105,9 +105,9 @@ def check_is_file(target: Target, *, command: str, instead: str) -> None:
     target
         What was given.
     command
-        For the message: what looks into one file.
+        For the message: what takes a file.
     instead
-        For the message: the command for tables.
+        For the message: what to do about a table.
 
     Raises
     ------
@@ -128,8 +128,8 @@ def check_is_file(target: Target, *, command: str, instead: str) -> None:
         paths = [file.path for file in files_in(target.place)]
     more = f" and {len(paths) - _MOST_FILES_NAMED:,} more" if len(paths) > _MOST_FILES_NAMED else ""
     files = ", ".join(paths[:_MOST_FILES_NAMED]) or "none"
-    advice = f"; {instead} shows the table" if kind is PathKind.TABLE else ""
+    advice = f"{instead} the table" if kind is PathKind.TABLE else "name one"
     raise InvalidArgumentError(
-        f"this is {what}, {command} looks into one data file{advice}; its data files: {files}{more}",
+        f"{command} takes data files, this is {what}: {advice}; its data files: {files}{more}",
         path=target.place.name,
     )

@@ -184,6 +184,9 @@ def test_commands_for_one_file_name_the_files_and_the_other_command(
         assert f"{table}/data/" in outcome.err
         assert "and 3 more" in outcome.err
         assert "b.lance" in command(*name, folder).err
+    outcome = command("zones", "build", folder / "a.lance", table)
+    assert (outcome.code, f"{table}/data/" in outcome.err) == (1, True)
+    assert not list(folder.glob("*.zones"))
 
 
 def test_table_show_says_how_to_see_rows(command: Callable[..., Any], table: Path) -> None:

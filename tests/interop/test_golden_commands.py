@@ -1,4 +1,4 @@
-"""The command line on every historical table: its schema, first rows, statistics and verification agree with its rows."""
+"""The command line on every historical table: schema, first rows, statistics and verification agree with its rows."""
 
 from __future__ import annotations
 
