@@ -127,17 +127,21 @@ def stats(
 
 @zones_app.command("show", epilog=_EPILOG)
 def zones_show(
-    file: File,
+    target: Target,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", metavar="A,B.C", help="Columns by dotted path: list each of their zones."),
+        typer.Option("--column", "-c", metavar="A,B.C", help="Columns by dotted path: list each zone of a file."),
     ] = None,
+    version: Version = None,
+    branch: Branch = None,
     storage_option: StorageOptions = None,
 ) -> Any:
-    """List the zone maps of a file, its own and those beside it."""
-    target = _target(file, storage_option)
-    view("targets").check_is_file(target, command="zones show", instead=f"use lance-arrow stats {file} for")
-    return view("stats_view").view_zones(file, columns=_split(columns), storage_options=target.storage_options)
+    """List the zone maps of a file, its own and those beside it.
+
+    Of a table, sum up the zone maps of its data files.
+    """
+    found = _target(target, storage_option, version, branch)
+    return view("targets").zones_of(found, columns=_split(columns))
 
 
 @zones_app.command("build", epilog=_EPILOG)

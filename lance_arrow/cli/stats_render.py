@@ -46,11 +46,16 @@ def _(report: StatsReport, console: Console) -> None:
 
 @write_report.register
 def _(report: ZonesReport, console: Console) -> None:
-    print_line(console, f"{report.path}: {report.num_rows:,} rows")
+    version = "" if report.table_version is None else f"version {report.table_version}, "
+    print_line(console, f"{report.path}: {version}{report.num_rows:,} rows")
     for one in report.maps:
+        fragments = ""
+        if report.num_fragments is not None:
+            fragments = f" in {one.num_fragments:,} of {count(report.num_fragments, 'fragment')}"
         print_line(
             console,
-            f"{one.path}: {one.type}, {count(one.num_zones, 'zone')} of {one.rows_per_zone:,} rows ({one.source})",
+            f"{one.path}: {one.type}, {count(one.num_zones, 'zone')} of {one.rows_per_zone:,} rows{fragments} "
+            f"({one.source})",
         )
         if one.zones is not None:
             rows = [

@@ -126,7 +126,23 @@ class ZoneReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneMapReport:
-    """The zone map of one leaf; `source` is ``"file"`` or ``"sidecar"``, zones are listed where they were asked for."""
+    """The zone map of one leaf, or the zone maps of a leaf of a table.
+
+    Parameters
+    ----------
+    path, type
+        Of the leaf.
+    source
+        ``"file"`` or ``"sidecar"``; both where the files of a table differ.
+    rows_per_zone
+        Rows of a zone; of the largest zones where the files of a table differ.
+    num_zones
+        Zones of all files.
+    zones
+        The zones of a file, if they were asked for.
+    num_fragments
+        Of a table: fragments in which the leaf has a zone map.
+    """
 
     path: str
     type: str
@@ -134,16 +150,33 @@ class ZoneMapReport:
     rows_per_zone: int
     num_zones: int
     zones: list[ZoneReport] | None
+    num_fragments: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZonesReport:
-    """The zone maps of a file, and the leaves that have none."""
+    """The zone maps of a file or a version of a table, and the leaves that have none.
+
+    Parameters
+    ----------
+    path
+        The file or table.
+    num_rows
+        Rows that zones count: in a table also rows that are deleted.
+    maps
+        One for each leaf that has a zone map.
+    without
+        The other leaves.
+    table_version, num_fragments
+        Of a table; None otherwise.
+    """
 
     path: str
     num_rows: int
     maps: list[ZoneMapReport]
     without: list[str]
+    table_version: int | None = None
+    num_fragments: int | None = None
 
 
 class _File:

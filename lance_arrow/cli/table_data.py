@@ -11,11 +11,20 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.zone_builder import ZoneBuilder
 from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_reader import is_lacking
+from lance_arrow.assembly.zone_reader import ZoneReader, is_lacking
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated
 from lance_arrow.cli.file_view import HeadReport, SchemaReport, schema_report
 from lance_arrow.cli.row_values import plain_rows
-from lance_arrow.cli.stats_view import WHOLE_FILE, ColumnPart, ColumnStats, StatsReport, part_of, summed
+from lance_arrow.cli.stats_view import (
+    WHOLE_FILE,
+    ColumnPart,
+    ColumnStats,
+    StatsReport,
+    ZoneMapReport,
+    ZonesReport,
+    part_of,
+    summed,
+)
 from lance_arrow.datasets.fragment_rows import FragmentRows, stored_column
 from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.projection import Projection
@@ -112,6 +121,46 @@ def view_table_stats(
     )
 
 
+def view_table_zones(
+    uri: str, choice: VersionChoice, *, storage_options: Mapping[str, Any] | None = None
+) -> ZonesReport:
+    """Report how many fragments and zones have bounds of each leaf; errors as `LanceTable.open` and `LanceFile`."""
+    root = table_location(uri, storage_options=storage_options)
+    manifest = open_version(root, choice, default_runtime().settings.limits)
+    table = TableColumns(manifest.facts, _DESCRIPTORS)
+    files = OpenFiles(_DESCRIPTORS)
+    leaves = [leaf for root_node in table.roots for leaf in root_node.leaves()]
+    found: dict[str, list[tuple[ZoneMap, str]]] = {leaf.path: [] for leaf in leaves}
+    num_rows = 0
+    for meta in manifest.fragments:
+        fragment = _Fragment(table, meta, files, root.filesystem)
+        num_rows += fragment.rows.num_physical
+        for leaf in leaves:
+            zone_map = fragment.zone_map(leaf)
+            if zone_map is not None:
+                found[leaf.path].append((zone_map, fragment.source(leaf)))
+    return ZonesReport(
+        path=root.name,
+        num_rows=num_rows,
+        maps=[
+            ZoneMapReport(
+                path=leaf.path,
+                type=str(leaf.field.type),
+                source=", ".join(dict.fromkeys(source for _, source in found[leaf.path])),
+                rows_per_zone=max(zone_map.rows_per_zone for zone_map, _ in found[leaf.path]),
+                num_zones=sum(zone_map.num_zones for zone_map, _ in found[leaf.path]),
+                zones=None,
+                num_fragments=len(found[leaf.path]),
+            )
+            for leaf in leaves
+            if found[leaf.path]
+        ],
+        without=[leaf.path for leaf in leaves if not found[leaf.path]],
+        table_version=manifest.version,
+        num_fragments=len(manifest.fragments),
+    )
+
+
 class _Fragment:
     """One fragment: what its files know of leaves of the table."""
 
@@ -122,7 +171,9 @@ class _Fragment:
 
     def parts(self, leaves: Sequence[LeafNode]) -> Iterator[ColumnPart]:
         """Yield what is known of leaves, in their order."""
-        maps = {leaf.column: self._zone_map(leaf) for leaf in leaves}
+        # A deleted row is in the zones.
+        is_whole = self.rows.meta.deletion is None
+        maps = {leaf.column: self.zone_map(leaf) if is_whole else None for leaf in leaves}
         read = self._read([leaf for leaf in leaves if is_lacking(maps[leaf.column])])
         for leaf in leaves:
             zone_map, origin = maps[leaf.column], "zone map"
@@ -148,22 +199,28 @@ class _Fragment:
         column = stored_column(found[0], self.rows.open_file(number), field_id, found[1])
         return None if column < 0 else (number, column)
 
-    def _zone_map(self, leaf: LeafNode) -> ZoneMap | None:
-        """Zone map of a leaf, if it counts exactly the live rows and is of the table's type."""
+    def zone_map(self, leaf: LeafNode) -> ZoneMap | None:
+        """Zone map of a leaf, if it is of the table's type and tells of all that may be null above it."""
         place = self._place(leaf)
         siblings = [self._place(other) for other in self._tops[leaf.column].leaves()]
-        # A deleted row is in the zones; what is null above a leaf may lie in another file.
-        if (
-            place is None
-            or self.rows.meta.deletion is not None
-            or any(one is None or one[0] != place[0] for one in siblings)
-        ):
+        # What is null above a leaf may lie in another file.
+        if place is None or any(one is None or one[0] != place[0] for one in siblings):
             return None
         opened = self.rows.open_file(place[0])
         own = next((one for root in opened.rows.roots for one in root.leaves() if one.column == place[1]), None)
         if own is None or bounds_type(own) is None or bounds_type(own) != bounds_type(leaf):
             return None
         return opened.zones.get([own])[0]
+
+    def source(self, leaf: LeafNode) -> str:
+        """Where the zone map of a leaf is that has one: ``"file"`` or ``"sidecar"``."""
+        place = self._place(leaf)
+        assert place is not None
+        opened = self.rows.open_file(place[0])
+        own = [one for root in opened.rows.roots for one in root.leaves() if one.column == place[1]]
+        (inside,) = ZoneReader(opened.rows).get(own)
+        (together,) = opened.zones.get(own)
+        return "file" if inside is not None and is_lacking(inside) == is_lacking(together) else "sidecar"
 
     def _read(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
         """Bounds of the live rows' values, as one zone for each leaf that has bounds and can be read."""

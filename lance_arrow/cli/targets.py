@@ -97,6 +97,17 @@ def stats_of(target: Target, *, columns: Sequence[str] | None) -> Any:
     return view("stats_view").view_folder_stats(place.name, files_in(place), columns=columns)
 
 
+def zones_of(target: Target, *, columns: Sequence[str] | None) -> Any:
+    """Report zone maps; those of a table together, if no column's zones are to be listed."""
+    if columns is None and target.kind() is PathKind.TABLE:
+        data = view("table_data")
+        choice = data.choose(target.version, target.branch)
+        return data.view_table_zones(target.uri, choice, storage_options=target.storage_options)
+    instead = f"use lance-arrow zones show {target.uri} without --column for"
+    check_is_file(target, command="zones show --column" if columns else "zones show", instead=instead)
+    return view("stats_view").view_zones(target.uri, columns=columns, storage_options=target.storage_options)
+
+
 def check_is_file(target: Target, *, command: str, instead: str) -> None:
     """Refuse a table or a folder for a command that looks into one file.
 

@@ -177,16 +177,36 @@ def test_versions_are_of_tables(command: Callable[..., Any], folder: Path, name:
 def test_commands_for_one_file_name_the_files_and_the_other_command(
     command: Callable[..., Any], table: Path, folder: Path
 ) -> None:
-    for name, instead in ((["inspect"], "lance-arrow table show"), (["zones", "show"], "lance-arrow stats")):
+    for name, instead in ((["inspect"], "table show"), (["zones", "show", "-c", "id"], "zones show")):
         outcome = command(*name, table)
         assert outcome.code == 1
-        assert f"{instead} {table}" in outcome.err
+        assert f"lance-arrow {instead} {table}" in outcome.err
         assert f"{table}/data/" in outcome.err
         assert "and 3 more" in outcome.err
         assert "b.lance" in command(*name, folder).err
     outcome = command("zones", "build", folder / "a.lance", table)
     assert (outcome.code, f"{table}/data/" in outcome.err) == (1, True)
     assert not list(folder.glob("*.zones"))
+
+
+def test_zones_of_a_table(command: Callable[..., Any], tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t", ROWS, max_rows_per_file=50, rows_per_zone=20)
+    table.append(ROWS.slice(0, 30), rows_per_zone=None)
+    table.delete("id = 3")
+    found = command("zones", "show", tmp_path / "t", "--json").document
+    assert (found["num_rows"], found["num_fragments"], found["table_version"]) == (130, 3, 3)
+    (of_id,) = [one for one in found["maps"] if one["path"] == "id"]
+    assert (of_id["num_zones"], of_id["num_fragments"], of_id["source"]) == (6, 2, "file")
+    last = table.manifest.fragments[2].files[0].path
+    assert command("zones", "build", tmp_path / "t" / "data" / last, "-c", "id").code == 0
+    (of_id,) = [
+        one for one in command("zones", "show", tmp_path / "t", "--json").document["maps"] if one["path"] == "id"
+    ]
+    assert (of_id["num_fragments"], of_id["source"]) == (3, "file, sidecar")
+    assert (
+        "id: int64, 6 zones of 20 rows in 2 of 2 fragments (file)"
+        in command("zones", "show", tmp_path / "t", "--version", 1).out
+    )
 
 
 def test_table_show_says_how_to_see_rows(command: Callable[..., Any], table: Path) -> None:
