@@ -10,9 +10,9 @@ from typing import TextIO
 from lance_arrow.cli.layout import lay_out
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-# A pipe takes this much at once or nothing (POSIX: PIPE_BUF is at least 512, 4096 on Linux). Of a larger write, an
-# unbuffered stdout drops the rest without an error when the reader goes away in the middle.
-_PIECE_CHARACTERS = 4096
+# A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). Of a larger
+# write, an unbuffered stdout drops the rest without an error when the reader goes away in the middle.
+_PIECE_CHARACTERS = 1024
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 

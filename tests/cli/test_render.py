@@ -284,8 +284,8 @@ class OneWriteIsCut(io.StringIO):
     """A pipe whose reader leaves after the first write of more than a pipe takes at once."""
 
     def write(self, text: str) -> int:
-        if len(text) > 4096:
-            return super().write(text[:4096])
+        if len(text) > 1024:
+            return super().write(text[:1024])
         return super().write(text)
 
 
