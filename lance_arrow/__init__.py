@@ -13,7 +13,7 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
 | `build_zones` | zone maps beside files that have none |
-| `verify` | a `VerifyReport` of one file: every checksum compared, every page decoded |
+| `verify` | a `VerifyReport` of a file, a table or a folder: every checksum compared, every page decoded |
 | `receipts` | `with receipts() as found:` what each read took: files, pages, rows, requests, bytes |
 | `errors` | the error tree |
 """
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from lance_arrow.datasets.lance_writer import write_table as write_table
     from lance_arrow.datasets.opening import dataset as dataset
     from lance_arrow.datasets.verifying import VerifyReport as VerifyReport
-    from lance_arrow.datasets.verifying import verify as verify
     from lance_arrow.datasets.whole_files import read_metadata as read_metadata
     from lance_arrow.datasets.whole_files import read_schema as read_schema
     from lance_arrow.datasets.whole_files import read_table as read_table
@@ -53,8 +52,11 @@ if TYPE_CHECKING:
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
     from lance_arrow.table.lance_table import LanceTable as LanceTable
+    from lance_arrow.table.verifying import verify as verify
     from lance_arrow.watching import Receipts as Receipts
     from lance_arrow.watching import receipts as receipts
+
+    __version__: str
 
 _HOMES = {
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
@@ -79,13 +81,15 @@ _HOMES = {
     "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
     "write_table": ("lance_arrow.datasets.lance_writer", "write_table"),
     "receipts": ("lance_arrow.watching", "receipts"),
-    "verify": ("lance_arrow.datasets.verifying", "verify"),
+    "verify": ("lance_arrow.table.verifying", "verify"),
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - computed from the one map of homes
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -96,4 +100,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+    return [*globals(), *_HOMES, "__version__"]
+
+
+def _version() -> str:
+    """Version of the installed distribution; what reads it is imported when it is asked for."""
+    return importlib.import_module("importlib.metadata").version("lance-arrow")

@@ -1,6 +1,18 @@
-"""The command `lance-arrow`: what a file holds and which plugins read it, for eyes and, with ``--json``, for programs.
+"""The command `lance-arrow`: what files and tables hold, for eyes and, with ``--json``, for programs.
 
-In flow words of a command line; out flows text or one JSON document, and an exit code. `__main__` is the way in,
-`app` the commands, `*_view` build reports (data classes) about files and plugins, `row_values` turns Arrow values into
-plain ones, `render` prints. Nothing below this room prints; nothing here decides what bytes mean.
+In flow words of a command line; out flows text or one JSON document, and an exit code.
+
+| Module | Open it for |
+|---|---|
+| `__main__`, `app`, `table_commands` | the way in, the commands, exit codes |
+| `storage` | `--storage-option` |
+| `targets` | what a path means: a file, a table, a folder of files; which report is made of it |
+| `*_view`, `*_data`, `*_command` | reports (data classes) about files, tables, plugins |
+| `row_values`, `plain_values` | Arrow values and reports as plain values |
+| `render`, `*_render` | reports to text or JSON: dispatch, and the text of each kind of report |
+| `layout`, `printing`, `row_text` | tables as aligned lines in the width of a terminal; where lines go |
+| `progress` | a bar on stderr |
+| `lazy` | modules that are imported when a command needs them |
+
+Nothing below this room prints; nothing here decides what bytes mean.
 """

@@ -16,21 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
-from lance_arrow.cli import table_render  # noqa: F401 - teaches how reports of tables are printed
-from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
-from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
+from lance_arrow.cli.lazy import view
 from lance_arrow.cli.printing import to_printable
-from lance_arrow.cli.progress import progress
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
-from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, view_zones
+from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.table_commands import table_app
-from lance_arrow.cli.zone_commands import BuiltReport, build_reports
-from lance_arrow.datasets.converting import ConvertReport
-from lance_arrow.datasets.verifying import VerifyReport
-from lance_arrow.datasets.verifying import verify as verify_file
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.table.converting import convert_any
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -42,77 +33,150 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Look into Lance files.",
+    help="Look into Lance files and tables, verify, convert and maintain them.",
     epilog=_EPILOG,
 )
-zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip.")
+zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows.")
 app.add_typer(zones_app, name="zones", epilog=_EPILOG)
 app.add_typer(table_app, name="table", epilog=_EPILOG)
-File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A Lance file: local path, or any URL that fsspec opens.")]
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|TABLE",
+        help="A Lance file, a table's folder, or a folder of Lance files: local path, or any URL that fsspec opens.",
+    ),
+]
 Columns = Annotated[
-    list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")
+    list[str] | None,
+    typer.Option("--columns", "-c", metavar="A,B.C", help="Columns by dotted path, separated by commas; default: all."),
+]
+Version = Annotated[
+    str | None,
+    typer.Option("--version", "-v", metavar="N|TAG", help="Version of a table, by number or tag; default: the newest."),
+]
+Branch = Annotated[
+    str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of a table; default: the main branch.")
 ]
 
 
-@app.callback()
-def root() -> None:
-    """Look into Lance files."""
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the versions of lance-arrow, Python and pyarrow, and exit.")
+    ] = False,
+) -> Any:
+    """Look into Lance files and tables."""
+    if context.invoked_subcommand is None:
+        if version:
+            return view("version_view").view_versions()
+        raise _UsageError("Missing command.")
+    if version:
+        raise _UsageError(f"--version stands alone; lance-arrow {context.invoked_subcommand} --help lists its options")
+    return None
 
 
 @app.command(epilog=_EPILOG)
-def inspect(file: File, columns: Columns = None) -> FileReport:
-    """Show footer, columns, pages, encodings and sizes; decodes nothing."""
-    return view_file(file, columns=_split(columns))
+def inspect(file: File, columns: Columns = None, storage_option: StorageOptions = None) -> Any:
+    """Show columns, pages, encodings and sizes of a file.
+
+    Reads the footer, the column metadata and no values, so it works without the plugins for the encodings.
+    """
+    target = _target(file, storage_option)
+    view("targets").check_is_file(target, command="inspect", instead=f"use lance-arrow table show {file} for")
+    return view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
 
 
 @app.command(epilog=_EPILOG)
-def schema(file: File) -> SchemaReport:
-    """Show the Arrow schema with its metadata."""
-    return view_schema(file)
+def schema(
+    target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
+) -> Any:
+    """Show the Arrow schema of a file or table, with its metadata."""
+    return view("targets").schema_of(_target(target, storage_option, version, branch))
 
 
 @app.command(epilog=_EPILOG)
 def head(
-    file: File,
+    target: Target,
     num_rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="How many rows.")] = 10,
     columns: Columns = None,
-) -> HeadReport:
-    """Show the first rows."""
-    return view_head(file, num_rows=num_rows, columns=_split(columns))
+    version: Version = None,
+    branch: Branch = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Show the first rows of a file or table."""
+    found = _target(target, storage_option, version, branch)
+    return view("targets").head_of(found, num_rows=num_rows, columns=_split(columns))
 
 
 @app.command(epilog=_EPILOG)
-def stats(file: File, columns: Columns = None) -> StatsReport:
-    """Show nulls, bounds, bytes and codecs of each column: from zone maps, else from the values."""
-    return view_stats(file, columns=_split(columns))
+def stats(
+    target: Target,
+    columns: Columns = None,
+    version: Version = None,
+    branch: Branch = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Show nulls, bounds, bytes and codecs of each column.
+
+    Zone maps are used where they exist, else the values are read. Deleted rows of a table are not counted.
+    """
+    found = _target(target, storage_option, version, branch)
+    return view("targets").stats_of(found, columns=_split(columns))
 
 
 @zones_app.command("show", epilog=_EPILOG)
 def zones_show(
-    file: File,
+    target: Target,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", metavar="A,B.C", help="Dotted paths whose zones are listed, one by one."),
+        typer.Option("--column", "-c", metavar="A,B.C", help="Columns by dotted path: list each zone of a file."),
     ] = None,
-) -> ZonesReport:
-    """Show which columns have zone maps, in the file or beside it."""
-    return view_zones(file, columns=_split(columns))
+    version: Version = None,
+    branch: Branch = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """List the zone maps of a file, its own and those beside it.
+
+    Of a table, sum up the zone maps of its data files.
+    """
+    found = _target(target, storage_option, version, branch)
+    return view("targets").zones_of(found, columns=_split(columns))
 
 
 @zones_app.command("build", epilog=_EPILOG)
 def zones_build(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, as for other commands.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Lance files, as for other commands.")],
     columns: Columns = None,
-    rows_per_zone: Annotated[int, typer.Option(min=1, help="Rows of a zone.")] = DEFAULT_ROWS_PER_ZONE,
-) -> BuiltReport:
-    """Write zone maps beside files that have none; later scans use them."""
-    return build_reports(files, columns=_split(columns), rows_per_zone=rows_per_zone)
+    rows_per_zone: Annotated[int | None, typer.Option(min=1, help="Rows of a zone; default: 8192.")] = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Write zone maps beside files that have none.
+
+    Later scans with a filter skip rows by them.
+    """
+    for file in files:
+        target = _target(file, storage_option)
+        view("targets").check_is_file(target, command="zones build", instead="name data files of")
+    return view("zone_commands").build_reports(
+        files,
+        columns=_split(columns),
+        rows_per_zone=rows_per_zone,
+        storage_options=parse_storage_options(storage_option),
+    )
 
 
 @app.command(epilog=_EPILOG)
-def verify(file: File) -> VerifyReport:
-    """Compare a whole file with its checksums and decode every page; exit 1 unless all is in order."""
-    return verify_file(file)
+def verify(
+    target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
+) -> Any:
+    """Compare checksums and decode every page of a file or table.
+
+    Of a table, check also that the data files and deletion files of the version exist, with the sizes and row counts of
+    the manifest. The exit code is 1 unless all is in order.
+    """
+    return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
 
 @app.command(epilog=_EPILOG)
@@ -120,9 +184,10 @@ def plugins(
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
     ] = False,
-) -> PluginsReport | MatrixReport:
-    """List the installed encodings, which one is in use, and what is broken."""
-    return view_matrix() if matrix else view_plugins()
+) -> Any:
+    """List installed encodings and the plugins that provide them."""
+    plugins_room = view("plugin_view")
+    return plugins_room.view_matrix() if matrix else plugins_room.view_plugins()
 
 
 @app.command(epilog=_EPILOG)
@@ -139,7 +204,7 @@ def demo(
         raise InvalidArgumentError(f"engine is {engine!r}, expected auto, spark or pyarrow", detail=engine)
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
-    with progress("Ingesting flights.csv.gz", "bytes") as on_progress:
+    with view("progress").progress("Ingesting flights.csv.gz", "bytes") as on_progress:
         return flights.run(keep, on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
@@ -149,10 +214,11 @@ def convert(
     target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file, or table.")],
     file_version: Annotated[str, typer.Option(help="2.0, 2.1, 2.2 or 2.3.")] = "2.2",
     preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
-) -> ConvertReport:
+) -> Any:
     """Convert a file or table to Lance, of any file version, and verify what was written."""
-    with progress(f"Converting {source}", "rows") as on_progress:
-        return convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
+    converting = importlib.import_module("lance_arrow.table.converting")
+    with view("progress").progress(f"Converting {source}", "rows") as on_progress:
+        return converting.convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -177,7 +243,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run_text(arguments: Sequence[str]) -> int:
-    report, code = _report(arguments)
+    report, code, printed = _report(arguments)
+    if code == INTERRUPTED:
+        return code
+    sys.stdout.write(printed)
     if isinstance(report, ErrorReport):
         _say(report)
     elif report is not None:
@@ -186,13 +255,12 @@ def _run_text(arguments: Sequence[str]) -> int:
 
 
 def _run_json(arguments: Sequence[str]) -> int:
-    # Whatever else is printed (help, a plugin's chatter) must not stand beside the document.
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        report, code = _report(arguments)
+    report, code, printed = _report(arguments)
     if report is None:
-        report = HelpReport(help=printed.getvalue())
+        report = HelpReport(help=printed)
     else:
-        sys.stderr.write(printed.getvalue())
+        # A plugin's chatter must not stand beside the document.
+        sys.stderr.write(printed)
     if isinstance(report, ErrorReport):
         _say(report)
     if code != INTERRUPTED:
@@ -200,22 +268,48 @@ def _run_json(arguments: Sequence[str]) -> int:
     return code
 
 
-def _report(arguments: Sequence[str]) -> tuple[Any, int]:
-    """Run the command; the report is None when help was printed or the user interrupted."""
+def _report(arguments: Sequence[str]) -> tuple[Any, int, str]:
+    """Run the command: its report, the exit code, and what was printed meanwhile (help, a plugin's chatter).
+
+    The report is None when help was printed or the user interrupted. Nothing goes to stdout before the command is done:
+    a broken pipe while it runs is one of a filesystem, hence a failure, and Typer would end the process for it.
+    """
     command = typer.main.get_command(app)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        report, code = _outcome(command, arguments)
+    return report, code, printed.getvalue()
+
+
+def _outcome(command: Any, arguments: Sequence[str]) -> tuple[Any, int]:
+    streams = sys.stdout, sys.stderr
     try:
         result = command.main(args=list(arguments), prog_name="lance-arrow", standalone_mode=False)
     except typer.Abort:
         return None, INTERRUPTED
     except _UsageError as error:
-        message = f"{error.format_message().rstrip('.')} (see lance-arrow --help)"
-        return ErrorReport(type="UsageError", message=message), WRONG_USAGE
+        return ErrorReport(type="UsageError", message=_usage(error)), WRONG_USAGE
+    except SystemExit as stop:
+        # Typer takes every broken pipe for one of stdout, wraps both streams and exits.
+        sys.stdout, sys.stderr = streams
+        if not isinstance(stop.__context__, OSError):
+            raise
+        return error_report(stop.__context__), FAILED
     # The last stop of every failure: filesystems and plugins are foreign code and raise what they like.
     except Exception as error:  # noqa: BLE001
         return error_report(error), FAILED
-    if isinstance(result, VerifyReport):
-        return result, DONE if result.ok else FAILED
-    return (None, result) if isinstance(result, int) else (result, DONE)
+    if isinstance(result, int):
+        return None, result
+    # Only reports of what was verified say whether all is well.
+    return result, DONE if getattr(result, "ok", True) else FAILED
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the arguments, and where it is said which are right."""
+    command = "lance-arrow" if error.ctx is None else error.ctx.command_path
+    options = getattr(error, "possibilities", None)
+    message = error.message if options else error.format_message()
+    meant = f"; did you mean {' or '.join(options)}?" if options else ""
+    return f"{message.rstrip('.')}{meant} (see {command} --help)"
 
 
 def _say(report: ErrorReport) -> None:
@@ -231,3 +325,11 @@ def _take_json_flag(arguments: Sequence[str]) -> tuple[list[str], bool]:
 
 def _split(columns: Sequence[str] | None) -> list[str] | None:
     return [name for item in columns for name in item.split(",")] if columns else None
+
+
+def _target(
+    uri: str, storage_options: Sequence[str] | None, version: str | None = None, branch: str | None = None
+) -> Any:
+    return view("targets").Target(
+        uri=uri, storage_options=parse_storage_options(storage_options), version=version, branch=branch
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from lance_arrow.container.pages import PageMeta
 from lance_arrow.container.schema import AncestorKind
 from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.errors import InvalidArgumentError, LanceError, did_you_mean
-from lance_arrow.io import open_source
+from lance_arrow.io import locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC
 from lance_arrow.structure.description import EncodingReport, describe
@@ -134,26 +134,44 @@ class FieldReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaReport:
-    """The Arrow schema of a file."""
+    """The Arrow schema of a file, a version of a table, or a folder of files.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    version
+        File version; None where files are of several.
+    num_rows
+        Rows; in a table those that are not deleted.
+    fields, metadata
+        Of the schema.
+    table_version
+        Of a table; None otherwise.
+    """
 
     path: str
-    version: str
+    version: str | None
     num_rows: int
     fields: list[FieldReport]
     metadata: dict[str, str]
+    table_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadReport:
-    """The first rows of a file, values as `row_values` makes them plain."""
+    """The first rows of a file, a version of a table, or a folder of files, values as `row_values` makes them plain."""
 
     path: str
     num_rows: int
     columns: list[str]
     rows: list[dict[str, Any]]
+    table_version: int | None = None
 
 
-def view_file(source: Any, *, columns: Sequence[str] | None = None) -> FileReport:
+def view_file(
+    source: Any, *, columns: Sequence[str] | None = None, storage_options: Mapping[str, Any] | None = None
+) -> FileReport:
     """Report on the container and encodings of a file; reads metadata only.
 
     Parameters
@@ -162,6 +180,8 @@ def view_file(source: Any, *, columns: Sequence[str] | None = None) -> FileRepor
         What `open_source` takes.
     columns
         Dotted paths: columns at or below them are shown; all when None.
+    storage_options
+        For the filesystem of a URL.
 
     Raises
     ------
@@ -171,7 +191,8 @@ def view_file(source: Any, *, columns: Sequence[str] | None = None) -> FileRepor
         A path names no column.
     """
     runtime = default_runtime()
-    with closing(open_source(source)) as opened:
+    place = locate(source, storage_options=storage_options)
+    with closing(open_source(source if place is None else place)) as opened:
         file = LanceFileReader(opened, limits=runtime.settings.limits)
         viewer = _Viewer(file, runtime)
         shown = [viewer.column(meta) for meta in file.columns(viewer.chosen(columns))]
@@ -194,23 +215,37 @@ def view_file(source: Any, *, columns: Sequence[str] | None = None) -> FileRepor
         )
 
 
-def view_schema(source: Any) -> SchemaReport:
+def view_schema(source: Any, *, storage_options: Mapping[str, Any] | None = None) -> SchemaReport:
     """Report on the schema of a file; reads no column. Errors as `LanceFile`."""
-    with LanceFile(source) as file:
-        return SchemaReport(
-            path=file.name,
-            version=file.version,
-            num_rows=file.num_rows,
-            fields=[_field(field) for field in file.schema],
-            metadata=_metadata(file.schema.metadata),
-        )
+    with LanceFile(source, storage_options=storage_options) as file:
+        return schema_report(file.schema, path=file.name, version=file.version, num_rows=file.num_rows)
 
 
-def view_head(source: Any, *, num_rows: int, columns: Sequence[str] | None = None) -> HeadReport:
+def view_head(
+    source: Any,
+    *,
+    num_rows: int,
+    columns: Sequence[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> HeadReport:
     """Read the first `num_rows` rows of some columns; errors as `LanceFile.take`."""
-    with LanceFile(source) as file:
+    with LanceFile(source, storage_options=storage_options) as file:
         table = file.take(np.arange(min(num_rows, file.num_rows)), columns=columns)
         return HeadReport(path=file.name, num_rows=file.num_rows, columns=table.column_names, rows=plain_rows(table))
+
+
+def schema_report(
+    schema: pa.Schema, *, path: str, version: str | None, num_rows: int, table_version: int | None = None
+) -> SchemaReport:
+    """Describe a schema; the other parameters are those of `SchemaReport`."""
+    return SchemaReport(
+        path=path,
+        version=version,
+        num_rows=num_rows,
+        fields=[_field(field) for field in schema],
+        metadata=_metadata(schema.metadata),
+        table_version=table_version,
+    )
 
 
 class _Viewer:

@@ -2,13 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Iterable, Sequence, Set
+from typing import TextIO
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from lance_arrow.cli.layout import lay_out
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+# A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). Of a larger
+# write, an unbuffered stdout drops the rest without an error when the reader goes away in the middle.
+_PIECE_CHARACTERS = 1024
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+class Console:
+    """Where text for eyes goes.
+
+    Parameters
+    ----------
+    out
+        The stream; characters that its encoding lacks are escaped.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        is_terminal = out.isatty()
+        self.width: int | None = shutil.get_terminal_size().columns if is_terminal else None
+        """Characters of a line; None where lines have no end."""
+        is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb" or os.name == "nt"
+        self.has_bold = is_terminal and not is_plain
+        """Whether headings are bold."""
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Write printable lines."""
+        write_pieces(self._out, (f"{line}\n" for line in lines))
+
+
+def write_pieces(out: TextIO, texts: Iterable[str]) -> None:
+    """Write texts in pieces that a pipe takes whole, so that a reader who goes away is noticed.
+
+    Raises
+    ------
+    BrokenPipeError
+        The reader went away.
+    """
+    held: list[str] = []
+    num_held = 0
+    for text in texts:
+        held.append(text)
+        num_held += len(text)
+        if num_held >= _PIECE_CHARACTERS:
+            _write(out, "".join(held))
+            held, num_held = [], 0
+    _write(out, "".join(held))
+
+
+def _write(out: TextIO, text: str) -> None:
+    encoding = out.encoding or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    for start in range(0, len(text), _PIECE_CHARACTERS):
+        out.write(text[start : start + _PIECE_CHARACTERS])
 
 
 def to_printable(text: str) -> str:
@@ -20,20 +74,33 @@ def print_table(
     console: Console,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
-    right: frozenset[int] | set[int] = frozenset(),
+    right: Set[int] = frozenset(),
+    *,
+    leading: int = 1,
+    numbered: str | None = None,
 ) -> None:
-    """Print aligned columns; those whose numbers are in `right` end together."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for at, name in enumerate(columns):
-        table.add_column(to_printable(name), justify="right" if at in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(to_printable(cell)) for cell in row))
-    console.print(table)
+    """Print aligned columns; the arguments are those of `lay_out`, which says what becomes of wide tables."""
+    lines = lay_out(
+        [to_printable(name) for name in columns],
+        [[to_printable(cell) for cell in row] for row in rows],
+        right=right,
+        leading=leading,
+        numbered=numbered,
+        width=console.width,
+    )
+    console.write(f"{_BOLD}{one.text}{_PLAIN}" if one.is_heading and console.has_bold else one.text for one in lines)
 
 
 def print_line(console: Console, text: str = "") -> None:
     """Print text as it is, what steers terminals escaped."""
-    console.print(Text("\n".join(to_printable(line) for line in text.split("\n"))))
+    console.write(to_printable(line).rstrip() for line in text.split("\n"))
+
+
+def subject(path: str, num_rows: int, *, version: str | None, table_version: int | None = None) -> str:
+    """Return the first line of a report: what it is about."""
+    table = "" if table_version is None else f"version {table_version}, "
+    files = "files of several Lance versions" if version is None else f"Lance {version}"
+    return f"{path}: {table}{files}, {count(num_rows, 'row')}"
 
 
 def size(num_bytes: int) -> str:

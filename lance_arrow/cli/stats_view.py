@@ -1,8 +1,8 @@
-"""Reports about the values of one file: bounds and counts of its columns, and its zone maps."""
+"""Reports about the values of one file, or of a folder of files: bounds and counts of columns, and zone maps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +26,14 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.datasets.file_batches import FileBatches
 from lance_arrow.datasets.open_files import zone_reader
 from lance_arrow.datasets.projection import Projection
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.description import describe
 
-_WHOLE_FILE = (1 << 32) - 1
+WHOLE_FILE = (1 << 32) - 1
+"""Rows of a zone that holds all rows of a file."""
 
 # Blobs have no bounds: their places are enough.
 _AS_STORED = ReadOptions(blobs="descriptors")
@@ -77,12 +79,33 @@ class ColumnStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsReport:
-    """Counts and bounds of all columns of a file."""
+    """Counts and bounds of all columns of a file, a folder of files, or a version of a table.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    version
+        Of the file or files; None where they are of several.
+    num_rows
+        Rows; in a table those that are not deleted.
+    columns
+        One for each leaf.
+    num_files
+        Files that were looked at.
+    deleted_rows
+        Rows that are still in the files of a table: `size_bytes` of the columns includes them, no other figure does.
+    table_version
+        Of a table; None otherwise.
+    """
 
     path: str
-    version: str
+    version: str | None
     num_rows: int
     columns: list[ColumnStats]
+    num_files: int = 1
+    deleted_rows: int = 0
+    table_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +126,23 @@ class ZoneReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneMapReport:
-    """The zone map of one leaf; `source` is ``"file"`` or ``"sidecar"``, zones are listed where they were asked for."""
+    """The zone map of one leaf, or the zone maps of a leaf of a table.
+
+    Parameters
+    ----------
+    path, type
+        Of the leaf.
+    source
+        ``"file"`` or ``"sidecar"``; both where the files of a table differ.
+    rows_per_zone
+        Rows of a zone; of the largest zones where the files of a table differ.
+    num_zones
+        Zones of all files.
+    zones
+        The zones of a file, if they were asked for.
+    num_fragments
+        Of a table: fragments in which the leaf has a zone map.
+    """
 
     path: str
     type: str
@@ -111,23 +150,40 @@ class ZoneMapReport:
     rows_per_zone: int
     num_zones: int
     zones: list[ZoneReport] | None
+    num_fragments: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZonesReport:
-    """The zone maps of a file, and the leaves that have none."""
+    """The zone maps of a file or a version of a table, and the leaves that have none.
+
+    Parameters
+    ----------
+    path
+        The file or table.
+    num_rows
+        Rows that zones count: in a table also rows that are deleted.
+    maps
+        One for each leaf that has a zone map.
+    without
+        The other leaves.
+    table_version, num_fragments
+        Of a table; None otherwise.
+    """
 
     path: str
     num_rows: int
     maps: list[ZoneMapReport]
     without: list[str]
+    table_version: int | None = None
+    num_fragments: int | None = None
 
 
 class _File:
     """One open file, with zone maps of its own and those beside it."""
 
-    def __init__(self, source: Any) -> None:
-        place = locate(source)
+    def __init__(self, source: Any, storage_options: Mapping[str, Any] | None) -> None:
+        place = locate(source, storage_options=storage_options)
         self.source = VerifiedSource(open_source(source if place is None else place))
         self.runtime = default_runtime()
         with ExitStack() as on_failure:
@@ -155,7 +211,32 @@ class _File:
         self.source.close()
 
 
-def view_stats(source: Any, *, columns: Sequence[str] | None = None) -> StatsReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPart:
+    """What one file, or one fragment, knows of a leaf.
+
+    Parameters
+    ----------
+    leaf
+        The leaf.
+    size_bytes, codecs
+        Of its column in the file.
+    zone_map
+        Bounds and counts; None where nothing tells.
+    origin
+        What told, as `ColumnStats.source`.
+    """
+
+    leaf: LeafNode
+    size_bytes: int
+    codecs: list[str]
+    zone_map: ZoneMap | None
+    origin: str
+
+
+def view_stats(
+    source: Any, *, columns: Sequence[str] | None = None, storage_options: Mapping[str, Any] | None = None
+) -> StatsReport:
     """Report counts and bounds of columns: from zone maps, and where there are none by reading the values.
 
     Raises
@@ -163,25 +244,68 @@ def view_stats(source: Any, *, columns: Sequence[str] | None = None) -> StatsRep
     LanceError, OSError
         As `LanceFile`; a path that names no column.
     """
-    with closing(_File(source)) as file:
-        leaves = file.leaves(columns)
-        metas = file.file.columns([leaf.column for leaf in leaves])
-        found = dict(zip((leaf.column for leaf in leaves), file.maps(leaves), strict=True))
-        unknown = [leaf for leaf in leaves if is_lacking(found[leaf.column][0]) and bounds_type(leaf) is not None]
-        read = _read_bounds(file, unknown)
-        stats = []
-        for leaf, meta in zip(leaves, metas, strict=True):
-            zone_map, is_own = found[leaf.column]
-            origin = "zone map" if is_own else "sidecar"
-            if is_lacking(zone_map):
-                zone_map, origin = read.get(leaf.column), "values"
-            stats.append(_stats_of(file, leaf, meta, zone_map, origin))
+    with closing(_File(source, storage_options)) as file:
         return StatsReport(
-            path=file.file.name, version=str(file.file.version), num_rows=file.rows.num_rows, columns=stats
+            path=file.file.name,
+            version=str(file.file.version),
+            num_rows=file.rows.num_rows,
+            columns=[summed([part]) for part in _parts(file, columns)],
         )
 
 
-def view_zones(source: Any, *, columns: Sequence[str] | None = None) -> ZonesReport:
+def view_folder_stats(folder: str, files: Sequence[Any], *, columns: Sequence[str] | None = None) -> StatsReport:
+    """Report as `view_stats` on several files together.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A column is of different types in two files.
+    """
+    found: dict[str, list[ColumnPart]] = {}
+    versions: dict[str, None] = {}
+    num_rows = 0
+    for source in files:
+        with closing(_File(source, None)) as file:
+            for part in _parts(file, columns):
+                others = found.setdefault(part.leaf.path, [])
+                if others and others[0].leaf.field.type != part.leaf.field.type:
+                    raise InvalidArgumentError(
+                        f"the column is {part.leaf.field.type} in this file, {others[0].leaf.field.type} in others of "
+                        "the folder: name one file",
+                        path=file.file.name,
+                        column=part.leaf.path,
+                    )
+                others.append(part)
+            versions[str(file.file.version)] = None
+            num_rows += file.rows.num_rows
+    return StatsReport(
+        path=folder,
+        version=next(iter(versions)) if len(versions) == 1 else None,
+        num_rows=num_rows,
+        columns=[summed(parts) for parts in found.values()],
+        num_files=len(files),
+    )
+
+
+def _parts(file: _File, columns: Sequence[str] | None) -> list[ColumnPart]:
+    leaves = file.leaves(columns)
+    metas = file.file.columns([leaf.column for leaf in leaves])
+    found = dict(zip((leaf.column for leaf in leaves), file.maps(leaves), strict=True))
+    unknown = [leaf for leaf in leaves if is_lacking(found[leaf.column][0]) and bounds_type(leaf) is not None]
+    read = _read_bounds(file, unknown)
+    parts = []
+    for leaf, meta in zip(leaves, metas, strict=True):
+        zone_map, is_own = found[leaf.column]
+        origin = "zone map" if is_own else "sidecar"
+        if is_lacking(zone_map):
+            zone_map, origin = read.get(leaf.column), "values"
+        parts.append(part_of(leaf, meta, zone_map, origin))
+    return parts
+
+
+def view_zones(
+    source: Any, *, columns: Sequence[str] | None = None, storage_options: Mapping[str, Any] | None = None
+) -> ZonesReport:
     """Report the zone maps of a file, its own and those beside it; each zone of the columns that are named.
 
     Raises
@@ -189,7 +313,7 @@ def view_zones(source: Any, *, columns: Sequence[str] | None = None) -> ZonesRep
     LanceError, OSError
         As `LanceFile`; a path that names no column.
     """
-    with closing(_File(source)) as file:
+    with closing(_File(source, storage_options)) as file:
         leaves = file.leaves(columns)
         maps = [
             (leaf, zone_map, is_own)
@@ -219,7 +343,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     """Bounds of whole columns, as one zone each."""
     tops = {leaf.column: root.field.name for root in file.rows.roots for leaf in root.leaves()}
     unreadable = {root.field.name for root in file.rows.roots if any(leaf.refusal for leaf in root.leaves())}
-    builders = [(leaf, ZoneBuilder(leaf, _WHOLE_FILE)) for leaf in leaves if tops[leaf.column] not in unreadable]
+    builders = [(leaf, ZoneBuilder(leaf, WHOLE_FILE)) for leaf in leaves if tops[leaf.column] not in unreadable]
     if not builders:
         return {}
     names = dict.fromkeys(tops[leaf.column] for leaf, _ in builders)
@@ -229,19 +353,33 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     for batch in batches.stream(projection, None, everything):
         for leaf, builder in builders:
             builder.add(batch.column(tops[leaf.column]))
-    return {leaf.column: ZoneMap(builder.finish(), _WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}
+    return {leaf.column: ZoneMap(builder.finish(), WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}
 
 
-def _stats_of(file: _File, leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap | None, origin: str) -> ColumnStats:
-    pages = [describe(page.message, page.description, file.runtime.table) for page in meta.pages]
-    codecs = list(dict.fromkeys(name for page in pages for name in codecs_of(page)))
-    size = int(meta.buffer_sizes.sum()) + sum(int(page.buffer_sizes.sum()) for page in meta.pages)
+def part_of(leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap | None, origin: str) -> ColumnPart:
+    """Return what a file knows of a leaf, with the size and the codecs of its column."""
+    table = default_runtime().table
+    pages = [describe(page.message, page.description, table) for page in meta.pages]
+    return ColumnPart(
+        leaf=leaf,
+        size_bytes=int(meta.buffer_sizes.sum()) + sum(int(page.buffer_sizes.sum()) for page in meta.pages),
+        codecs=list(dict.fromkeys(name for page in pages for name in codecs_of(page))),
+        zone_map=zone_map,
+        origin=origin if zone_map is not None else "nothing",
+    )
+
+
+def summed(parts: Sequence[ColumnPart]) -> ColumnStats:
+    """Put what several files know of a leaf together; what one of them does not know is not known."""
+    leaf = parts[0].leaf
     counts: dict[str, int | None] = dict.fromkeys(("value_count", "null_count", "nan_count"))
     low: tuple[Any, bool | None] = (None, None)
     high: tuple[Any, bool | None] = (None, None)
-    if zone_map is not None:
-        counts = {name: int(zone_map.counts(name).sum()) for name in counts}
-        low, high = _bound(zone_map, "min"), _bound(zone_map, "max")
+    maps = [part.zone_map for part in parts if part.zone_map is not None]
+    if len(maps) == len(parts):
+        whole = ZoneMap(_together([one.zones for one in maps]), WHOLE_FILE, maps[0].is_repeated)
+        counts = {name: int(whole.counts(name).sum()) for name in counts}
+        low, high = _bound(whole, "min"), _bound(whole, "max")
     return ColumnStats(
         path=leaf.path,
         type=str(leaf.field.type),
@@ -252,10 +390,17 @@ def _stats_of(file: _File, leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap |
         max=high[0],
         min_exact=low[1],
         max_exact=high[1],
-        size_bytes=size,
-        codecs=codecs,
-        source=origin if zone_map is not None else "nothing",
+        size_bytes=sum(part.size_bytes for part in parts),
+        codecs=list(dict.fromkeys(name for part in parts for name in part.codecs)),
+        source=", ".join(dict.fromkeys(part.origin for part in parts)),
     )
+
+
+def _together(zones: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Zones of several files as those of one; maps of older files allow null where others do not."""
+    schema = pa.schema([field.with_nullable(True) for field in zones[0].schema])
+    columns = [pa.concat_arrays([one.column(name) for one in zones]) for name in schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _bound(zone_map: ZoneMap, name: str) -> tuple[Any, bool | None]:

@@ -2,66 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lance_arrow.cli.table_view import (
-    CleanReport,
-    CompactReport,
-    DiffReport,
-    LogReport,
-    ShowReport,
-    clean_table,
-    compact_table,
-    view_diff,
-    view_log,
-    view_version,
-)
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.cli.lazy import view
+from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 
 _EPILOG = "--json, before or after the command: print exactly one JSON document."
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="Folder of a table, or any URL that fsspec opens.")]
-Branch = Annotated[str | None, typer.Option("--branch", "-b", metavar="NAME", help="A branch; the main line if none.")]
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help="A table's folder: local path, or any URL that fsspec opens.")
+]
+Branch = Annotated[
+    str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of the table; default: the main branch.")
+]
 
-table_app = typer.Typer(rich_markup_mode=None, help="Tables: history, versions, upkeep.")
+table_app = typer.Typer(rich_markup_mode=None, help="Tables: history, versions, maintenance.")
 
 
 @table_app.command(epilog=_EPILOG)
-def log(table: Table, branch: Branch = None) -> LogReport:
-    """List every version, the newest first: when, what was done, and what was said of it."""
-    return view_log(table, branch=branch)
+def log(table: Table, branch: Branch = None, storage_option: StorageOptions = None) -> Any:
+    """List all versions, newest first.
+
+    Each with its time, operation, rows, tags and message.
+    """
+    return view("table_view").view_log(table, branch=branch, storage_options=parse_storage_options(storage_option))
 
 
 @table_app.command(epilog=_EPILOG)
 def show(
     table: Table,
-    version: Annotated[str | None, typer.Argument(metavar="[VERSION]", help="Number or tag; the newest.")] = None,
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="Number or tag; default: the newest version.")
+    ] = None,
     branch: Branch = None,
-) -> ShowReport:
-    """Show one version: columns, fragments, files, indices, configuration."""
-    return view_version(table, version, branch=branch)
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Show columns, fragments and files of one version.
+
+    Also its indices and configuration. lance-arrow head shows its rows.
+    """
+    return view("table_view").view_version(
+        table, version, branch=branch, storage_options=parse_storage_options(storage_option)
+    )
 
 
 @table_app.command(epilog=_EPILOG)
 def diff(
     table: Table,
-    old: Annotated[str | None, typer.Argument(metavar="[V1", help="Number or tag; the version before V2.")] = None,
-    new: Annotated[str | None, typer.Argument(metavar="V2]", help="Number or tag; the newest.")] = None,
+    old: Annotated[
+        str | None, typer.Argument(metavar="[V1", help="Number or tag; default: the version before V2.")
+    ] = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="V2]", help="Number or tag; default: the newest version.")
+    ] = None,
     branch: Branch = None,
-) -> DiffReport:
-    """Compare two versions: columns, fragments, rows, configuration."""
-    return view_diff(table, old, new, branch=branch)
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Compare columns, fragments and rows of two versions."""
+    return view("table_view").view_diff(
+        table, old, new, branch=branch, storage_options=parse_storage_options(storage_option)
+    )
 
 
 @table_app.command(epilog=_EPILOG)
 def compact(
     table: Table,
     branch: Branch = None,
-    target_rows: Annotated[int, typer.Option(min=1, help="Rows that a fragment should have.")] = DEFAULT_ROWS_PER_FILE,
-) -> CompactReport:
-    """Rewrite small fragments, and those with many deleted rows, as large ones; makes a version if that is worth it."""
-    return compact_table(table, branch=branch, target_rows=target_rows)
+    target_rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows that a fragment should have; default: 1048576.")
+    ] = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Rewrite small fragments as large ones.
+
+    Fragments with many deleted rows are rewritten too. Commits a new version if any fragment changed.
+    """
+    return view("table_view").compact_table(
+        table, branch=branch, target_rows=target_rows, storage_options=parse_storage_options(storage_option)
+    )
 
 
 @table_app.command(epilog=_EPILOG)
@@ -69,20 +88,29 @@ def cleanup(
     table: Table,
     branch: Branch = None,
     older_than_days: Annotated[
-        float | None, typer.Option(min=0, help="Versions stay that were current within so many days; 14.")
+        float | None,
+        typer.Option(min=0, help="Keep versions that were current within this many days; default: 14."),
     ] = None,
-    retain: Annotated[int | None, typer.Option(min=1, help="How many of the newest versions stay in any case.")] = None,
+    retain: Annotated[int | None, typer.Option(min=1, help="Keep at least this many of the newest versions.")] = None,
     delete_unverified: Annotated[
-        bool, typer.Option("--delete-unverified", help="Also young files that no version names: nobody may be writing.")
+        bool,
+        typer.Option(
+            "--delete-unverified",
+            help="Also remove young files that no version names; safe only while no process writes the table.",
+        ),
     ] = False,
-    execute: Annotated[bool, typer.Option("--execute", help="Remove them; without, they are only listed.")] = False,
-) -> CleanReport:
-    """List old versions, and files that nothing needs any more; remove them with --execute."""
-    return clean_table(
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Remove the files; without this option they are only listed.")
+    ] = False,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """List old versions and unneeded files, or remove them."""
+    return view("table_view").clean_table(
         table,
         branch=branch,
         days=older_than_days,
         retain=retain,
         unverified=delete_unverified,
         execute=execute,
+        storage_options=parse_storage_options(storage_option),
     )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from rich.console import Console
-
-from lance_arrow.cli.printing import count, print_line, print_table, size
+from lance_arrow.cli.printing import Console, count, print_line, print_table, size
 from lance_arrow.cli.render import write_report
 from lance_arrow.cli.table_view import (
     CleanReport,
@@ -76,6 +74,9 @@ def _(report: ShowReport, console: Console) -> None:
         ],
         right={0, 1, 2, 3},
     )
+    print_line(console)
+    branch = "" if report.branch == "main" else f" --branch {report.branch}"
+    print_line(console, f"first rows: lance-arrow head {report.path} --version {one.version}{branch}")
 
 
 @write_report.register

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import line_name
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta
 from lance_arrow.table.lance_table import LanceTable
 
@@ -112,9 +114,9 @@ class CleanReport:
     report: CleanupReport
 
 
-def view_log(uri: str, *, branch: str | None) -> LogReport:
+def view_log(uri: str, *, branch: str | None, storage_options: Mapping[str, Any] | None = None) -> LogReport:
     """List the versions of a table; errors are those of `LanceTable.open`."""
-    table = LanceTable.open(uri, branch=branch)
+    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     tags = _tags(table, branch)
     return LogReport(
         path=table.uri,
@@ -124,9 +126,11 @@ def view_log(uri: str, *, branch: str | None) -> LogReport:
     )
 
 
-def view_version(uri: str, version: str | None, *, branch: str | None) -> ShowReport:
+def view_version(
+    uri: str, version: str | None, *, branch: str | None, storage_options: Mapping[str, Any] | None = None
+) -> ShowReport:
     """Show one version, by number or tag; the newest one when None."""
-    table = LanceTable.open(uri, branch=branch)
+    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     if version is not None:
         table = table.checkout(_number_or_tag(version))
     manifest = table.manifest
@@ -147,9 +151,16 @@ def view_version(uri: str, version: str | None, *, branch: str | None) -> ShowRe
     )
 
 
-def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None) -> DiffReport:
+def view_diff(
+    uri: str,
+    old: str | None,
+    new: str | None,
+    *,
+    branch: str | None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> DiffReport:
     """Compare two versions, by number or tag; the newest one with the one before it when none is given."""
-    table = LanceTable.open(uri, branch=branch)
+    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     history = {one.version: one for one in table.history()}
     numbers = sorted(history)
     later = table.version if new is None else _chosen(table, new)
@@ -188,11 +199,17 @@ def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None)
     )
 
 
-def compact_table(uri: str, *, branch: str | None, target_rows: int) -> CompactReport:
+def compact_table(
+    uri: str,
+    *,
+    branch: str | None,
+    target_rows: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> CompactReport:
     """Compact a table; see `LanceTable.compact`."""
-    table = LanceTable.open(uri, branch=branch)
+    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     version, count = table.version, len(table.manifest.fragments)
-    table.compact(target_rows_per_fragment=target_rows)
+    table.compact(target_rows_per_fragment=DEFAULT_ROWS_PER_FILE if target_rows is None else target_rows)
     return CompactReport(
         path=table.uri,
         old_version=version,
@@ -204,10 +221,17 @@ def compact_table(uri: str, *, branch: str | None, target_rows: int) -> CompactR
 
 
 def clean_table(
-    uri: str, *, branch: str | None, days: float | None, retain: int | None, unverified: bool, execute: bool
+    uri: str,
+    *,
+    branch: str | None,
+    days: float | None,
+    retain: int | None,
+    unverified: bool,
+    execute: bool,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> CleanReport:
     """Clean up a table; see `LanceTable.cleanup`."""
-    table = LanceTable.open(uri, branch=branch)
+    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     try:
         age = DEFAULT_AGE if days is None else datetime.timedelta(days=days)
     except OverflowError as error:

@@ -42,6 +42,8 @@ class Finding:
         What is wrong.
     column, page, byte_range
         Where, as far as that is known: dotted path, number in the column, half-open bytes of the file.
+    path
+        The file, in reports of several files; None in that of one.
     """
 
     type: str
@@ -49,6 +51,7 @@ class Finding:
     column: str | None = None
     page: int | None = None
     byte_range: tuple[int, int] | None = None
+    path: str | None = None
 
     @classmethod
     def of(cls, error: LanceError) -> Finding:
@@ -62,18 +65,22 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        return str(LanceError(self.message, column=self.column, page=self.page, byte_range=self.byte_range))
+        place = {name: getattr(self, name) for name in ("path", "column", "page", "byte_range")}
+        return str(LanceError(self.message, **place))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyCounts:
-    """How much was looked at: blocks compared with checksums, columns and pages decoded whole, and rows in the file."""
+    """How much was looked at: files, blocks compared with checksums, columns and pages decoded whole, and rows."""
 
     blocks: int = 0
     checked_bytes: int = 0
     columns: int = 0
     pages: int = 0
     rows: int = 0
+    files: int = 1
+    files_without_checksums: int = 0
+    deletion_files: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +101,8 @@ class VerifyReport:
         What could not be decoded though nothing speaks against it: no plugin for it, or above a limit.
     checked
         Counts.
+    version
+        Of a table: which version was verified.
     """
 
     path: str
@@ -102,6 +111,7 @@ class VerifyReport:
     errors: list[Finding]
     unchecked: list[Finding]
     checked: VerifyCounts
+    version: int | None = None
 
 
 def verify(

@@ -5,6 +5,7 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | Module | Open it for |
 |---|---|
 | `versions` | from a folder and what the caller asked for (number, tag, moment, branch) to one manifest; start here |
+| `path_kinds` | whether a path is a file, a table or a folder of files |
 | `names` | names of manifests: both schemes, and detached versions |
 | `manifest`, `feature_flags` | one manifest's bytes to `ManifestMeta` |
 | `table_facts` | `TableFacts`: what every fragment of a version needs to know; schema and places |

@@ -26,6 +26,7 @@ schema, history; a dataset; new versions.
 | `config_operations` | configuration and metadata |
 | `zone_index`, `index_operations`, `index_section` | ZONEMAP indices: made, committed, listed |
 | `converting` | a file or table of any version as a new one |
+| `verifying` | every file of a version compared with its checksums and decoded |
 | `transactions` | the record of one commit |
 
 What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from witness import Witness
 
-from lance_arrow.cli import app as app_module
+from lance_arrow.cli import file_view, plugin_view
 from lance_arrow.errors import CorruptPageError
 
 ERROR_FIELDS = ["type", "message", "path", "column", "page", "byte_range"]
@@ -79,7 +79,7 @@ def test_wrong_usage_exits_2(command: Callable[..., Any], arguments: list[str], 
     ("fault", "error_type"),
     [
         ("missing", "FileNotFoundError"),
-        ("directory", "IsADirectoryError"),
+        ("directory", "TableNotFoundError"),
         ("empty", "CorruptFileError"),
         ("text", "CorruptFileError"),
         ("truncated", "CorruptFileError"),
@@ -135,10 +135,10 @@ def test_unknown_protocol_exits_1(command: Callable[..., Any]) -> None:
 
 
 def test_place_of_an_error(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(file: str) -> None:
+    def fail(file: str, storage_options: None) -> None:
         raise CorruptPageError("bad\x1b[31m", path=file, column="a.b", page=3, byte_range=(64, 128))
 
-    monkeypatch.setattr(app_module, "view_schema", fail)
+    monkeypatch.setattr(file_view, "view_schema", fail)
     outcome = command("schema", "x.lance", "--json")
     assert outcome.code == 1
     assert outcome.document == {
@@ -155,10 +155,10 @@ def test_place_of_an_error(command: Callable[..., Any], monkeypatch: pytest.Monk
 
 
 def test_interrupt_exits_130_quietly(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(file: str) -> None:
+    def interrupt(file: str, storage_options: None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app_module, "view_schema", interrupt)
+    monkeypatch.setattr(file_view, "view_schema", interrupt)
     for flags in ([], ["--json"]):
         outcome = command("schema", "x.lance", *flags)
         assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
@@ -167,9 +167,9 @@ def test_interrupt_exits_130_quietly(command: Callable[..., Any], monkeypatch: p
 def test_chatter_stays_out_of_the_document(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def chatter() -> Any:
         print("a plugin says hello")
-        return app_module.PluginsReport(plugins=[], conflict=None)
+        return plugin_view.PluginsReport(plugins=[], conflict=None)
 
-    monkeypatch.setattr(app_module, "view_plugins", chatter)
+    monkeypatch.setattr(plugin_view, "view_plugins", chatter)
     outcome = command("plugins", "--json")
     assert outcome.document == {"plugins": [], "conflict": None}
     assert outcome.err == "a plugin says hello\n"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import cProfile
 import io
 import json
+import pstats
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +29,7 @@ from lance_arrow.datasets.verifying import Finding, VerifyCounts, VerifyReport
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.structure.description import EncodingReport
 
+GOLDEN = Path(__file__).with_name("golden")
 FLAT = EncodingReport(key="m.Compressive/flat", parameters={"bits_per_value": 64}, provider="codec.flat")
 LOST = EncodingReport(key="m.Compressive/#17", parameters={"#17": "5 bytes"}, detail="no installed plugin provides it")
 PAGE = EncodingReport(
@@ -241,6 +246,58 @@ def test_a_terminal_gets_its_own_layout(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("COLUMNS", "20")
     folded = text_of(SCHEMA, Terminal())
     assert folded.count("\n") > text.count("\n")
+
+
+WIDE = HeadReport(
+    path="x.lance",
+    num_rows=2,
+    columns=[f"measurement_{at}" for at in range(16)],
+    rows=[{f"measurement_{at}": f"{at}.{row}" for at in range(16)} for row in range(2)],
+)
+
+
+def test_a_wide_table_is_split_into_blocks_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert text_of(WIDE, Terminal()) == GOLDEN.joinpath("wide.txt").read_text()
+    assert len(text_of(WIDE).splitlines()) == 4
+
+
+def test_many_rows_take_little_processor_time() -> None:
+    columns = [f"c{at}" for at in range(6)]
+    rows = [{name: f"{name} {row}" for name in columns} for row in range(20_000)]
+    report = HeadReport(path="x", num_rows=20_000, columns=columns, rows=rows)
+    out = io.StringIO()
+    # Calls are counted, not seconds: about 13 for each cell.
+    calls = calls_of(lambda: print_text(report, out))
+    assert len(out.getvalue().splitlines()) == 20_002
+    assert calls < 20 * 20_000 * 6
+
+
+def calls_of(action: Callable[[], None]) -> int:
+    """How many calls of functions an action makes."""
+    profile = cProfile.Profile()
+    profile.runcall(action)
+    return pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+
+
+class OneWriteIsCut(io.StringIO):
+    """A pipe whose reader leaves after the first write of more than a pipe takes at once."""
+
+    def write(self, text: str) -> int:
+        if len(text) > 1024:
+            return super().write(text[:1024])
+        return super().write(text)
+
+
+def test_no_write_is_larger_than_a_pipe_takes_whole() -> None:
+    rows = [{"a": "x" * 50} for _ in range(500)]
+    report = HeadReport(path="x", num_rows=500, columns=["a"], rows=rows)
+    for write in (print_text, print_json):
+        cut, whole = OneWriteIsCut(), io.StringIO()
+        write(report, cut)
+        write(report, whole)
+        assert cut.getvalue() == whole.getvalue()
 
 
 def test_nothing_is_wrapped_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

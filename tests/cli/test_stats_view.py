@@ -87,6 +87,7 @@ def test_zones_are_shown(command: Callable[..., Any], files: dict[str, Path]) ->
         "rows_per_zone": 1000,
         "num_zones": 3,
         "zones": None,
+        "num_fragments": None,
     }
     assert outcome.document["without"] == ["vector"]
     listed = command("zones", "show", files["zoned"], "--column", "share", "--json").document

@@ -8,12 +8,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lance_arrow.datasets.verifying import verify as verify_file
-from lance_arrow.errors import LanceError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest
 from lance_arrow.spark.jobs.spread import spread
+from lance_arrow.table.verifying import verify_fragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,31 +80,12 @@ def verify(
 
 def _verdict(group: FragmentGroup) -> FragmentVerdict:
     """Check one fragment; in a task."""
-    reader = group.reader()
     (fragment,) = group.fragments
-    rows = reader.fragment(0)
-    problems = []
-    num_blocks = plain = 0
-    filesystem = group.address.location().filesystem
-    for number, file in enumerate(fragment.files):
-        path = group.facts.data_path(file)
-        try:
-            # Opening compares what the manifest says of size and rows.
-            rows.open_file(number)
-            report = verify_file(path, filesystem=filesystem)
-        except LanceError as error:
-            problems.append(f"fragment {fragment.id}: {type(error).__name__}: {error}")
-            continue
-        problems += [
-            f"fragment {fragment.id}: {path}: {one.type}: {one}" for one in [*report.errors, *report.unchecked]
-        ]
-        num_blocks += report.checked.blocks
-        plain += not report.has_checksums
-    num_rows = 0
-    try:
-        num_rows = rows.live.num_rows
-        if rows.row_ids is not None:
-            rows.row_ids.at(rows.live.starts)
-    except LanceError as error:
-        problems.append(f"fragment {fragment.id}: {type(error).__name__}: {error}")
-    return FragmentVerdict(tuple(problems), len(fragment.files), num_rows, num_blocks, plain)
+    report = verify_fragment(group.reader().fragment(0), group.address.location().filesystem)
+    return FragmentVerdict(
+        tuple(f"fragment {fragment.id}: {one.type}: {one}" for one in [*report.errors, *report.unchecked]),
+        report.checked.files,
+        report.checked.rows,
+        report.checked.blocks,
+        report.checked.files_without_checksums,
+    )

@@ -1,0 +1,68 @@
+"""What a path means: a file, the folder of a table, or a folder of files; and the files of such a folder."""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+
+from fsspec import AbstractFileSystem
+from pyarrow import fs as arrow_fs
+
+from lance_arrow.errors import TableNotFoundError
+from lance_arrow.io import Location, file_exists, list_tree
+from lance_arrow.manifests.versions import is_table
+
+
+class PathKind(enum.Enum):
+    """What lies at a path."""
+
+    FILE = "file"
+    """A file, or nothing: opening it tells."""
+    TABLE = "table"
+    FOLDER = "folder"
+    """A folder without manifests."""
+
+
+def kind_of(place: Location) -> PathKind:
+    """Tell what lies at a path: one request for a file, two or three otherwise.
+
+    Raises
+    ------
+    CorruptManifestError
+        As `is_table`.
+    """
+    try:
+        if file_exists(place):
+            return PathKind.FILE
+        if is_table(place):
+            return PathKind.TABLE
+        return PathKind.FOLDER if _is_folder(place) else PathKind.FILE
+    except OSError:
+        # Some filesystems (HTTP) read files and cannot list: opening the file tells what is wrong, if anything is.
+        return PathKind.FILE
+
+
+def files_in(place: Location) -> list[Location]:
+    """Return the files of a folder as `pyarrow.dataset` finds them: at any depth, without hidden ones (``.``, ``_``).
+
+    Raises
+    ------
+    TableNotFoundError
+        There is no file, hence neither a table nor a folder of files.
+    """
+    names = [
+        name
+        for name in list_tree(place.filesystem, place.path)
+        if not any(part.startswith((".", "_")) for part in name.split("/"))
+    ]
+    if not names:
+        raise TableNotFoundError(
+            "this folder is no table (there is no manifest in _versions), and there is no file in it", path=place.name
+        )
+    return [Location(place.filesystem, posixpath.join(place.path, name)) for name in names]
+
+
+def _is_folder(place: Location) -> bool:
+    if isinstance(place.filesystem, AbstractFileSystem):
+        return bool(place.filesystem.isdir(place.path))
+    return bool(place.filesystem.get_file_info(place.path).type == arrow_fs.FileType.Directory)

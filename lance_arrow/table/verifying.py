@@ -1,0 +1,228 @@
+"""`verify`: as `datasets.verifying`, and a whole version of a table: each file that its manifest names, and what of it.
+
+A data file is there, as long as the manifest says, has as many rows, holds the columns it is said to hold, agrees with
+its checksums and decodes; a deletion file is there, decodes and has as many rows; row ids are as many as rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.datasets.fragment_reading import FragmentReading
+from lance_arrow.datasets.fragment_rows import FragmentRows
+from lance_arrow.datasets.open_files import OpenFiles
+from lance_arrow.datasets.table_columns import TableColumns
+from lance_arrow.datasets.verifying import Finding, VerifyCounts, VerifyReport
+from lance_arrow.datasets.verifying import verify as verify_file
+from lance_arrow.errors import InvalidArgumentError, LanceError, MissingFileError
+from lance_arrow.io import AnyFileSystem, Location, locate
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
+from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
+from lance_arrow.runtime import Runtime, default_runtime
+
+Progress = Callable[[int, int | None], None]
+"""Gets how many bytes of files were verified, and of how many; None where the manifest does not tell."""
+
+_AS_STORED = ReadOptions()
+
+
+def verify(
+    source: Any,
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    runtime: Runtime | None = None,
+    on_progress: Progress | None = None,
+) -> VerifyReport:
+    """Compare a file, all files of a table's version, or all files of a folder with their checksums; decode every page.
+
+    Parameters
+    ----------
+    source
+        A file as for `LanceFile`; the folder of a table; a folder of Lance files.
+    version, tag, branch
+        Which version of a table, as for `LanceTable.open`; the newest one when all are None.
+    filesystem, storage_options, runtime
+        As for `LanceFile`.
+    on_progress
+        Called after each file.
+
+    Returns
+    -------
+    VerifyReport
+        Findings of tables and folders name their file. A file without checksums that is consistent in itself is in
+        order; `has_checksums` is False where one file has none.
+
+    Raises
+    ------
+    CorruptFileError
+        This is no Lance file; the manifest cannot be read.
+    VersionNotFoundError
+        The table has no such version, tag or branch.
+    TableNotFoundError
+        The folder is no table, and there is no file in it.
+    InvalidArgumentError
+        A version is wanted of what is no table.
+    FileNotFoundError, OSError
+        As the filesystem says.
+    """
+    choice = VersionChoice(version=version, tag=tag, branch=branch)
+    place = locate(source, filesystem=filesystem, storage_options=storage_options)
+    kind = PathKind.FILE if place is None else kind_of(place)
+    if kind is PathKind.TABLE:
+        root = table_location(source, filesystem, storage_options)
+        manifest = open_version(root, choice, default_runtime().settings.limits)
+        return verify_version(root, manifest, runtime=runtime, on_progress=on_progress)
+    if choice != VersionChoice():
+        raise InvalidArgumentError(
+            f"version, tag and branch choose a version of a table; this is a {kind.value}",
+            path=None if place is None else place.name,
+        )
+    if place is not None and kind is PathKind.FOLDER:
+        return _verify_folder(place, runtime, on_progress)
+    return verify_file(place if place is not None else source, runtime=runtime)
+
+
+def verify_version(
+    root: Location, manifest: ManifestMeta, *, runtime: Runtime | None = None, on_progress: Progress | None = None
+) -> VerifyReport:
+    """Verify all files of one version of a table; other parameters and the report are those of `verify`.
+
+    Parameters
+    ----------
+    root
+        Folder of the table.
+    manifest
+        The version.
+    """
+    columns, files = TableColumns(manifest.facts, _AS_STORED), OpenFiles(_AS_STORED)
+    sizes = [file.size_bytes for fragment in manifest.fragments for file in fragment.files]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    found = []
+    done = 0
+    for fragment in manifest.fragments:
+        found.append(verify_fragment(FragmentRows(columns, fragment, files, root.filesystem), root.filesystem, runtime))
+        done += sum(file.size_bytes or 0 for file in fragment.files)
+        if on_progress is not None:
+            on_progress(done, total)
+    return dataclasses.replace(_joined(root.name, found), version=manifest.version)
+
+
+def verify_fragment(rows: FragmentRows, filesystem: AnyFileSystem, runtime: Runtime | None = None) -> VerifyReport:
+    """Verify the files of a fragment, and that they are what the manifest says.
+
+    Parameters
+    ----------
+    rows
+        The fragment, columns as files hold them.
+    filesystem
+        The table's.
+    runtime
+        As for `verify`.
+
+    Returns
+    -------
+    VerifyReport
+        Each finding names its file; rows are counted that are live.
+    """
+    facts = rows.columns.facts
+    reports = [_verify_data_file(rows, number, filesystem, runtime) for number in range(len(rows.meta.files))]
+    errors = [finding for one in reports for finding in one.errors]
+    num_rows = 0
+    try:
+        num_rows = rows.live.num_rows
+        if rows.row_ids is not None:
+            rows.row_ids.at(rows.live.starts)
+        if not errors:
+            # Which column of which file has which field: the files must be in order for that.
+            FragmentReading(rows, rows.columns.roots)
+    except LanceError as error:
+        errors.append(_finding(error, facts.manifest_path))
+    joined = _joined(facts.root, reports)
+    counts = dataclasses.replace(joined.checked, rows=num_rows, deletion_files=int(rows.meta.deletion is not None))
+    is_ok = joined.ok and not errors
+    return dataclasses.replace(joined, ok=is_ok, errors=list(dict.fromkeys(errors)), checked=counts)
+
+
+def _verify_data_file(
+    rows: FragmentRows, number: int, filesystem: AnyFileSystem, runtime: Runtime | None
+) -> VerifyReport:
+    place = Location(filesystem, rows.columns.facts.data_path(rows.meta.files[number]))
+    mismatch: LanceError | None = None
+    try:
+        # Opening compares what the manifest says of size and rows.
+        rows.open_file(number)
+    except MissingFileError as error:
+        return _failed(place, error)
+    except LanceError as error:
+        mismatch = error
+    try:
+        report = verify_file(place, runtime=runtime)
+    except LanceError as error:
+        return _failed(place, error)
+    report = _placed(report, place)
+    if mismatch is None or report.errors:
+        return report
+    return dataclasses.replace(report, ok=False, errors=[_finding(mismatch, place.name)])
+
+
+def _verify_folder(folder: Location, runtime: Runtime | None, on_progress: Progress | None) -> VerifyReport:
+    reports = []
+    for place in files_in(folder):
+        try:
+            reports.append(_placed(verify_file(place, runtime=runtime), place))
+        except LanceError as error:
+            reports.append(_failed(place, error))
+        if on_progress is not None:
+            on_progress(sum(one.checked.checked_bytes for one in reports), None)
+    return _joined(folder.name, reports)
+
+
+def _finding(error: LanceError, path: str) -> Finding:
+    """Note an error, in the file where it is, or else in the one at `path`."""
+    return dataclasses.replace(Finding.of(error), path=error.path or path)
+
+
+def _placed(report: VerifyReport, place: Location) -> VerifyReport:
+    """Name the file in each finding of a report."""
+    without = int(not report.has_checksums)
+    return dataclasses.replace(
+        report,
+        checked=dataclasses.replace(report.checked, files_without_checksums=without),
+        errors=[dataclasses.replace(one, path=place.name) for one in report.errors],
+        unchecked=[dataclasses.replace(one, path=place.name) for one in report.unchecked],
+    )
+
+
+def _failed(place: Location, error: LanceError) -> VerifyReport:
+    """Report a file that cannot be opened at all."""
+    return VerifyReport(
+        path=place.name,
+        ok=False,
+        has_checksums=False,
+        errors=[_finding(error, place.name)],
+        unchecked=[],
+        checked=VerifyCounts(),
+    )
+
+
+def _joined(path: str, reports: Sequence[VerifyReport]) -> VerifyReport:
+    """Put the reports of several files into one."""
+    counts = [dataclasses.asdict(one.checked) for one in reports]
+    names = [field.name for field in dataclasses.fields(VerifyCounts)]
+    checked = VerifyCounts(**{name: sum(count[name] for count in counts) for name in names})
+    return VerifyReport(
+        path=path,
+        ok=all(one.ok for one in reports),
+        has_checksums=checked.files > 0 and not checked.files_without_checksums,
+        errors=[finding for one in reports for finding in one.errors],
+        unchecked=[finding for one in reports for finding in one.unchecked],
+        checked=checked,
+    )
