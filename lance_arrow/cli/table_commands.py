@@ -59,9 +59,12 @@ def compact(
     table: Table,
     branch: Branch = None,
     target_rows: Annotated[int, typer.Option(min=1, help="Rows that a fragment should have.")] = DEFAULT_ROWS_PER_FILE,
+    drop_indices: Annotated[
+        bool, typer.Option("--drop-indices", help="Drop indices that keep fragments from being rewritten.")
+    ] = False,
 ) -> CompactReport:
     """Rewrite small fragments, and those with many deleted rows, as large ones; makes a version if that is worth it."""
-    return compact_table(table, branch=branch, target_rows=target_rows)
+    return compact_table(table, branch=branch, target_rows=target_rows, drop_indices=drop_indices)
 
 
 @table_app.command(epilog=_EPILOG)

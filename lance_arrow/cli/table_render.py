@@ -18,6 +18,7 @@ from lance_arrow.cli.table_view import (
 )
 
 _MAX_MESSAGE_CHARACTERS = 60
+_MAX_NUMBERS = 20
 
 
 @write_report.register
@@ -103,13 +104,21 @@ def _(report: DiffReport, console: Console) -> None:
 @write_report.register
 def _(report: CompactReport, console: Console) -> None:
     if report.new_version == report.old_version:
-        print_line(console, f"{report.path}: nothing is worth compacting in {count(report.old_fragments, 'fragment')}")
-        return
-    print_line(
-        console,
-        f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, {report.num_rows:,} rows, "
-        f"version {report.new_version}",
-    )
+        said = "no fragment was rewritten" if report.kept_out else "nothing is worth compacting"
+        print_line(console, f"{report.path}: {said} in {count(report.old_fragments, 'fragment')}")
+    else:
+        print_line(
+            console,
+            f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, "
+            f"{report.num_rows:,} rows, version {report.new_version}",
+        )
+    if report.dropped_indices:
+        print_line(console, f"indices dropped: {', '.join(report.dropped_indices)}")
+    for name, ids in report.kept_out.items():
+        print_line(
+            console,
+            f"index {name} kept {count(len(ids), 'fragment')} out: {_listed(ids)} (--drop-indices drops it)",
+        )
 
 
 @write_report.register
@@ -138,6 +147,13 @@ def _time(moment: datetime.datetime | None) -> str:
 
 def _number(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
+
+
+def _listed(numbers: list[int]) -> str:
+    """Return the first numbers of a list, and how many more there are."""
+    more = len(numbers) - _MAX_NUMBERS
+    text = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def _cut(text: str) -> str:

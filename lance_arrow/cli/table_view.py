@@ -94,7 +94,10 @@ class DiffReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What a compaction did."""
+    """What a compaction did.
+
+    `kept_out` names, for each index, the fragments that were not rewritten because of it.
+    """
 
     path: str
     old_version: int
@@ -102,6 +105,8 @@ class CompactReport:
     num_rows: int
     old_fragments: int
     new_fragments: int
+    kept_out: dict[str, list[int]] = field(default_factory=dict)
+    dropped_indices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,11 +193,11 @@ def view_diff(uri: str, old: str | None, new: str | None, *, branch: str | None)
     )
 
 
-def compact_table(uri: str, *, branch: str | None, target_rows: int) -> CompactReport:
+def compact_table(uri: str, *, branch: str | None, target_rows: int, drop_indices: bool) -> CompactReport:
     """Compact a table; see `LanceTable.compact`."""
     table = LanceTable.open(uri, branch=branch)
     version, count = table.version, len(table.manifest.fragments)
-    table.compact(target_rows_per_fragment=target_rows)
+    found = table.compact(target_rows_per_fragment=target_rows, drop_indices=drop_indices)
     return CompactReport(
         path=table.uri,
         old_version=version,
@@ -200,6 +205,8 @@ def compact_table(uri: str, *, branch: str | None, target_rows: int) -> CompactR
         num_rows=table.count_rows(),
         old_fragments=count,
         new_fragments=len(table.manifest.fragments),
+        kept_out={name: list(ids) for name, ids in found.kept_out.items()},
+        dropped_indices=list(found.dropped_indices),
     )
 
 
