@@ -112,6 +112,8 @@ def _(report: CompactReport, console: Console) -> None:
             f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, "
             f"{report.num_rows:,} rows, version {report.new_version}",
         )
+    if report.carried_indices:
+        print_line(console, f"indices carried along: {', '.join(report.carried_indices)}")
     if report.dropped_indices:
         print_line(console, f"indices dropped: {', '.join(report.dropped_indices)}")
     for name, ids in report.kept_out.items():

@@ -106,6 +106,7 @@ class CompactReport:
     old_fragments: int
     new_fragments: int
     kept_out: dict[str, list[int]] = field(default_factory=dict)
+    carried_indices: list[str] = field(default_factory=list)
     dropped_indices: list[str] = field(default_factory=list)
 
 
@@ -206,6 +207,7 @@ def compact_table(uri: str, *, branch: str | None, target_rows: int, drop_indice
         old_fragments=count,
         new_fragments=len(table.manifest.fragments),
         kept_out={name: list(ids) for name, ids in found.kept_out.items()},
+        carried_indices=list(found.carried_indices),
         dropped_indices=list(found.dropped_indices),
     )
 

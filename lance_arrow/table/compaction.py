@@ -29,8 +29,9 @@ from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
+from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_arrow.table.rewrite_operations import ReserveFragments, RewriteGroup
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -115,7 +116,10 @@ class CompactionPlan:
         if not self.groups(physical, live):
             return MovableGroups(groups=())
         section = indices_to_move(target, base)
-        return movable_groups(section, base, lambda keys: self.groups(physical, live, keys), drop_indices=drop_indices)
+        remaking = IndexRemaking(section, base, reader, target.line)
+        return movable_groups(
+            section, base, lambda keys: self.groups(physical, live, keys), remaking, drop_indices=drop_indices
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,8 @@ class CompactionReport:
     kept_out
         By name of an index, the ids of fragments that were not rewritten because of it: the index names their rows by
         address, and an address changes when a row moves.
+    carried_indices
+        Names of the indices that cover new fragments as they covered the old ones.
     dropped_indices
         Names of the indices that were dropped.
     """
@@ -140,6 +146,7 @@ class CompactionReport:
     fragments_rewritten: tuple[int, ...] = ()
     fragments_made: tuple[int, ...] = ()
     kept_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    carried_indices: tuple[str, ...] = ()
     dropped_indices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -148,6 +155,8 @@ class CompactionReport:
             lines = [f"{rewritten:,} fragments became {made:,}, version {self.version_after}"]
         else:
             lines = ["no fragment was rewritten"]
+        if self.carried_indices:
+            lines.append(f"indices carried along: {', '.join(self.carried_indices)}")
         if self.dropped_indices:
             lines.append(f"indices dropped: {', '.join(self.dropped_indices)}")
         return "\n".join([*lines, *kept_out_lines(self.kept_out)])
@@ -177,7 +186,8 @@ def compact_table(
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
         reader = reader_of(base)
         found = plan.choose(target, base, reader, drop_indices=drop_indices)
-        told.update(kept_out=found.kept_out, fragments_rewritten=(), fragments_made=(), dropped_indices=())
+        told.clear()
+        told["kept_out"] = found.kept_out
         if not found.groups:
             return None
         refuse_blob_structs(base.fields)
@@ -187,9 +197,10 @@ def compact_table(
         told.update(
             fragments_rewritten=tuple(one.id for group in made for one in group.old),
             fragments_made=tuple(one.id for group in made for one in group.new),
+            carried_indices=found.carried,
             dropped_indices=tuple(sorted(found.dropped)),
         )
-        return Rewrite(made, found.dropped)
+        return found.operation(made, files)
 
     after = target.retried(base, attempt, message)
     return after, CompactionReport(version_before=base.version, version_after=after.version, **told)

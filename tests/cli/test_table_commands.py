@@ -96,6 +96,15 @@ def test_upkeep(command: Callable[..., Any], table: LanceTable) -> None:
     assert [one.version for one in LanceTable.open(table.uri).history()] == [7, 5, 2]
 
 
+def test_compact_with_a_zone_map(command: Callable[..., Any], table: LanceTable) -> None:
+    LanceTable.open(table.uri).create_zone_map("id", rows_per_zone=4)
+    outcome = command("table", "compact", table.uri, "--json")
+    assert (outcome.document["carried_indices"], outcome.document["kept_out"]) == (["id_idx"], {})
+    found = LanceTable.open(table.uri)
+    assert found.indices == {"id_idx": ("id",)}
+    assert sorted(found.to_table(filter="id >= 23")["id"].to_pylist()) == [23, 24]
+
+
 def test_compact_beside_an_index(command: Callable[..., Any], table: LanceTable) -> None:
     put_index(LanceTable.open(table.uri), "old", "BTreeIndexDetails", [0, 2])
     put_index(LanceTable.open(table.uri), "all", "BTreeIndexDetails", [1, 3])

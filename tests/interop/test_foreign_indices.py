@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from foreign_indices import (
@@ -15,6 +16,7 @@ from foreign_indices import (
     COLUMNS,
     INDICES,
     KEY,
+    REMADE,
     assert_indices_right,
     index_names,
     make_table,
@@ -23,6 +25,7 @@ from foreign_indices import (
 )
 from witness import Witness, WitnessRefused
 
+import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.errors import InvalidArgumentError
 
@@ -71,8 +74,8 @@ STEPS: tuple[tuple[str, Callable[[LanceTable], object]], ...] = (
 
 @pytest.mark.parametrize(
     ("stable", "columns"),
-    [(False, COLUMNS), (True, COLUMNS), (True, BY_ROW_ID)],
-    ids=["addresses", "stable-row-ids", "stable-row-ids-and-no-addresses"],
+    [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, (*BY_ROW_ID, *REMADE))],
+    ids=["addresses", "stable-row-ids", "addresses-that-are-remade", "stable-row-ids-and-all-that-moves"],
 )
 def test_every_operation(witness: Witness, tmp_path: Path, stable: bool, columns: tuple[str, ...]) -> None:
     path = tmp_path / "t.lance"
@@ -103,6 +106,7 @@ def test_compaction_carries_indices_of_row_ids(witness: Witness, tmp_path: Path)
     assert len(report.fragments_made) == 2
     assert report.kept_out == {}
     assert report.dropped_indices == ()
+    assert report.carried_indices == tuple(index_names(BY_ROW_ID))
     covered = report.fragments_made[0]
     assert witness.index_coverage(path) == {name: [covered] for name in index_names(BY_ROW_ID)}
     LanceTable.open(path).delete(f"{KEY} >= 300")
@@ -135,19 +139,20 @@ def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: s
     table = LanceTable.open(path)
     report = table.compact()
     name = f"{column}_idx"
-    if stable and INDICES[column][2]:
+    moves = column in REMADE or (stable and INDICES[column][2])
+    if moves:
         assert report.kept_out == {}
         assert report.fragments_rewritten == (0, 1, 2, 3, 4)
+        assert witness.index_coverage(path) == {name: [report.fragments_made[0]]}
     else:
         assert report.kept_out == {name: (0, 1, 2)}
         assert report.fragments_rewritten == (3, 4)
         assert f"fragments 0, 1, 2 were not rewritten: index '{name}'" in str(report)
-    covered = report.fragments_made[0] if stable and INDICES[column][2] else None
-    assert witness.index_coverage(path) == {name: [0, 1, 2] if covered is None else [covered]}
+        assert witness.index_coverage(path) == {name: [0, 1, 2]}
     mine = [question for question in ASKED if column in str(question)]
     assert mine
     assert_indices_right(witness, path, "compaction", mine)
-    if covered is None:
+    if not moves:
         report = LanceTable.open(path).compact(drop_indices=True)
         assert report.dropped_indices == (name,)
         assert report.kept_out == {}
@@ -155,16 +160,108 @@ def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: s
         assert LanceTable.open(path).indices == {}
 
 
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+@pytest.mark.parametrize("target", [1500, 1 << 20], ids=["several-fragments", "one-fragment"])
+def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: int) -> None:
+    """BTREE and ZONEMAP of many pages and zones, of all types that have an order, with nulls, NaN and deleted rows."""
+    path = tmp_path / "t.lance"
+    random = np.random.default_rng(5)
+    count = 12_000
+    numbers = random.permutation(count)
+    columns = {
+        "i": pa.array([None if one % 7 == 3 else int(one) for one in numbers], pa.int64()),
+        "f": pa.array(np.where(numbers % 11 == 1, np.nan, numbers / 4 - 500), mask=numbers % 13 == 2),
+        "s": pa.array([f"text {one:05d}" for one in numbers], mask=numbers % 5 == 0),
+        "t": pa.array(numbers.astype("datetime64[s]"), pa.timestamp("us")),
+        "b": pa.array([b"%05d" % one for one in numbers], pa.binary()),
+        "d": pa.array(numbers % 300, pa.int32()).cast(pa.date32()),
+    }  # fmt: skip
+    data = pa.table(
+        {KEY: pa.array(range(count), pa.int64()), **columns, **{f"z{name}": columns[name] for name in "ifstd"}}
+    )
+    witness.write_directory(data, path, "2.2", max_rows_per_file=1000, enable_stable_row_ids=stable)
+    witness.make_indices(path, [(name, "BTREE", {}) for name in columns])
+    witness.make_indices(path, [(f"z{name}", "ZONEMAP", {}) for name in "ifst"])
+    LanceTable.open(path).create_zone_map("zd", rows_per_zone=77)
+    asked = [
+        {"filter": text.replace("?", name)}
+        for kind in ("", "z")
+        for name, text in (
+            (f"{kind}i", "? = 5000"), (f"{kind}i", "? >= 11900"), (f"{kind}i", "? IS NULL"),
+            (f"{kind}i", "? IN (1, 3, 8191)"),
+            (f"{kind}f", "? < -450"), (f"{kind}f", "? > 2400"), (f"{kind}f", "? IS NULL"), (f"{kind}f", "? = 100.25"),
+            (f"{kind}s", "? = 'text 04999'"), (f"{kind}s", "? < 'text 00100'"), (f"{kind}s", "? IS NULL"),
+            (f"{kind}t", "? < timestamp '1970-01-01 00:01:30'"), (f"{kind}d", "? = date '1970-02-01'"),
+        )
+    ]  # fmt: skip
+    LanceTable.open(path).delete(
+        f"({KEY} % 9 = 4) OR ({KEY} >= 2000 AND {KEY} < 3000) OR ({KEY} >= 6000 AND {KEY} < 6990)"
+    )
+    assert_indices_right(witness, path, "deletion", asked)
+    report = LanceTable.open(path).compact(target_rows_per_fragment=target, materialize_deletions_threshold=0.0)
+    assert report.kept_out == {}
+    assert len(report.fragments_rewritten) == 11
+    # Fragment 2 was not rewritten: no row of it was left.
+    names = [*columns, *(f"z{name}" for name in "ifstd")]
+    assert witness.index_coverage(path) == {f"{name}_idx": [2, *report.fragments_made] for name in names}
+    answers = assert_indices_right(witness, path, "compaction", asked)
+    assert all("ScalarIndexQuery" in answer["plan"] for answer in answers)
+    # Again, of what was made here; rows of a part of the fragments.
+    LanceTable.open(path).append(data.slice(0, 100))
+    LanceTable.open(path).delete(f"{KEY} % 2 = 0 AND {KEY} < 5000")
+    assert LanceTable.open(path).compact(target_rows_per_fragment=target).kept_out == {}
+    assert_indices_right(witness, path, "second compaction", asked)
+    witness.change_table(path, {"do": "optimize_indices"}, {"do": "compact"})
+    assert_indices_right(witness, path, "what the reference does", asked)
+    LanceTable.open(path).delete(f"{KEY} >= 0")
+    LanceTable.open(path).append(data.slice(0, 10))
+    LanceTable.open(path).compact()
+    assert_indices_right(witness, path, "deletion of all", asked)
+
+
+def test_index_of_which_no_row_is_left(witness: Witness, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    make_table(witness, path, stable=False, columns=REMADE)
+    LanceTable.open(path).delete(f"{KEY} >= 5 AND {KEY} < 300")
+    mine = [question for question in ASKED if any(column in str(question) for column in REMADE)]
+    for _ in range(2):
+        LanceTable.open(path).compact()
+        assert_indices_right(witness, path, "compaction", mine)
+        LanceTable.open(path).append(rows_of(range(300, 310)))
+        LanceTable.open(path).update({"number": "number + 0"}, f"{KEY} < 3")
+    assert sorted(witness.index_coverage(path)) == index_names(REMADE)
+
+
+@pytest.mark.parametrize("damage", ["cut", "removed", "other"])
+@pytest.mark.parametrize("column", REMADE)
+def test_index_that_cannot_be_read(witness: Witness, tmp_path: Path, column: str, damage: str) -> None:
+    """It keeps its fragments, whatever its files are; nothing is written for it."""
+    path = tmp_path / "t.lance"
+    make_table(witness, path, stable=False, columns=[column])
+    for file in (path / "_indices").rglob("*.lance"):
+        if damage == "cut":
+            file.write_bytes(file.read_bytes()[:-9])
+        elif damage == "removed":
+            file.unlink()
+        else:
+            lance_arrow.write_table(pa.table({"x": [1]}), file)
+    before = sorted(path.rglob("*"))
+    report = LanceTable.open(path).compact()
+    assert report.kept_out == {f"{column}_idx": (0, 1, 2)}
+    assert sorted(path.rglob("*")) == before
+    assert LanceTable.open(path).compact(drop_indices=True).dropped_indices == (f"{column}_idx",)
+
+
 def test_compaction_drops_no_index_that_covers_nothing_of_it(witness: Witness, tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
-    make_table(witness, path, stable=False, columns=["number"])
+    make_table(witness, path, stable=False, columns=["category"])
     for start in (300, 310):
         LanceTable.open(path).append(rows_of(range(start, start + 10)))
     report = LanceTable.open(path).compact(target_rows_per_fragment=60, drop_indices=True)
     assert report.fragments_rewritten == (3, 4)
     assert report.dropped_indices == ()
-    assert LanceTable.open(path).indices == {"number_idx": ("number",)}
-    assert_indices_right(witness, path, "compaction", ASKED[:4])
+    assert LanceTable.open(path).indices == {"category_idx": ("category",)}
+    assert_indices_right(witness, path, "compaction", [one for one in ASKED if "category" in one.get("filter", "")])
 
 
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
@@ -225,7 +322,7 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         LanceTable.open(path).append(rows_of(range(start, start + 10)))
     report = jobs.compact(None, uri)
     assert report.counts["fragments_rewritten"] == 2
-    assert any("0, 1, 2 were not rewritten: index 'number_idx'" in line for line in report.notes)
+    assert any("0, 1, 2 were not rewritten: index 'code_idx'" in line for line in report.notes)
     assert report.ok
     assert_indices_right(witness, path, "compact", ASKED)
     jobs.delete(None, uri, f"{KEY} % 7 = 2")
@@ -239,12 +336,12 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         jobs.rewrite(None, uri, file_version="2.1")
     report = jobs.rewrite(None, uri, drop_indices=True)
     assert report.counts["files_written"] == 4
-    left = index_names(BY_ROW_ID) if stable else []
+    left = index_names([*BY_ROW_ID, *REMADE] if stable else REMADE)
+    assert set(report.notes) >= {f"index '{name}' was carried along" for name in left}
     assert sorted(witness.index_coverage(path)) == left
-    assert "index 'number_idx' was dropped" in report.notes
-    if stable:
-        mine = [question for question in ASKED if "text" in question or "nearest" in question]
-        assert_indices_right(witness, path, "rewrite that drops indices", mine)
+    assert "index 'code_idx' was dropped" in report.notes
+    mine = [question for question in ASKED if stable or "text" not in question]
+    assert_indices_right(witness, path, "rewrite that drops indices", mine)
     report = jobs.rewrite(None, uri, file_version="2.1", drop_indices=True)
     assert report.notes == tuple(f"index '{name}' was dropped" for name in left)
     assert LanceTable.open(path).indices == {}
@@ -253,7 +350,7 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_cleanup_of_index_files(witness: Witness, tmp_path: Path) -> None:
     """Files of an index stay as long as a version names it; those that go are told."""
     path = tmp_path / "t.lance"
-    make_table(witness, path, stable=False, columns=["words", "number"])
+    make_table(witness, path, stable=False, columns=["words", "category"])
     folders = {one.name for one in (path / "_indices").iterdir()}
     assert len(folders) == 2
     table = LanceTable.open(path)

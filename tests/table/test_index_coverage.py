@@ -17,6 +17,7 @@ from lance_arrow.table.compaction import CompactionPlan
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.coverage import IndexCoverage, fragments_of, has_row_ids, is_system, moved_coverage
 from lance_arrow.table.indices.movable import movable_groups
+from lance_arrow.table.indices.remaking import IndexRemaking
 
 FRAGMENTS = [0, 1, 4, 5]
 
@@ -117,13 +118,15 @@ def test_choice(tmp_path: Path) -> None:
         assert len(keys) == 4
         return plan.groups([10] * 4, [10, 5, 10, 5], keys)
 
-    found = movable_groups(section, table.manifest, groups_of, drop_indices=False)
+    remaking = IndexRemaking(section, table.manifest, table._reader, table._root)
+    assert remaking.indices == frozenset()
+    found = movable_groups(section, table.manifest, groups_of, remaking, drop_indices=False)
     assert found.groups == (range(3, 4),)
-    assert found.kept_out == {"b": (1,)}
-    found = movable_groups(section, table.manifest, groups_of, drop_indices=True)
+    assert (found.kept_out, found.carried) == ({"b": (1,)}, ())
+    found = movable_groups(section, table.manifest, groups_of, remaking, drop_indices=True)
     # The index that is dropped no longer keeps its fragments apart; the other one does.
     assert found.groups == (range(1, 3), range(3, 4))
-    assert (found.kept_out, found.dropped) == ({}, frozenset({"b"}))
+    assert (found.kept_out, found.dropped, found.carried) == ({}, frozenset({"b"}), ("c",))
 
 
 @pytest.mark.parametrize("stable", [False, True])
@@ -139,7 +142,7 @@ def test_compaction(tmp_path: Path, stable: bool) -> None:
         assert (report.fragments_rewritten, report.fragments_made) == ((0, 1, 2, 3), (4, 5))
         assert live == [4, 5]
         assert covered(table) == {"words": [4], "__lance_mem_wal": None}
-        assert str(report) == f"4 fragments became 2, version {table.version}"
+        assert str(report) == f"4 fragments became 2, version {table.version}\nindices carried along: words"
     else:
         assert (report.fragments_rewritten, report.kept_out) == ((2, 3), {"words": (0, 1)})
         assert live == [0, 1, 4]

@@ -25,9 +25,9 @@ from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_frag
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE, write_fragments
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines
 from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import Rewrite, RewriteGroup
+from lance_arrow.table.rewrite_operations import RewriteGroup
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.table_line import TableLine, checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.table_line import checked_message, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
@@ -106,7 +106,8 @@ def compact(
         counts["fragments_rewritten"] = sum(map(len, groups))
         counts["fragments_made"] = sum(len(group.new) for group in made)
         counts["rows_written"] = sum(one.physical_rows for group in made for one in group.new)
-        return placed(target, base, made, found)
+        number_fragments(target, base, made)
+        return found.operation(made, files)
 
     after = target.retried(base, attempt, checked_message(message))
     return JobReport(
@@ -122,7 +123,11 @@ def compact(
 
 def index_notes(found: MovableGroups) -> list[str]:
     """Say what became of indices, a line each."""
-    return [*(f"index {name!r} was dropped" for name in sorted(found.dropped)), *kept_out_lines(found.kept_out)]
+    return [
+        *(f"index {name!r} was carried along" for name in found.carried),
+        *(f"index {name!r} was dropped" for name in sorted(found.dropped)),
+        *kept_out_lines(found.kept_out),
+    ]
 
 
 def rewrite_groups(
@@ -187,9 +192,3 @@ def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
         if facts.has_stable_row_ids:
             carry_rows(reader, range(len(group.fragments)), new)
     return [one.SerializeToString() for one in new]
-
-
-def placed(target: TableLine, base: ManifestMeta, made: Sequence[RewriteGroup], found: MovableGroups) -> Rewrite:
-    """Give new fragments ids, which are reserved by a commit of their own, and let indices follow the rows."""
-    number_fragments(target, base, made)
-    return Rewrite(made, found.dropped)

@@ -9,20 +9,22 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.clustering import clustered
 from lance_arrow.spark.committing import GuardedOverwrite
-from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, placed, rewrite_groups
+from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
 from lance_arrow.spark.jobs.frames import read_options, written_counts
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, writable_line
+from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_line
 from lance_arrow.spark.options import TableAddress
-from lance_arrow.table.compaction import indices_to_move
+from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, movable_groups
+from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations import Operation
 from lance_arrow.table.rewrite_operations import RewriteGroup
 from lance_arrow.table.table_line import TableLine, checked_message, overwriting_version
@@ -113,7 +115,8 @@ def rewrite(
         if overwrites:
             found = MovableGroups(groups=tuple(range(at, at + 1) for at in range(len(base.fragments))))
         else:
-            found = fragments_to_rewrite(target, base, drop_indices=drop_indices)
+            reader = reader_of(address, base.facts, base.fragments)
+            found = fragments_to_rewrite(target, base, reader, drop_indices=drop_indices)
             notes = index_notes(found)
         watch.step(f"{len(found.groups)} of {len(base.fragments)} fragments")
         after, counts = base.version, {"rows_written": 0, "files_written": 0}
@@ -152,12 +155,17 @@ def indices_lost_by_overwriting(target: TableLine, base: ManifestMeta, *, drop_i
     return names
 
 
-def fragments_to_rewrite(target: TableLine, base: ManifestMeta, *, drop_indices: bool) -> MovableGroups:
+def fragments_to_rewrite(
+    target: TableLine, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
+) -> MovableGroups:
     """Choose the fragments that may be rewritten where they are: all that no index keeps as they are."""
     section = indices_to_move(target, base)
-    return movable_groups(
-        section, base, lambda keys: [range(at, at + 1) for at in range(len(keys))], drop_indices=drop_indices
-    )
+    remaking = IndexRemaking(section, base, reader, target.line)
+
+    def groups_of(keys: Sequence[tuple[int, ...]]) -> list[range]:
+        return [range(at, at + 1) for at in range(len(keys))]
+
+    return movable_groups(section, base, groups_of, remaking, drop_indices=drop_indices)
 
 
 def _in_place(
@@ -175,7 +183,8 @@ def _in_place(
         made = rewrite_groups(spark, address, base, found.groups, how, files, num_tasks=num_tasks)
         operation: Operation
         if how.options.file_version == base.data_format:
-            operation = placed(target, base, made, found)
+            number_fragments(target, base, made)
+            operation = found.operation(made, files)
         else:
             fragments = [fragment for group in made for fragment in group.new]
             for fragment in fragments:

@@ -8,7 +8,7 @@ BLOOMFILTER hold addresses in any table. A kind, or a version of a kind, that is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import pyroaring
@@ -69,6 +69,8 @@ class IndexCoverage:
         Whether the table has stable row ids.
     ignored
         Names of indices that are left out of account.
+    remakable
+        UUIDs of indices that are made again where their entries become wrong.
 
     Raises
     ------
@@ -83,6 +85,7 @@ class IndexCoverage:
         *,
         stable_row_ids: bool,
         ignored: Iterable[str] = (),
+        remakable: Collection[bytes] = (),
     ) -> None:
         left_out = frozenset(ignored)
         everything = pyroaring.BitMap(fragments)
@@ -93,7 +96,9 @@ class IndexCoverage:
                 continue
             known = fragments_of(index.fragment_bitmap)
             covered = everything if known is None else known & everything
-            moves = known is not None and has_row_ids(index, stable_row_ids=stable_row_ids)
+            moves = known is not None and (
+                has_row_ids(index, stable_row_ids=stable_row_ids) or index.uuid.uuid in remakable
+            )
             self._covered.append((index, covered, moves))
 
     def keys(self) -> list[tuple[int, ...]]:
@@ -104,9 +109,14 @@ class IndexCoverage:
         ]
 
     def broken_by_moving(self, fragments: Iterable[int]) -> list[str]:
-        """Return the names of indices that have wrong entries once rows of these fragments have moved, sorted."""
+        """Return the names of indices that have wrong entries for good once rows of these fragments move, sorted."""
         moved = pyroaring.BitMap(fragments)
         return sorted({index.name for index, covered, moves in self._covered if not moves and covered & moved})
+
+    def covering(self, fragments: Iterable[int]) -> list[str]:
+        """Return the names of indices that cover any of these fragments, sorted."""
+        wanted = pyroaring.BitMap(fragments)
+        return sorted({index.name for index, covered, _ in self._covered if covered & wanted})
 
 
 def moved_coverage(section: IndexSection, groups: Iterable[tuple[pyroaring.BitMap, pyroaring.BitMap]]) -> None:

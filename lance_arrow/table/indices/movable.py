@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.table.indices.coverage import IndexCoverage
+from lance_arrow.table.indices.remaking import IndexRemaking
+from lance_arrow.table.rewrite_operations import Rewrite, RewriteGroup
+from lance_arrow.table.written_files import WrittenFiles
 
 GroupsOf = Callable[[Sequence[tuple[int, ...]]], Sequence[range]]
 """Chooses groups of neighbours, as numbers of fragments; fragments of different keys are not put together."""
@@ -25,15 +28,34 @@ class MovableGroups:
         By name of an index, the ids of fragments that would be rewritten without it.
     dropped
         Names of indices that must be dropped along with the rewriting.
+    carried
+        Names of indices that cover new fragments as they cover the old ones.
+    remaking
+        Makes indices again; None when there is nothing to rewrite.
     """
 
     groups: tuple[range, ...]
     kept_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
+    carried: tuple[str, ...] = ()
+    remaking: IndexRemaking | None = None
+
+    def operation(self, made: Sequence[RewriteGroup], files: WrittenFiles) -> Rewrite:
+        """Return the operation that puts new fragments, with their ids, in the place of the old ones.
+
+        Parameters
+        ----------
+        made
+            The groups, rewritten.
+        files
+            Told of the files of indices that are made again.
+        """
+        remade = {} if self.remaking is None else self.remaking.made(self.groups, made, self.dropped, files)
+        return Rewrite(made, self.dropped, remade)
 
 
 def movable_groups(
-    section: IndexSection, base: ManifestMeta, groups_of: GroupsOf, *, drop_indices: bool
+    section: IndexSection, base: ManifestMeta, groups_of: GroupsOf, remaking: IndexRemaking, *, drop_indices: bool
 ) -> MovableGroups:
     """Choose groups of fragments whose rows may move.
 
@@ -43,8 +65,11 @@ def movable_groups(
         Indices of the version, and the version.
     groups_of
         Chooses groups by what covers the fragments.
+    remaking
+        The indices that can be made again.
     drop_indices
-        Whether an index that names rows by address is dropped; otherwise the fragments that it covers stay.
+        Whether an index is dropped that names rows by address and cannot be made again; otherwise the fragments that
+        it covers stay.
 
     Raises
     ------
@@ -53,12 +78,19 @@ def movable_groups(
     """
     ids = [fragment.id for fragment in base.fragments]
     stable = base.facts.has_stable_row_ids
-    coverage = IndexCoverage(section, ids, stable_row_ids=stable)
+    remakable = remaking.indices
+    coverage = IndexCoverage(section, ids, stable_row_ids=stable, remakable=remakable)
     if drop_indices:
         ignored = coverage.broken_by_moving(ids)
-        chosen = groups_of(IndexCoverage(section, ids, stable_row_ids=stable, ignored=ignored).keys())
+        left = IndexCoverage(section, ids, stable_row_ids=stable, ignored=ignored, remakable=remakable)
+        chosen = tuple(groups_of(left.keys()))
         moved = [ids[number] for group in chosen for number in group]
-        return MovableGroups(groups=tuple(chosen), dropped=frozenset(coverage.broken_by_moving(moved)))
+        return MovableGroups(
+            groups=chosen,
+            dropped=frozenset(coverage.broken_by_moving(moved)),
+            carried=tuple(left.covering(moved)),
+            remaking=remaking,
+        )
     kept: list[range] = []
     kept_out: dict[str, list[int]] = {}
     for group in groups_of(coverage.keys()):
@@ -68,7 +100,12 @@ def movable_groups(
             kept.append(group)
         for name in names:
             kept_out.setdefault(name, []).extend(own)
-    return MovableGroups(groups=tuple(kept), kept_out={name: tuple(kept_out[name]) for name in sorted(kept_out)})
+    return MovableGroups(
+        groups=tuple(kept),
+        kept_out={name: tuple(kept_out[name]) for name in sorted(kept_out)},
+        carried=tuple(coverage.covering(ids[number] for group in kept for number in group)),
+        remaking=remaking,
+    )
 
 
 def kept_out_lines(kept_out: Mapping[str, Sequence[int]]) -> list[str]:
