@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyroaring
 import pytest
 from forged_indices import index_entry, put_index
 
 from lance_arrow import LanceTable
+from lance_arrow.datasets.sql_predicates import parse_sql
 from lance_arrow.errors import CorruptManifestError
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.runtime import default_runtime
@@ -167,6 +169,30 @@ def test_index_without_coverage_is_no_obstacle(tmp_path: Path) -> None:
     table.delete("id < 30")
     put_index(table, "unknown", "BTreeIndexDetails", None)
     assert table.compact().kept_out == {"unknown": (4,)}
+
+
+@pytest.mark.parametrize("stable", [False, True])
+def test_zone_map_goes_on_pruning(tmp_path: Path, stable: bool) -> None:
+    path = tmp_path / "t.lance"
+    rows = pa.table({"id": range(1000)})
+    options = {"max_rows_per_file": 100, "rows_per_zone": None, "enable_stable_row_ids": stable}
+    table = LanceTable.create(path, rows, **options)
+    table.create_zone_map("id", rows_per_zone=30)
+    table.append(pa.table({"id": range(1000, 1010)}))
+    table.delete("id % 100 >= 60 AND id < 900")
+    report = table.compact(target_rows_per_fragment=250)
+    assert (report.kept_out, report.carried_indices) == ({}, ("id_idx",))
+    assert table.indices == {"id_idx": ("id",)}
+    table = LanceTable.open(path)
+    reader = table._reader
+    condition = reader.filter(pc.field("id") == 417)
+    wanted = [reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(len(reader.fragments))]
+    # Only the fragment that holds the row.
+    assert sorted(wanted)[:-1] == [0] * (len(wanted) - 1)
+    assert 0 < max(wanted) < 100
+    everything = table.to_table()
+    for text in ("id = 417", "id = 470", "id >= 995", "id < 3", "id IN (5, 259, 1005)"):
+        assert table.to_table(filter=text).equals(everything.filter(parse_sql(text, everything.schema)))
 
 
 def test_index_that_is_made_meanwhile(tmp_path: Path) -> None:
