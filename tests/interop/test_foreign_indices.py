@@ -33,6 +33,8 @@ from lance_arrow.errors import InvalidArgumentError
 pytestmark = pytest.mark.interop
 
 ROWS = 100
+# What follows rows with stable ids.
+MOVING = tuple(column for column in COLUMNS if column in {*BY_ROW_ID, *REMADE})
 TABLES_PAGE = Path(__file__).parents[2] / "docs/tables.md"
 ASKED = questions()
 
@@ -76,7 +78,7 @@ STEPS: tuple[tuple[str, Callable[[LanceTable], object]], ...] = (
 
 @pytest.mark.parametrize(
     ("stable", "columns"),
-    [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, (*BY_ROW_ID, *REMADE))],
+    [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, MOVING)],
     ids=["addresses", "stable-row-ids", "addresses-that-are-remade", "stable-row-ids-and-all-that-moves"],
 )
 def test_every_operation(witness: Witness, tmp_path: Path, stable: bool, columns: tuple[str, ...]) -> None:
@@ -153,7 +155,8 @@ def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: s
     name = f"{column}_idx"
     said = documented(INDICES[column][0], stable)
     moves = said in ("made again", "carried along")
-    assert moves is (column in REMADE or (stable and INDICES[column][2]))
+    assert (said == "carried along") is (stable and column in BY_ROW_ID)
+    assert (said == "made again") is (column in REMADE and not (stable and column in BY_ROW_ID))
     files = {one.parent.name for one in (path / "_indices").rglob("*.*")}
     # The old index is still there, for the versions that name it.
     assert len(files) == (2 if said == "made again" else 1)
@@ -181,7 +184,7 @@ def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: s
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
 @pytest.mark.parametrize("target", [1500, 1 << 20], ids=["several-fragments", "one-fragment"])
 def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: int) -> None:
-    """BTREE and ZONEMAP of many pages and zones, of all types that have an order, with nulls, NaN and deleted rows."""
+    """Indices of many pages, values and zones, of all types that have an order, with nulls, NaN and deleted rows."""
     path = tmp_path / "t.lance"
     random = np.random.default_rng(5)
     count = 12_000
@@ -197,9 +200,13 @@ def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: 
     data = pa.table(
         {KEY: pa.array(range(count), pa.int64()), **columns, **{f"z{name}": columns[name] for name in "ifstd"}}
     )
+    sets = {"bd": columns["d"], "bs": columns["s"], "bc": pa.array(["all"] * count), "ns": columns["s"]}
+    for name, values in sets.items():
+        data = data.append_column(name, values)
     witness.write_directory(data, path, "2.2", max_rows_per_file=1000, enable_stable_row_ids=stable)
     witness.make_indices(path, [(name, "BTREE", {}) for name in columns])
     witness.make_indices(path, [(f"z{name}", "ZONEMAP", {}) for name in "ifst"])
+    witness.make_indices(path, [("bd", "BITMAP", {}), ("bs", "BITMAP", {}), ("bc", "BITMAP", {}), ("ns", "NGRAM", {})])
     LanceTable.open(path).create_zone_map("zd", rows_per_zone=77)
     asked = [
         {"filter": text.replace("?", name)}
@@ -212,6 +219,10 @@ def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: 
             (f"{kind}t", "? < timestamp '1970-01-01 00:01:30'"), (f"{kind}d", "? = date '1970-02-01'"),
         )
     ]  # fmt: skip
+    asked += [
+        {"filter": text}
+        for text in ("bd = date '1970-02-01'", "bs = 'text 04999'", "bs IS NULL", "bc = 'all'", "contains(ns, '4999')")
+    ]
     LanceTable.open(path).delete(
         f"({KEY} % 9 = 4) OR ({KEY} >= 2000 AND {KEY} < 3000) OR ({KEY} >= 6000 AND {KEY} < 6990)"
     )
@@ -220,7 +231,7 @@ def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: 
     assert report.kept_out == {}
     assert len(report.fragments_rewritten) == 11
     # Fragment 2 was not rewritten: no row of it was left.
-    names = [*columns, *(f"z{name}" for name in "ifstd")]
+    names = [*columns, *sets, *(f"z{name}" for name in "ifstd")]
     assert witness.index_coverage(path) == {f"{name}_idx": [2, *report.fragments_made] for name in names}
     answers = assert_indices_right(witness, path, "compaction", asked)
     assert all("ScalarIndexQuery" in answer["plan"] for answer in answers)
@@ -272,14 +283,14 @@ def test_index_that_cannot_be_read(witness: Witness, tmp_path: Path, column: str
 
 def test_compaction_drops_no_index_that_covers_nothing_of_it(witness: Witness, tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
-    make_table(witness, path, stable=False, columns=["category"])
+    make_table(witness, path, stable=False, columns=["labels"])
     for start in (300, 310):
         LanceTable.open(path).append(rows_of(range(start, start + 10)))
     report = LanceTable.open(path).compact(target_rows_per_fragment=60, drop_indices=True)
     assert report.fragments_rewritten == (3, 4)
     assert report.dropped_indices == ()
-    assert LanceTable.open(path).indices == {"category_idx": ("category",)}
-    assert_indices_right(witness, path, "compaction", [one for one in ASKED if "category" in one.get("filter", "")])
+    assert LanceTable.open(path).indices == {"labels_idx": ("labels",)}
+    assert_indices_right(witness, path, "compaction", [one for one in ASKED if "labels" in one.get("filter", "")])
 
 
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
@@ -302,9 +313,7 @@ def test_replaced_columns(witness: Witness, tmp_path: Path, stable: bool) -> Non
     assert_indices_right(witness, path, "their update of the indices", ASKED)
 
 
-@pytest.mark.parametrize(
-    ("stable", "columns"), [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, (*BY_ROW_ID, *REMADE))]
-)
+@pytest.mark.parametrize(("stable", "columns"), [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, MOVING)])
 def test_lines(witness: Witness, tmp_path: Path, stable: bool, columns: tuple[str, ...]) -> None:
     """Indices of a branch and of a shallow clone lie in the folder of the table that they begin with."""
     path = tmp_path / "t.lance"
@@ -358,7 +367,7 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         jobs.rewrite(None, uri, file_version="2.1")
     report = jobs.rewrite(None, uri, drop_indices=True)
     assert report.counts["files_written"] == 4
-    left = index_names([*BY_ROW_ID, *REMADE] if stable else REMADE)
+    left = index_names(MOVING if stable else REMADE)
     assert set(report.notes) >= {f"index '{name}' was carried along" for name in left}
     assert sorted(witness.index_coverage(path)) == left
     assert "index 'code_idx' was dropped" in report.notes
@@ -372,7 +381,7 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_cleanup_of_index_files(witness: Witness, tmp_path: Path) -> None:
     """Files of an index stay as long as a version names it; those that go are told."""
     path = tmp_path / "t.lance"
-    make_table(witness, path, stable=False, columns=["words", "category"])
+    make_table(witness, path, stable=False, columns=["words", "labels"])
     folders = {one.name for one in (path / "_indices").iterdir()}
     assert len(folders) == 2
     table = LanceTable.open(path)

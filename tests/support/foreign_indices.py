@@ -35,8 +35,8 @@ INDICES: dict[str, tuple[str, dict[str, Any], bool]] = {
 COLUMNS = tuple(INDICES)
 BY_ROW_ID = tuple(column for column, (_, _, by_row_id) in INDICES.items() if by_row_id)
 BY_ADDRESS = tuple(column for column in COLUMNS if column not in BY_ROW_ID)
-# Kinds whose files are understood here, so that they are made again with the addresses that rows have now.
-REMADE = ("number", "bounded")
+# Kinds whose files are understood here, so that addresses in them are made those that rows have now.
+REMADE = ("number", "category", "name", "bounded")
 VECTORS = ("quantized", "graph")
 
 

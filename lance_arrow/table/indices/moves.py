@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InternalError
 from lance_arrow.table.rewrite_operations import RewriteGroup
@@ -43,6 +44,7 @@ class RowMoves:
         self._reader = reader
         self._groups = groups
         self._new = [[(one.id, one.physical_rows) for one in group.new] for group in made]
+        self._numbers = {fragment.id: number for number, fragment in enumerate(reader.fragments)}
         self._places: dict[int, _Place] = {}
         for at, group in enumerate(groups):
             rank = 0
@@ -77,11 +79,21 @@ class RowMoves:
         fragments = old >> _OFFSET_BITS
         order = np.argsort(fragments, kind="stable")
         ids, firsts = np.unique(fragments[order], return_index=True)
-        for number, rows in zip(ids.tolist(), np.split(order, firsts[1:]), strict=True):
+        stops = np.append(firsts, len(order))[1:]
+        for number, first, stop in zip(ids.tolist(), firsts, stops, strict=True):
+            rows = order[first:stop]
             place = self._places.get(number)
             if place is not None:
                 new[rows], is_kept[rows] = self._moved(place, (old[rows] & _OFFSETS).astype(np.int64))
         return new, is_kept
+
+    def live_offsets(self, fragment: int) -> NDArray[np.int64]:
+        """Return the offsets of the live rows of a fragment before, ``(n,) int64``; none of one that is not there."""
+        number = self._numbers.get(fragment)
+        if number is None:
+            return np.empty(0, np.int64)
+        live = self._reader.fragment(number).live
+        return expanded(live.starts, live.stops)
 
     def values(self, group: int, path: str) -> Iterator[pa.Array]:
         """Yield the values of a column of the live rows of a group, in order."""

@@ -16,6 +16,7 @@ from lance_arrow.io import Location, make_folder
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_TYPE, details_type, uuid_text
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
+from lance_arrow.table.indices.address_sets import address_sets_remake
 from lance_arrow.table.indices.btree import btree_remake
 from lance_arrow.table.indices.coverage import fragments_of, has_row_ids, is_system
 from lance_arrow.table.indices.moves import RowMoves
@@ -109,7 +110,9 @@ class IndexRemaking:
         try:
             if kind == _BTREE_TYPE:
                 return btree_remake(index, folder, stable_row_ids=stable)
-            return zones_remake(index, folder, self._base, self._reader) if kind == ZONE_TYPE else None
+            if kind == ZONE_TYPE:
+                return zones_remake(index, folder, self._base, self._reader)
+            return None if stable else address_sets_remake(index, folder)
         except (LanceError, FileNotFoundError):
             # An index that cannot be read cannot be made again: it keeps its fragments, and the report names it.
             return None
