@@ -16,9 +16,9 @@ from lance_arrow.cli.table_view import (
     ShowReport,
     VersionReport,
 )
+from lance_arrow.table.indices.movable import listed
 
 _MAX_MESSAGE_CHARACTERS = 60
-_MAX_NUMBERS = 20
 
 
 @write_report.register
@@ -119,7 +119,7 @@ def _(report: CompactReport, console: Console) -> None:
     for name, ids in report.kept_out.items():
         print_line(
             console,
-            f"index {name} kept {count(len(ids), 'fragment')} out: {_listed(ids)} (--drop-indices drops it)",
+            f"index {name} kept {count(len(ids), 'fragment')} out: {listed(ids)} (--drop-indices drops it)",
         )
 
 
@@ -149,13 +149,6 @@ def _time(moment: datetime.datetime | None) -> str:
 
 def _number(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
-
-
-def _listed(numbers: list[int]) -> str:
-    """Return the first numbers of a list, and how many more there are."""
-    more = len(numbers) - _MAX_NUMBERS
-    text = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
-    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def _cut(text: str) -> str:

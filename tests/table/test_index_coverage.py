@@ -18,7 +18,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.table.compaction import CompactionPlan
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.coverage import IndexCoverage, fragments_of, has_row_ids, is_system, moved_coverage
-from lance_arrow.table.indices.movable import movable_groups
+from lance_arrow.table.indices.movable import kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 
 FRAGMENTS = [0, 1, 4, 5]
@@ -90,6 +90,12 @@ def test_damaged_coverage() -> None:
     index.fragment_bitmap = b"\x01\x02"
     with pytest.raises(CorruptManifestError, match="no roaring bitmap"):
         coverage(IndexSection(indices=[index]), stable=True)
+
+
+def test_lines_of_many_fragments() -> None:
+    (line,) = kept_out_lines({"i": range(10_025)})
+    assert line.startswith("fragments 0, 1, 2, ")
+    assert "19 and 10,005 more were not rewritten: index 'i'" in line
 
 
 def test_plan_of_different_keys() -> None:

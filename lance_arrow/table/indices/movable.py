@@ -12,6 +12,8 @@ from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.rewrite_operations import Rewrite, RewriteGroup
 from lance_arrow.table.written_files import WrittenFiles
 
+_LISTED = 20
+
 GroupsOf = Callable[[Sequence[tuple[int, ...]]], Sequence[range]]
 """Chooses groups of neighbours, as numbers of fragments; fragments of different keys are not put together."""
 
@@ -108,10 +110,15 @@ def movable_groups(
     )
 
 
+def listed(numbers: Sequence[int]) -> str:
+    """Return the first of many numbers as text, and how many more there are."""
+    text = ", ".join(map(str, numbers[:_LISTED]))
+    return text if len(numbers) <= _LISTED else f"{text} and {len(numbers) - _LISTED:,} more"
+
+
 def kept_out_lines(kept_out: Mapping[str, Sequence[int]]) -> list[str]:
     """Say which indices kept which fragments out, a line for each index."""
     return [
-        f"fragments {', '.join(map(str, ids))} were not rewritten: index {name!r} names their rows by address; "
-        "drop_indices drops it"
+        f"fragments {listed(ids)} were not rewritten: index {name!r} names their rows by address; drop_indices drops it"
         for name, ids in kept_out.items()
     ]
