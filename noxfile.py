@@ -266,6 +266,13 @@ def histories(session: nox.Session) -> None:
 
 
 @nox.session
+def indices(session: nox.Session) -> None:
+    """Change 40 tables with the reference's indices 25 times each; `-- --tables 4 --steps 10` for fewer."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/indices.py", *session.posargs)
+
+
+@nox.session
 def bench_spark(session: nox.Session) -> None:
     """Time ingest and reads on Spark beside Parquet and beside sources and sinks that do nothing; asserts nothing."""
     _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)

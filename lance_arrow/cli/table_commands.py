@@ -72,6 +72,9 @@ def compact(
     target_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows that a fragment should have; default: 1048576.")
     ] = None,
+    drop_indices: Annotated[
+        bool, typer.Option("--drop-indices", help="Drop indices that keep fragments from being rewritten.")
+    ] = False,
     storage_option: StorageOptions = None,
 ) -> Any:
     """Rewrite small fragments as large ones.
@@ -79,7 +82,11 @@ def compact(
     Fragments with many deleted rows are rewritten too. Commits a new version if any fragment changed.
     """
     return view("table_view").compact_table(
-        table, branch=branch, target_rows=target_rows, storage_options=parse_storage_options(storage_option)
+        table,
+        branch=branch,
+        target_rows=target_rows,
+        drop_indices=drop_indices,
+        storage_options=parse_storage_options(storage_option),
     )
 
 

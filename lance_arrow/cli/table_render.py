@@ -14,6 +14,7 @@ from lance_arrow.cli.table_view import (
     ShowReport,
     VersionReport,
 )
+from lance_arrow.table.indices.movable import listed
 
 _MAX_MESSAGE_CHARACTERS = 60
 
@@ -104,13 +105,23 @@ def _(report: DiffReport, console: Console) -> None:
 @write_report.register
 def _(report: CompactReport, console: Console) -> None:
     if report.new_version == report.old_version:
-        print_line(console, f"{report.path}: nothing is worth compacting in {count(report.old_fragments, 'fragment')}")
-        return
-    print_line(
-        console,
-        f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, {report.num_rows:,} rows, "
-        f"version {report.new_version}",
-    )
+        said = "no fragment was rewritten" if report.kept_out else "nothing is worth compacting"
+        print_line(console, f"{report.path}: {said} in {count(report.old_fragments, 'fragment')}")
+    else:
+        print_line(
+            console,
+            f"{report.path}: {report.old_fragments:,} fragments became {report.new_fragments:,}, "
+            f"{report.num_rows:,} rows, version {report.new_version}",
+        )
+    if report.carried_indices:
+        print_line(console, f"indices carried along: {', '.join(report.carried_indices)}")
+    if report.dropped_indices:
+        print_line(console, f"indices dropped: {', '.join(report.dropped_indices)}")
+    for name, ids in report.kept_out.items():
+        print_line(
+            console,
+            f"index {name} kept {count(len(ids), 'fragment')} out: {listed(ids)} (--drop-indices drops it)",
+        )
 
 
 @write_report.register

@@ -96,7 +96,10 @@ class DiffReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What a compaction did."""
+    """What a compaction did.
+
+    `kept_out` names, for each index, the fragments that were not rewritten because of it.
+    """
 
     path: str
     old_version: int
@@ -104,6 +107,9 @@ class CompactReport:
     num_rows: int
     old_fragments: int
     new_fragments: int
+    kept_out: dict[str, list[int]] = field(default_factory=dict)
+    carried_indices: list[str] = field(default_factory=list)
+    dropped_indices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,12 +210,16 @@ def compact_table(
     *,
     branch: str | None,
     target_rows: int | None = None,
+    drop_indices: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> CompactReport:
     """Compact a table; see `LanceTable.compact`."""
     table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     version, count = table.version, len(table.manifest.fragments)
-    table.compact(target_rows_per_fragment=DEFAULT_ROWS_PER_FILE if target_rows is None else target_rows)
+    found = table.compact(
+        target_rows_per_fragment=DEFAULT_ROWS_PER_FILE if target_rows is None else target_rows,
+        drop_indices=drop_indices,
+    )
     return CompactReport(
         path=table.uri,
         old_version=version,
@@ -217,6 +227,9 @@ def compact_table(
         num_rows=table.count_rows(),
         old_fragments=count,
         new_fragments=len(table.manifest.fragments),
+        kept_out={name: list(ids) for name, ids in found.kept_out.items()},
+        carried_indices=list(found.carried_indices),
+        dropped_indices=list(found.dropped_indices),
     )
 
 

@@ -10,7 +10,7 @@ from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.errors import located
+from lance_arrow.errors import CorruptManifestError, located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
@@ -69,6 +69,20 @@ class TableFacts:
     def index_path(self, index: ZoneIndexMeta) -> str:
         """Return the path of an index's file."""
         return self._place(index.base_id, INDICES, index.file)
+
+    def index_folder(self, base_id: int | None, uuid: str) -> str:
+        """Return the folder of an index; `place_of` tells what it raises.
+
+        Raises
+        ------
+        CorruptManifestError
+            There is no such base path.
+        """
+        if base_id is not None and base_id not in self.base_paths:
+            raise CorruptManifestError(
+                f"an index lies at the base path {base_id}, which is unknown", path=self.manifest_path, detail=base_id
+            )
+        return self._place(base_id, INDICES, uuid)
 
     def _place(self, base_id: int | None, folder: str, name: str) -> str:
         base = None if base_id is None else self.base_paths[base_id]

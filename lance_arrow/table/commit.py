@@ -124,7 +124,10 @@ class _Commit:
             properties=dict(properties),
             message_bytes=message.SerializeToString(deterministic=True),
         )
-        self._footprint = replace(footprint_of(self._transaction.message_bytes), finds_keys=operation.finds_keys)
+        touched = footprint_of(self._transaction.message_bytes)
+        self._footprint = replace(
+            touched, finds_keys=operation.finds_keys, fields=touched.fields | operation.changed_fields
+        )
         self._has_transaction_file = False
         # Others with the same name of a transaction have files of their own, which they may remove.
         own = "" if transaction_id is None else f"-{uuid.uuid4().hex}"

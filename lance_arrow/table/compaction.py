@@ -3,13 +3,15 @@
 fragments in order ─► runs of neighbours worth rewriting ─► groups of about one file's rows ─► new files ─► two commits
 
 One group is read and written at a time, as a stream. What others delete or update meanwhile in the same fragments makes
-the commit fail, and all begins again from the newest version.
+the commit fail, and all begins again from the newest version. Fragments whose rows an index names by address are left
+out, and groups are cut so that an index covers all fragments of a group, or none (`indices/movable.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +24,16 @@ from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import encode_row_ids, encode_row_versions
 from lance_arrow.manifests.writing import check_fragment_known, editable
-from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.manifests.zone_indices import REUSE_TYPE, details_type
+from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
+from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_arrow.table.rewrite_operations import ReserveFragments, RewriteGroup
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
-
-_REUSE = "fragmentreuseindexdetails"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +61,17 @@ class CompactionPlan:
                 f"materialize_deletions_threshold is {self.deleted_part!r}, expected a number from 0 to 1"
             )
 
-    def groups(self, physical: Sequence[int], live: Sequence[int]) -> list[range]:
+    def groups(
+        self, physical: Sequence[int], live: Sequence[int], keys: Sequence[tuple[int, ...]] | None = None
+    ) -> list[range]:
         """Choose groups of neighbours.
 
         Parameters
         ----------
         physical, live
             Rows of each fragment, with deleted ones and without.
+        keys
+            Fragments of different keys are not put together; None when all may be.
 
         Returns
         -------
@@ -82,6 +89,8 @@ class CompactionPlan:
             start, rows = stop, 0
 
         for number, left in enumerate(live):
+            if keys is not None and number and keys[number] != keys[number - 1]:
+                close(number)
             if left >= self.target_rows and not needs[number]:
                 close(number)
                 start = number + 1
@@ -92,6 +101,66 @@ class CompactionPlan:
         close(len(live))
         return found
 
+    def choose(
+        self, target: TableLine, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
+    ) -> MovableGroups:
+        """Choose groups of a version, and tell what its indices have to say of them.
+
+        Raises
+        ------
+        UnsupportedError
+            As `indices_to_move`.
+        """
+        rows = [reader.fragment(number) for number in range(len(base.fragments))]
+        physical, live = [one.num_physical for one in rows], [one.num_rows for one in rows]
+        if not self.groups(physical, live):
+            return MovableGroups(groups=())
+        section = indices_to_move(target, base)
+        remaking = IndexRemaking(section, base, reader, target.line)
+        return movable_groups(
+            section, base, lambda keys: self.groups(physical, live, keys), remaking, drop_indices=drop_indices
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionReport:
+    """What a compaction did.
+
+    Parameters
+    ----------
+    version_before, version_after
+        Equal where nothing was rewritten.
+    fragments_rewritten, fragments_made
+        Ids of the fragments that are gone, and of those that took their places.
+    kept_out
+        By name of an index, the ids of fragments that were not rewritten because of it: the index names their rows by
+        address, and an address changes when a row moves.
+    carried_indices
+        Names of the indices that cover new fragments as they covered the old ones.
+    dropped_indices
+        Names of the indices that were dropped.
+    """
+
+    version_before: int
+    version_after: int
+    fragments_rewritten: tuple[int, ...] = ()
+    fragments_made: tuple[int, ...] = ()
+    kept_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    carried_indices: tuple[str, ...] = ()
+    dropped_indices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.fragments_rewritten:
+            rewritten, made = len(self.fragments_rewritten), len(self.fragments_made)
+            lines = [f"{rewritten:,} fragments became {made:,}, version {self.version_after}"]
+        else:
+            lines = ["no fragment was rewritten"]
+        if self.carried_indices:
+            lines.append(f"indices carried along: {', '.join(self.carried_indices)}")
+        if self.dropped_indices:
+            lines.append(f"indices dropped: {', '.join(self.dropped_indices)}")
+        return "\n".join([*lines, *kept_out_lines(self.kept_out)])
+
 
 def compact_table(
     target: TableLine,
@@ -99,31 +168,53 @@ def compact_table(
     reader_of: ReaderOf,
     plan: CompactionPlan,
     *,
+    drop_indices: bool,
     options: Callable[[str], WriteOptions],
     message: str | None,
-) -> ManifestMeta:
-    """Compact a table; arguments are those of `LanceTable.compact`. Returns the newest version, made here or not."""
+) -> tuple[ManifestMeta, CompactionReport]:
+    """Compact a table; arguments are those of `LanceTable.compact`.
+
+    Returns
+    -------
+    ManifestMeta
+        The newest version, made here or not.
+    CompactionReport
+        What was done.
+    """
+    told: dict[str, Any] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
         reader = reader_of(base)
-        rows = [reader.fragment(number) for number in range(len(base.fragments))]
-        groups = plan.groups([one.num_physical for one in rows], [one.num_rows for one in rows])
-        if not groups:
+        found = plan.choose(target, base, reader, drop_indices=drop_indices)
+        told.clear()
+        told["kept_out"] = found.kept_out
+        if not found.groups:
             return None
         refuse_blob_structs(base.fields)
-        refuse_reuse(target, base)
         chosen = options(writable_version(base))
-        made = [_rewritten(target, base, reader, group, plan.target_rows, chosen, files) for group in groups]
-        count = sum(len(group.new) for group in made)
-        with WrittenFiles() as reserved:
-            number = first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
-        for group in made:
-            for fragment in group.new:
-                fragment.id = number
-                number += 1
-        return Rewrite(made)
+        made = [_rewritten(target, base, reader, group, plan.target_rows, chosen, files) for group in found.groups]
+        number_fragments(target, base, made)
+        told.update(
+            fragments_rewritten=tuple(one.id for group in made for one in group.old),
+            fragments_made=tuple(one.id for group in made for one in group.new),
+            carried_indices=found.carried,
+            dropped_indices=tuple(sorted(found.dropped)),
+        )
+        return found.operation(made, files)
 
-    return target.retried(base, attempt, message)
+    after = target.retried(base, attempt, message)
+    return after, CompactionReport(version_before=base.version, version_after=after.version, **told)
+
+
+def number_fragments(target: TableLine, base: ManifestMeta, made: Sequence[RewriteGroup]) -> None:
+    """Give new fragments ids, which are reserved by a commit of their own."""
+    count = sum(len(group.new) for group in made)
+    with WrittenFiles() as reserved:
+        number = first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
+    for group in made:
+        for fragment in group.new:
+            fragment.id = number
+            number += 1
 
 
 def first_reserved(made: ManifestMeta, count: int) -> int:
@@ -132,13 +223,20 @@ def first_reserved(made: ManifestMeta, count: int) -> int:
     return made.max_fragment_id + 1 - count
 
 
-def refuse_reuse(target: TableLine, base: ManifestMeta) -> None:
-    """Refuse a table of which an earlier compaction left indices to be mended later."""
-    for index in read_indices(target.line, base, target.settings.limits).indices:
-        if index.index_details.type_url.rpartition(".")[2].lower() == _REUSE:
-            raise UnsupportedError(
-                "an earlier compaction has left its indices for later: only its writer can go on", path=base.facts.root
-            )
+def indices_to_move(target: TableLine, base: ManifestMeta) -> IndexSection:
+    """Read the indices of a version whose rows are to move.
+
+    Raises
+    ------
+    UnsupportedError
+        An earlier compaction left indices to be mended later.
+    """
+    section = read_indices(target.line, base, target.settings.limits)
+    if any(details_type(index) == REUSE_TYPE for index in section.indices):
+        raise UnsupportedError(
+            "an earlier compaction has left its indices for later: only its writer can go on", path=base.facts.root
+        )
+    return section
 
 
 def _rewritten(

@@ -56,6 +56,11 @@ class Operation(abc.ABC):
         """Whether it relies on which rows there are: rows that others add since make it wrong."""
         return False
 
+    @property
+    def changed_fields(self) -> frozenset[int]:
+        """Ids of fields whose values it changes, beyond those that its transaction names."""
+        return frozenset()
+
     @abc.abstractmethod
     def record(self, transaction: Transaction) -> None:
         """Set the operation of a transaction."""

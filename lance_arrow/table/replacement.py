@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ from lance_arrow.proto.table_pb2 import DataFile, DataFragment, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_sources import column_source, repeatable
+from lance_arrow.table.indices.coverage import fragments_of
 from lance_arrow.table.operations import NextVersion, Operation
-from lance_arrow.table.rewrite_operations import fragments_of
 from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -36,9 +36,18 @@ class DataReplacement(Operation):
     ----------
     files
         By fragment.
+    fields
+        Ids of the fields whose values they replace: those above the fields that files name, too, as an index of a list
+        names the list.
     """
 
     files: Mapping[int, DataFile]
+    fields: frozenset[int]
+
+    @property
+    def changed_fields(self) -> frozenset[int]:
+        """See `Operation.changed_fields`."""
+        return self.fields
 
     def record(self, transaction: Transaction) -> None:
         """See `Operation.record`."""
@@ -57,8 +66,7 @@ class DataReplacement(Operation):
                 raise InternalError("a fragment has gone, and no transaction told")
             check_fragment_known(by_id[number], base.facts.manifest_path)
             _replace(by_id[number], file)
-        changed = {one for file in self.files.values() for one in file.fields}
-        return NextVersion(message, base, lambda section: _uncover(section, changed, self.files.keys()))
+        return NextVersion(message, base, lambda section: _uncover(section, self.fields, self.files.keys()))
 
 
 def replace_columns(
@@ -92,7 +100,8 @@ def replace_columns(
             names, wanted = source.schema.names, source.columns
             _check_known(names, known)
         fields = [field for field in base.fields if field.name in names]
-        _check_apart(base, {one.id for field in fields for one in field.walk()})
+        ids = frozenset(one.id for field in fields for one in field.walk())
+        _check_apart(base, ids)
         schema = pa.schema([known.field(field.name) for field in fields])
 
         def compute(batch: pa.RecordBatch) -> list[pa.Array]:
@@ -107,7 +116,7 @@ def replace_columns(
         )
         if source is not None:
             source.finish()
-        return DataReplacement(new)
+        return DataReplacement(new, ids)
 
     return target.retried(base, attempt, message)
 
@@ -121,7 +130,7 @@ def _check_known(names: Sequence[str], known: pa.Schema) -> None:
         raise InvalidArgumentError("no column is given")
 
 
-def _check_apart(base: ManifestMeta, ids: set[int]) -> None:
+def _check_apart(base: ManifestMeta, ids: frozenset[int]) -> None:
     """Refuse columns that do not lie in one file, alone, or in none."""
     for fragment in base.fragments:
         for file in fragment.files:
@@ -157,15 +166,16 @@ def _replace(fragment: DataFragment, file: DataFile) -> None:
     fragment.files.add().CopyFrom(file)
 
 
-def _uncover(section: IndexSection, fields: set[int], fragments: Any) -> None:
-    """Take the fragments out of the indices of the fields; drop those that cover nothing then."""
+def _uncover(section: IndexSection, fields: frozenset[int], fragments: Iterable[int]) -> None:
+    """Take the fragments out of the coverage of the indices of the fields; an index without any coverage stays."""
+    gone = pyroaring.BitMap(fragments)
     for at in range(len(section.indices) - 1, -1, -1):
         index = section.indices[at]
         if not fields.intersection(index.fields):
             continue
         covered = fragments_of(index.fragment_bitmap)
-        left = None if covered is None else covered - pyroaring.BitMap(fragments)
-        if not left:
+        if covered is None:
+            # Nobody can tell which of its entries are out of date.
             del section.indices[at]
         else:
-            index.fragment_bitmap = bytes(left.serialize())
+            index.fragment_bitmap = bytes((covered - gone).serialize())

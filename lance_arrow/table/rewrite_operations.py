@@ -1,18 +1,19 @@
-"""`ReserveFragments` and `Rewrite`: the two commits of a compaction. Rows stay what they are, and move."""
+"""`ReserveFragments` and `Rewrite`: the two commits of a compaction. Rows move as they are, and indices follow them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyroaring
 
-from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError
+from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable, next_fragment_id
-from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
+from lance_arrow.proto.table_pb2 import DataFragment, IndexMetadata, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
+from lance_arrow.table.indices.coverage import IndexCoverage, moved_coverage
 from lance_arrow.table.operations import NextVersion, Operation, drop_fragments
 
 
@@ -68,15 +69,29 @@ class Rewrite(Operation):
     ----------
     groups
         Which.
+    dropped_indices
+        Names of indices that go, because they name rows by where these lay.
+    remade_indices
+        By the UUID of an index, the one with other entries that takes its place.
     """
 
     groups: Sequence[RewriteGroup]
+    dropped_indices: frozenset[str] = frozenset()
+    remade_indices: Mapping[bytes, IndexMetadata] = field(default_factory=dict)
 
     def record(self, transaction: Transaction) -> None:
         """See `Operation.record`."""
         transaction.rewrite.SetInParent()
         for group in self.groups:
             transaction.rewrite.groups.add(old_fragments=group.old, new_fragments=group.new)
+        for old, index in self.remade_indices.items():
+            made = transaction.rewrite.rewritten_indices.add(
+                new_index_details=index.index_details,
+                new_index_version=index.index_version,
+                new_index_files=index.files,
+            )
+            made.old_id.uuid = old
+            made.new_id.CopyFrom(index.uuid)
 
     def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
         """See `Operation.apply`."""
@@ -90,32 +105,27 @@ class Rewrite(Operation):
         drop_fragments(message, gone)
         message.fragments.extend(new)
         message.max_fragment_id = max([next_fragment_id(message) - 1, *(fragment.id for fragment in new)])
-        left = pyroaring.BitMap(fragment.id for fragment in message.fragments)
-        return NextVersion(message, base, lambda section: _drop_uncovered(section, left))
+        stable = base.facts.has_stable_row_ids
+        return NextVersion(message, base, lambda section: self._edit_indices(section, sorted(gone), stable))
 
-
-def _drop_uncovered(section: IndexSection, left: pyroaring.BitMap) -> None:
-    """Drop indices that cover no fragment any more.
-
-    The others still name the fragments that are gone: readers drop what they find in these.
-    """
-    for at in range(len(section.indices) - 1, -1, -1):
-        covered = fragments_of(section.indices[at].fragment_bitmap)
-        if covered is not None and not covered & left:
-            del section.indices[at]
-
-
-def fragments_of(data: bytes) -> pyroaring.BitMap | None:
-    """Read which fragments an index covers; None where nobody knows.
-
-    Raises
-    ------
-    CorruptManifestError
-        It is no roaring bitmap.
-    """
-    if not data:
-        return None
-    try:
-        return pyroaring.BitMap.deserialize(data)
-    except (ValueError, IndexError) as error:
-        raise CorruptManifestError(f"an index covers what is no roaring bitmap: {error}") from error
+    def _edit_indices(self, section: IndexSection, moved: Sequence[int], stable_row_ids: bool) -> None:
+        """Let indices follow the rows; each of them either holds what does not change, or was remade or dropped."""
+        for at in range(len(section.indices) - 1, -1, -1):
+            if section.indices[at].name in self.dropped_indices:
+                del section.indices[at]
+        held = IndexSection(indices=[one for one in section.indices if one.uuid.uuid not in self.remade_indices])
+        if IndexCoverage(held, moved, stable_row_ids=stable_row_ids).broken_by_moving(moved):
+            raise InternalError("an index names moved rows by where they lay, and no transaction told")
+        for index in section.indices:
+            made = self.remade_indices.get(index.uuid.uuid)
+            if made is not None:
+                bitmap = index.fragment_bitmap
+                index.CopyFrom(made)
+                index.fragment_bitmap = bitmap
+        moved_coverage(
+            section,
+            [
+                (pyroaring.BitMap(one.id for one in group.old), pyroaring.BitMap(one.id for one in group.new))
+                for group in self.groups
+            ],
+        )

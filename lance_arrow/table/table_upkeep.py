@@ -11,7 +11,7 @@ from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
 from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
-from lance_arrow.table.compaction import CompactionPlan, compact_table
+from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
 from lance_arrow.table.config_operations import MapChange, UpdateConfig
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_at, field_paths
@@ -117,13 +117,15 @@ class TableUpkeep(TableHandle):
         *,
         target_rows_per_fragment: int = DEFAULT_ROWS_PER_FILE,
         materialize_deletions_threshold: float = 0.1,
+        drop_indices: bool = False,
         message: str | None = None,
-    ) -> None:
+    ) -> CompactionReport:
         """Rewrite small fragments as large ones, and those with many deleted rows without them, in two versions.
 
         Nothing is done, and no version made, where nothing is worth it. Neighbours are put together, one file's rows at
-        a time, whatever the table's size. Rows keep their stable ids; without these, ``_rowid`` changes. Indices stay,
-        but do not cover what was rewritten.
+        a time, whatever the table's size. Rows keep their stable ids; without these, ``_rowid`` changes. An index that
+        names rows by stable id covers the new fragments as it covered the old ones. Fragments of an index that names
+        rows by address are not rewritten, and the report names both.
 
         Parameters
         ----------
@@ -131,8 +133,15 @@ class TableUpkeep(TableHandle):
             Rows that a fragment should have.
         materialize_deletions_threshold
             Fragments of which a larger part is deleted are rewritten whatever their size.
+        drop_indices
+            Whether indices that would keep fragments out of the compaction are dropped.
         message
             As for `create`.
+
+        Returns
+        -------
+        CompactionReport
+            Fragments that were rewritten, those that an index kept out, and the indices that were dropped.
 
         Raises
         ------
@@ -142,15 +151,17 @@ class TableUpkeep(TableHandle):
             The table cannot be written here.
         """
         plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
-        made = compact_table(
+        made, report = compact_table(
             self._target(),
             self._manifest,
             self._stored_reader_of,
             plan,
+            drop_indices=bool(drop_indices),
             options=PLAIN.of,
             message=checked_message(message),
         )
         self._move(made)
+        return report
 
     def cleanup(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ from lance_arrow.table.written_files import WrittenFiles
 
 DEFAULT_ROWS_PER_ZONE = 8192
 _TYPE_URL = "/lance.table.ZoneMapIndexDetails"
-_FILE_VERSION: FileVersionName = "2.1"
+ZONE_FILE_VERSION: FileVersionName = "2.1"
 
 
 def create_zone_index(
@@ -58,14 +58,14 @@ def create_zone_index(
         field = field_at(base.fields, column)
         reader = reader_of(base)
         check_addresses_shown(reader)
-        bounds = _bounds_type(reader, column)
+        bounds = bounds_type(reader, column)
         own = uuid.uuid4()
         folder = posixpath.join(target.line.path, INDICES, str(own))
         make_folder(target.line.filesystem, folder)
         place = Location(target.line.filesystem, posixpath.join(folder, ZONE_FILE))
         files.add(place)
-        schema = _schema(bounds, rows_per_zone)
-        with LanceWriter(place, schema, file_version=_FILE_VERSION, rows_per_zone=None, checksums=False) as writer:
+        schema = zone_schema(bounds, rows_per_zone)
+        with LanceWriter(place, schema, file_version=ZONE_FILE_VERSION, rows_per_zone=None, checksums=False) as writer:
             for rows in _zones(reader, column, rows_per_zone, schema):
                 writer.write(rows)
         index = IndexMetadata(
@@ -102,14 +102,22 @@ def drop_index(target: TableLine, base: ManifestMeta, name: str, message: str | 
     return target.retried(base, attempt, message)
 
 
-def _bounds_type(reader: TableReader, column: str) -> pa.DataType:
+def bounds_type(reader: TableReader, column: str) -> pa.DataType:
+    """Return the type that bounds of a column have.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Its values have none.
+    """
     type_ = storage_type(reader.projection([column]).schema.field(0).type)
     if not has_order(type_) or pa.types.is_fixed_size_binary(type_) or pa.types.is_float16(type_):
         raise InvalidArgumentError(f"values of type {type_} have no zone map", column=column)
     return type_
 
 
-def _schema(bounds: pa.DataType, rows_per_zone: int) -> pa.Schema:
+def zone_schema(bounds: pa.DataType, rows_per_zone: int) -> pa.Schema:
+    """Return the columns of the index's file."""
     counts = [("null_count", pa.uint32()), ("nan_count", pa.uint32()), ("fragment_id", pa.uint64()),
               ("zone_start", pa.uint64()), ("zone_length", pa.uint64())]  # fmt: skip
     return pa.schema(
@@ -121,19 +129,39 @@ def _schema(bounds: pa.DataType, rows_per_zone: int) -> pa.Schema:
 def _zones(reader: TableReader, column: str, rows_per_zone: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the zones of each fragment."""
     wanted = [column, ADDRESS]
-    bounds = schema.field("min").type
     for number, fragment in enumerate(reader.fragments):
         part = reader.part([number])
-        rows: list[list[object]] = []
+        rows = []
         for values, offsets in _cut(part.batches(part.projection(wanted), wanted, None, None), rows_per_zone):
-            low, high, nulls, nans = _bounded(values)
             start = int(offsets[0])
-            rows.append([low, high, nulls, nans, fragment.id, start, int(offsets[-1]) + 1 - start])
+            rows.append(zone_row(values, fragment.id, start, int(offsets[-1]) + 1 - start))
         if rows:
-            columns = list(zip(*rows, strict=True))
-            arrays = [_scalars(columns[at], bounds) for at in (0, 1)]
-            arrays += [pa.array(one, field.type) for one, field in zip(columns[2:], list(schema)[2:], strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield zone_batch(rows, schema)
+
+
+def zone_row(values: pa.Array, fragment: int, start: int, length: int) -> list[object]:
+    """Return what is said of a zone.
+
+    Parameters
+    ----------
+    values
+        Of its rows.
+    fragment
+        Id of its fragment.
+    start, length
+        Its span: physical rows of the fragment.
+    """
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    return [*_bounded(values), fragment, start, length]
+
+
+def zone_batch(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
+    """Return zones as rows of the index's file."""
+    columns = list(zip(*rows, strict=True))
+    arrays = [_scalars(columns[at], schema.field("min").type) for at in (0, 1)]
+    arrays += [pa.array(one, field.type) for one, field in zip(columns[2:], list(schema)[2:], strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _cut(batches: Iterator[pa.RecordBatch], rows_per_zone: int) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
@@ -157,8 +185,6 @@ def _cut(batches: Iterator[pa.RecordBatch], rows_per_zone: int) -> Iterator[tupl
 def _together(held: list[pa.RecordBatch]) -> tuple[pa.Array, NDArray[np.int64]]:
     values = pa.concat_arrays([batch.column(0) for batch in held])
     addresses = np.concatenate([batch.column(1).to_numpy(zero_copy_only=False) for batch in held])
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
     return values, (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 

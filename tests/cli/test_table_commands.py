@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from forged_indices import put_index
 
 from lance_arrow import LanceTable
 
@@ -93,6 +94,34 @@ def test_upkeep(command: Callable[..., Any], table: LanceTable) -> None:
     outcome = command("table", "cleanup", table.uri, "--older-than-days", "0", "--execute")
     assert (outcome.code, "are gone" in outcome.out) == (0, True)
     assert [one.version for one in LanceTable.open(table.uri).history()] == [7, 5, 2]
+
+
+def test_compact_with_a_zone_map(command: Callable[..., Any], table: LanceTable) -> None:
+    LanceTable.open(table.uri).create_zone_map("id", rows_per_zone=4)
+    outcome = command("table", "compact", table.uri, "--json")
+    assert (outcome.document["carried_indices"], outcome.document["kept_out"]) == (["id_idx"], {})
+    found = LanceTable.open(table.uri)
+    assert found.indices == {"id_idx": ("id",)}
+    assert sorted(found.to_table(filter="id >= 23")["id"].to_pylist()) == [23, 24]
+
+
+def test_compact_beside_an_index(command: Callable[..., Any], table: LanceTable) -> None:
+    put_index(LanceTable.open(table.uri), "old", "BTreeIndexDetails", [0, 2])
+    put_index(LanceTable.open(table.uri), "all", "BTreeIndexDetails", [1, 3])
+    outcome = command("table", "compact", table.uri, "--json")
+    assert outcome.code == 0
+    # Alone, fragment 0 is worth a rewrite for the rows that were deleted of it.
+    assert outcome.document["kept_out"] == {"old": [0]}
+    assert (outcome.document["old_fragments"], outcome.document["new_fragments"]) == (4, 4)
+    text = command("table", "compact", table.uri).out
+    assert "no fragment was rewritten in 4 fragments" in text
+    assert "index old kept 1 fragment out: 0 (--drop-indices drops it)" in text
+    outcome = command("table", "compact", table.uri, "--drop-indices", "--json")
+    assert outcome.document["dropped_indices"] == ["all", "old"]
+    assert (outcome.document["kept_out"], outcome.document["new_fragments"]) == ({}, 1)
+    put_index(LanceTable.open(table.uri), "many", "BTreeIndexDetails", [4])
+    LanceTable.open(table.uri).delete("id < 10")
+    assert "indices dropped: many" in command("table", "compact", table.uri, "--drop-indices").out
 
 
 @pytest.mark.parametrize("as_json", [False, True])

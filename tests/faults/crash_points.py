@@ -165,6 +165,7 @@ CASES: dict[str, Case] = {
         lambda table: table.replace_columns({"x": "id + 1"}), lambda table: table.add_columns({"x": 0})
     ),
     "compact": Case(lambda table: table.compact()),
+    "compact_zone_map": Case(lambda table: table.compact(), lambda table: table.create_zone_map("id")),
     "restore": Case(lambda table: table.restore(1)),
     "update_config": Case(lambda table: table.update_config({"a": "b"})),
     "create_zone_map": Case(lambda table: table.create_zone_map("id")),

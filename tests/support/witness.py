@@ -113,6 +113,31 @@ class Witness:
         """Names of the indices of a version of a table directory."""
         return self._ask("index_names", path=str(path), version=version)["names"]
 
+    def make_indices(self, path: Path | str, indices: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
+        """Make an index of each column, of a kind, with options."""
+        self._ask("make_indices", path=str(path), indices=[list(one) for one in indices])
+
+    def index_coverage(self, path: Path | str, branch: str | None = None) -> dict[str, list[int]]:
+        """The indices of the newest version by name: ids of the fragments that each covers."""
+        return self._ask("index_coverage", path=str(path), branch=branch)
+
+    def index_answers(
+        self,
+        path: Path | str,
+        key: str,
+        questions: Sequence[dict[str, Any]],
+        *,
+        use_index: bool,
+        branch: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """For each question the ``keys`` of the rows that are found, by indices or without, and the ``plan``.
+
+        A question has a ``filter``, ``text`` that a ``column`` holds, ``nearest`` vectors, or a filter with either.
+        """
+        return self._ask(
+            "index_answers", path=str(path), key=key, questions=list(questions), use_index=use_index, branch=branch
+        )
+
     def explain(self, path: Path | str, filter: str) -> str:
         """The plan of a filtered read of a table directory."""
         return self._ask("explain", path=str(path), filter=filter)["plan"]

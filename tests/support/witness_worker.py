@@ -14,6 +14,7 @@ from typing import Any
 
 import lance
 import lance.file
+import numpy as np
 import pyarrow as pa
 
 BATCH_ROWS = 131_072
@@ -204,6 +205,48 @@ def index_names(path: str, version: int) -> dict[str, Any]:
     return {"names": sorted(found["name"] for found in lance.dataset(path, version=version).list_indices())}
 
 
+def make_indices(path: str, indices: list[list[Any]]) -> dict[str, Any]:
+    """Make an index of each column: its kind, and options; vector indices have kinds that begin with ``IVF``."""
+    dataset = lance.dataset(path)
+    for column, kind, options in indices:
+        if kind.startswith("IVF"):
+            dataset.create_index(column, kind, **options)
+        else:
+            dataset.create_scalar_index(column, kind, **options)
+    return {}
+
+
+def index_coverage(path: str, branch: str | None) -> dict[str, Any]:
+    dataset = lance.dataset(path) if branch is None else lance.dataset(path).checkout_version((branch, None))
+    return {
+        found.name: sorted(number for segment in found.segments for number in segment.fragment_ids)
+        for found in dataset.describe_indices()
+    }
+
+
+def index_answers(
+    path: str, key: str, questions: list[dict[str, Any]], use_index: bool, branch: str | None
+) -> list[dict[str, Any]]:
+    """Return the keys of the rows that each question finds, by an index or without, and the plan of the search."""
+    dataset = lance.dataset(path) if branch is None else lance.dataset(path).checkout_version((branch, None))
+    answers = []
+    for question in questions:
+        options: dict[str, Any] = {"columns": [key], "use_scalar_index": use_index}
+        if "filter" in question:
+            options |= {"filter": question["filter"], "prefilter": True}
+        if "nearest" in question:
+            exhaustive = {"nprobes": 64, "refine_factor": 64, "ef": 1024} if use_index else {}
+            options["nearest"] = {**question["nearest"], "use_index": use_index, **exhaustive}
+            options["nearest"]["q"] = np.array(question["nearest"]["q"], np.float32)
+        if "text" in question:
+            options["full_text_query"] = {"columns": [question["column"]], "query": question["text"]}
+            options["limit"] = 1 << 20
+        scanner = dataset.scanner(**options)
+        keys = scanner.to_table()[key].to_pylist()
+        answers.append({"keys": keys if "nearest" in question else sorted(keys), "plan": scanner.explain_plan()})
+    return answers
+
+
 def explain(path: str, filter: str) -> dict[str, Any]:
     return {"plan": lance.dataset(path).scanner(filter=filter).explain_plan(verbose=True)}
 
@@ -275,6 +318,9 @@ def main() -> None:
             change_table,
             take_blobs,
             index_names,
+            make_indices,
+            index_coverage,
+            index_answers,
             tags,
             describe_table,
             explain,

@@ -80,12 +80,14 @@ def _run_on(spark: SparkSession, given: argparse.Namespace, common: dict[str, An
     if job == "rewrite":
         return jobs.rewrite(
             spark, given.table, file_version=given.file_version, preset=given.preset,
-            cluster_by=_listed(given.cluster_by), num_files=given.num_files, message=given.message, **common,
+            cluster_by=_listed(given.cluster_by), num_files=given.num_files, drop_indices=given.drop_indices,
+            message=given.message, **common,
         )  # fmt: skip
     if job == "compact":
         return jobs.compact(
-            spark, given.table, target_rows_per_fragment=given.target_rows, message=given.message, **common
-        )
+            spark, given.table, target_rows_per_fragment=given.target_rows, drop_indices=given.drop_indices,
+            message=given.message, **common,
+        )  # fmt: skip
     if job == "zones":
         return jobs.zones(
             spark, given.table, columns=_listed(given.columns) or None, rows_per_zone=given.rows_per_zone, **common
@@ -106,7 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--path", action="version", version=str(Path(__file__).with_name("__main__.py")))
     commands = parser.add_subparsers(dest="job", metavar="JOB")
 
-    def add(name: str, said: str, *, has_source: bool = False, has_message: bool = True) -> argparse.ArgumentParser:
+    def add(
+        name: str, said: str, *, has_source: bool = False, has_message: bool = True, drops_indices: bool = False
+    ) -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=said, description=said)
         if has_source:
             one.add_argument("source")
@@ -115,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--report", metavar="FILE", help="where the JSON report goes; stdout gets text then")
         if has_message:
             one.add_argument("--message")
-        return one
+        return _with_drop_indices(one) if drops_indices else one
 
     one = add("ingest", "Parquet, CSV, JSON or ORC into a table", has_source=True)
     one.add_argument("--format", choices=("parquet", "csv", "json", "orc"))
@@ -134,12 +138,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--cluster-by", metavar="COLUMNS")
     one.add_argument("--partition-by", metavar="COLUMNS")
     one.add_argument("--num-files", type=int)
-    one = add("rewrite", "all data files anew")
+    one = add("rewrite", "all data files anew", drops_indices=True)
     one.add_argument("--file-version")
     one.add_argument("--preset", default="default")
     one.add_argument("--cluster-by", metavar="COLUMNS")
     one.add_argument("--num-files", type=int)
-    one = add("compact", "small fragments into large ones")
+    one = add("compact", "small fragments into large ones", drops_indices=True)
     one.add_argument("--target-rows", type=int, default=1 << 20)
     one = add("zones", "zone maps beside files that have none", has_message=False)
     one.add_argument("--columns")
@@ -160,6 +164,13 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--retain-versions", type=int)
     one.add_argument("--delete-unverified", action="store_true")
     one.add_argument("--remove", action="store_true")
+    return parser
+
+
+def _with_drop_indices(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument(
+        "--drop-indices", action="store_true", help="drop those that keep fragments from being rewritten"
+    )
     return parser
 
 

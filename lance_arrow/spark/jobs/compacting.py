@@ -21,12 +21,13 @@ from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest, reader_of, writable_line
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
-from lance_arrow.table.compaction import CompactionPlan, carry_rows, first_reserved, refuse_reuse
+from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE, write_fragments
+from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines
 from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_arrow.table.rewrite_operations import RewriteGroup
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.table_line import TableLine, checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.table_line import checked_message, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
@@ -55,6 +56,7 @@ def compact(
     *,
     target_rows_per_fragment: int = DEFAULT_ROWS_PER_FILE,
     materialize_deletions_threshold: float = 0.1,
+    drop_indices: bool = False,
     num_tasks: int | None = None,
     message: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -69,7 +71,7 @@ def compact(
         The session.
     uri, storage_options, unsafe_single_writer
         The table, as for `LanceTable.open`.
-    target_rows_per_fragment, materialize_deletions_threshold, message
+    target_rows_per_fragment, materialize_deletions_threshold, drop_indices, message
         As for `LanceTable.compact`.
     num_tasks
         How many tasks; one for each group of fragments when None.
@@ -87,23 +89,25 @@ def compact(
     base = newest(address)
     target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
     counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0}
+    notes: list[str] = []
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
         reader = reader_of(address, base.facts, base.fragments)
-        rows = [reader.fragment(number) for number in range(len(base.fragments))]
-        groups = plan.groups([one.num_physical for one in rows], [one.num_rows for one in rows])
+        found = plan.choose(target, base, reader, drop_indices=drop_indices)
+        notes[:] = index_notes(found)
+        groups = found.groups
         if not groups:
             return None
-        refuse_reuse(target, base)
         how = FragmentRewrite(
             options=PLAIN.of(writable_version(base)), max_rows_per_file=plan.target_rows, prefix=f"{uuid.uuid4()}-"
         )
-        watch.step(f"{sum(map(len, groups))} of {len(rows)} fragments in {len(groups)} groups")
+        watch.step(f"{sum(map(len, groups))} of {len(base.fragments)} fragments in {len(groups)} groups")
         made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
         counts["fragments_rewritten"] = sum(map(len, groups))
         counts["fragments_made"] = sum(len(group.new) for group in made)
         counts["rows_written"] = sum(one.physical_rows for group in made for one in group.new)
-        return placed(target, base, made)
+        number_fragments(target, base, made)
+        return found.operation(made, files)
 
     after = target.retried(base, attempt, checked_message(message))
     return JobReport(
@@ -113,7 +117,17 @@ def compact(
         version_after=after.version,
         seconds=watch.seconds,
         counts=counts,
+        notes=tuple(notes),
     )
+
+
+def index_notes(found: MovableGroups) -> list[str]:
+    """Say what became of indices, a line each."""
+    return [
+        *(f"index {name!r} was carried along" for name in found.carried),
+        *(f"index {name!r} was dropped" for name in sorted(found.dropped)),
+        *kept_out_lines(found.kept_out),
+    ]
 
 
 def rewrite_groups(
@@ -178,15 +192,3 @@ def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
         if facts.has_stable_row_ids:
             carry_rows(reader, range(len(group.fragments)), new)
     return [one.SerializeToString() for one in new]
-
-
-def placed(target: TableLine, base: ManifestMeta, made: Sequence[RewriteGroup]) -> Rewrite:
-    """Give new fragments ids, which are reserved by a commit of their own."""
-    count = sum(len(group.new) for group in made)
-    with WrittenFiles() as reserved:
-        number = first_reserved(target.commit(ReserveFragments(count), base, reserved, None), count)
-    for group in made:
-        for fragment in group.new:
-            fragment.id = number
-            number += 1
-    return Rewrite(made)

@@ -29,6 +29,9 @@ class JobReport:
         How many of what, by name: ``rows_written``, ``files_written``, ``rows_quarantined`` ...
     problems
         What is wrong, a line each; empty when all is well.
+    notes
+        What is not wrong and worth knowing, a line each: fragments that an index kept out of a rewrite, indices that
+        were dropped.
     """
 
     job: str
@@ -38,6 +41,7 @@ class JobReport:
     seconds: float
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -46,13 +50,13 @@ class JobReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**asdict(self), "ok": self.ok, "problems": list(self.problems)}
+        return {**asdict(self), "ok": self.ok, "problems": list(self.problems), "notes": list(self.notes)}
 
     def __str__(self) -> str:
         was = "" if self.version_before == self.version_after else f"{self.version_before} -> "
         counted = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.counts.items())
         lines = [f"{self.job} {self.uri}: version {was}{self.version_after}, {self.seconds:.1f} s; {counted}"]
-        return "\n".join([*lines, *self.problems])
+        return "\n".join([*lines, *self.problems, *self.notes])
 
 
 class Stopwatch:

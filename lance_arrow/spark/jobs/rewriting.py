@@ -10,17 +10,24 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lance_arrow.choices import FileVersionName, Preset
+from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.datasets.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.clustering import clustered
 from lance_arrow.spark.committing import GuardedOverwrite
-from lance_arrow.spark.jobs.compacting import FragmentRewrite, placed, rewrite_groups
+from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
 from lance_arrow.spark.jobs.frames import read_options, written_counts
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, writable_line
+from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_line
 from lance_arrow.spark.options import TableAddress
+from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.indices.movable import MovableGroups, movable_groups
+from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations import Operation
+from lance_arrow.table.rewrite_operations import RewriteGroup
 from lance_arrow.table.table_line import TableLine, checked_message, overwriting_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -38,6 +45,7 @@ def rewrite(
     cluster_by: Sequence[str] = (),
     num_files: int | None = None,
     num_tasks: int | None = None,
+    drop_indices: bool = False,
     message: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     unsafe_single_writer: bool = False,
@@ -46,8 +54,9 @@ def rewrite(
     """Write all rows of a table again, in one version (two where rows keep their places and file version).
 
     Columns and their types stay. Without `cluster_by`, and with the file version that the table has, fragments are
-    replaced one by one: rows keep their stable ids, and what others append meanwhile stays. Otherwise the table is
-    overwritten, rows get new ids, and any other commit meanwhile makes the job fail.
+    replaced one by one: rows keep their stable ids, and what others append meanwhile stays. Fragments whose rows an
+    index names by address are left as they are, and the report names both. Otherwise the table is overwritten, rows get
+    new ids, no index stays, and any other commit meanwhile makes the job fail.
 
     Parameters
     ----------
@@ -63,6 +72,8 @@ def rewrite(
         With `cluster_by`: how many files to make, about.
     num_tasks
         Without: how many tasks; one for each fragment when None.
+    drop_indices
+        Whether indices are dropped that the rewritten rows would make wrong.
     on_progress
         Told of each step.
 
@@ -71,7 +82,8 @@ def rewrite(
     CommitConflictError
         Others committed meanwhile.
     UnsupportedError, InvalidArgumentError
-        The table cannot be written; with `cluster_by`, Spark cannot hold a type or a value of it.
+        The table cannot be written; with `cluster_by`, Spark cannot hold a type or a value of it. The table would be
+        overwritten and has indices, and `drop_indices` is not set.
     """
     watch = Stopwatch("rewrite", on_progress)
     address = address_of(uri, storage_options)
@@ -84,6 +96,9 @@ def rewrite(
         checksums=checksums,
         column_options=column_options or {},
     )
+    overwrites = bool(cluster_by) or options.file_version != base.data_format
+    lost = indices_lost_by_overwriting(target, base, drop_indices=drop_indices) if overwrites else ()
+    notes = [f"index {one!r} was dropped" for one in lost]
     if cluster_by:
         name = str(uuid.uuid4())
         frame = spark.read.format("lance").options(**read_options(address), version=str(base.version)).load(address.uri)
@@ -98,11 +113,18 @@ def rewrite(
         after, counts = written_counts(address, name)
     else:
         how = FragmentRewrite(options=options, max_rows_per_file=max_rows_per_file, prefix=f"{uuid.uuid4()}-")
-        watch.step(f"{len(base.fragments)} fragments")
-        made = _in_place(spark, address, target, base, how, num_tasks, checked_message(message))
-        after, counts = made.version, {
-            "rows_written": sum(one.num_rows or 0 for one in made.fragments), "files_written": len(made.fragments),
-        }  # fmt: skip
+        if overwrites:
+            found = MovableGroups(groups=tuple(range(at, at + 1) for at in range(len(base.fragments))))
+        else:
+            reader = reader_of(address, base.facts, base.fragments)
+            found = fragments_to_rewrite(target, base, reader, drop_indices=drop_indices)
+            notes = index_notes(found)
+        watch.step(f"{len(found.groups)} of {len(base.fragments)} fragments")
+        after, counts = base.version, {"rows_written": 0, "files_written": 0}
+        if found.groups or overwrites:
+            after, made = _in_place(spark, address, target, base, how, found, num_tasks, checked_message(message))
+            new = [fragment for group in made for fragment in group.new]
+            counts = {"rows_written": sum(one.physical_rows for one in new), "files_written": len(new)}
     return JobReport(
         job="rewrite",
         uri=target.root.name,
@@ -110,7 +132,41 @@ def rewrite(
         version_after=after,
         seconds=watch.seconds,
         counts=counts,
+        notes=tuple(notes),
     )
+
+
+def indices_lost_by_overwriting(target: TableLine, base: ManifestMeta, *, drop_indices: bool) -> tuple[str, ...]:
+    """Return the names of the indices that an overwrite would drop.
+
+    Raises
+    ------
+    InvalidArgumentError
+        There are some, and nobody said that they may go.
+    """
+    section = read_indices(target.line, base, target.settings.limits)
+    names = tuple(sorted({index.name for index in section.indices}))
+    if names and not drop_indices:
+        raise InvalidArgumentError(
+            f"rows in another order or file version need an overwrite, which drops the indices {', '.join(names)}: "
+            "set drop_indices to say so, and make them again afterwards",
+            path=base.facts.root,
+            detail=names,
+        )
+    return names
+
+
+def fragments_to_rewrite(
+    target: TableLine, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
+) -> MovableGroups:
+    """Choose the fragments that may be rewritten where they are: all that no index keeps as they are."""
+    section = indices_to_move(target, base)
+    remaking = IndexRemaking(section, base, reader, target.line)
+
+    def groups_of(keys: Sequence[tuple[int, ...]]) -> list[range]:
+        return [range(at, at + 1) for at in range(len(keys))]
+
+    return movable_groups(section, base, groups_of, remaking, drop_indices=drop_indices)
 
 
 def _in_place(
@@ -119,16 +175,17 @@ def _in_place(
     target: TableLine,
     base: ManifestMeta,
     how: FragmentRewrite,
+    found: MovableGroups,
     num_tasks: int | None,
     message: str | None,
-) -> ManifestMeta:
-    """Write fragments again one by one."""
+) -> tuple[int, list[RewriteGroup]]:
+    """Write fragments again one by one, and return the version that has them."""
     with WrittenFiles() as files:
-        groups = [range(number, number + 1) for number in range(len(base.fragments))]
-        made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
+        made = rewrite_groups(spark, address, base, found.groups, how, files, num_tasks=num_tasks)
         operation: Operation
         if how.options.file_version == base.data_format:
-            operation = placed(target, base, made)
+            number_fragments(target, base, made)
+            operation = found.operation(made, files)
         else:
             fragments = [fragment for group in made for fragment in group.new]
             for fragment in fragments:
@@ -143,7 +200,7 @@ def _in_place(
                 file_version=how.options.file_version,
                 expected=base.version,
             )
-        return target.commit(operation, base, files, message)
+        return target.commit(operation, base, files, message).version, made
 
 
 def _json(column_options: Mapping[str, Mapping[str, Any]] | None) -> str:

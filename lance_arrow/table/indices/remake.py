@@ -1,0 +1,64 @@
+"""`Remake`: how an index of some kind is made again when rows move, because its entries name rows by address."""
+
+from __future__ import annotations
+
+import abc
+import posixpath
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from lance_arrow.datasets.lance_writer import LanceWriter
+from lance_arrow.io import Location
+from lance_arrow.table.indices.moves import RowMoves
+from lance_arrow.table.written_files import WrittenFiles
+
+WRITABLE_VERSIONS = ("2.0", "2.1", "2.2", "2.3")
+
+
+class IndexTarget:
+    """The folder of an index in the making.
+
+    Parameters
+    ----------
+    folder
+        A folder of its own, which exists.
+    files
+        Told of each file.
+    """
+
+    def __init__(self, folder: Location, files: WrittenFiles) -> None:
+        self._folder = folder
+        self._files = files
+        self.sizes: dict[str, int] = {}
+
+    def write(self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: str) -> None:
+        """Write a file of the index."""
+        place = Location(self._folder.filesystem, posixpath.join(self._folder.path, name))
+        self._files.add(place)
+        with LanceWriter(place, schema, file_version=file_version, rows_per_zone=None, checksums=False) as writer:
+            for batch in rows:
+                writer.write(batch)
+        self.sizes[name] = writer.num_bytes
+
+
+class Remake(abc.ABC):
+    """Makes one index again."""
+
+    @abc.abstractmethod
+    def write(self, moves: RowMoves, covered: frozenset[int], target: IndexTarget) -> None:
+        """Write the files of the index that takes the place of this one.
+
+        Parameters
+        ----------
+        moves
+            Where rows lay, and where they lie now.
+        covered
+            Ids of the fragments that the index covered.
+        target
+            Where files are written.
+        """
+
+    def details(self, old: bytes) -> bytes:
+        """Return what the version says of the new index, given what it said of the old one."""
+        return old
