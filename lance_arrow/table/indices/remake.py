@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import posixpath
 from collections.abc import Iterable
+from typing import cast
 
 import pyarrow as pa
 
@@ -36,7 +37,9 @@ class IndexTarget:
         """Write a file of the index."""
         place = Location(self._folder.filesystem, posixpath.join(self._folder.path, name))
         self._files.add(place)
-        with LanceWriter(place, schema, file_version=file_version, rows_per_zone=None, checksums=False) as writer:
+        # As the file that is replaced; the writer refuses a version that cannot be written.
+        version = cast(FileVersionName, file_version)
+        with LanceWriter(place, schema, file_version=version, rows_per_zone=None, checksums=False) as writer:
             for batch in rows:
                 writer.write(batch)
         self.sizes[name] = writer.num_bytes
