@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
-from lance_arrow.cli import table_render  # noqa: F401 - teaches how reports of tables are printed
+from lance_arrow.cli import convert_render, table_render  # noqa: F401 - teach how their reports are printed
+from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.file_view import FileReport, HeadReport, SchemaReport, view_file, view_head, view_schema
 from lance_arrow.cli.plugin_view import MatrixReport, PluginsReport, view_matrix, view_plugins
 from lance_arrow.cli.printing import to_printable
@@ -25,11 +26,9 @@ from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport, view_stats, view_zones
 from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.zone_commands import BuiltReport, build_reports
-from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.datasets.verifying import verify as verify_file
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.table.converting import convert_any
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG = "--json"
@@ -47,6 +46,7 @@ app = typer.Typer(
 zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip.")
 app.add_typer(zones_app, name="zones", epilog=_EPILOG)
 app.add_typer(table_app, name="table", epilog=_EPILOG)
+add_convert_commands(app)
 File = Annotated[str, typer.Argument(metavar="FILE", help="Local path, or any URL that fsspec opens.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", "-c", metavar="A,B.C", help="Dotted paths; all when not given.")
@@ -137,18 +137,6 @@ def demo(
     flights = importlib.import_module("lance_arrow.demo.flights")
     with progress("Ingesting flights.csv.gz", "bytes") as on_progress:
         return flights.run(on_progress=on_progress, engine=None if engine == "auto" else engine)
-
-
-@app.command(epilog=_EPILOG)
-def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Lance file or table, Parquet, Arrow IPC or CSV file.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file, or table.")],
-    file_version: Annotated[str, typer.Option(help="2.0, 2.1, 2.2 or 2.3.")] = "2.2",
-    preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
-) -> ConvertReport:
-    """Convert a file or table to Lance, of any file version, and verify what was written."""
-    with progress(f"Converting {source}", "rows") as on_progress:
-        return convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
 
 
 def run(arguments: Sequence[str]) -> int:

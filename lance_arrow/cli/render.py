@@ -25,7 +25,6 @@ from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, 
 from lance_arrow.cli.printing import count, print_line, print_table, size, two_digits
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport
 from lance_arrow.cli.zone_commands import BuiltReport
-from lance_arrow.datasets.converting import ConvertReport
 from lance_arrow.datasets.verifying import VerifyReport
 from lance_arrow.errors import LanceError
 from lance_arrow.spi import COMPRESSIVE, EncodingKey
@@ -407,14 +406,6 @@ def _matrix_cell(cell: MatrixCell) -> str:
 @write_report.register
 def _(report: HelpReport, console: Console) -> None:
     print_line(console, report.help)
-
-
-@write_report.register
-def _(report: ConvertReport, console: Console) -> None:
-    before = "" if report.source_bytes is None else f", {size(report.source_bytes)}"
-    print_line(console, f"{report.source} ({report.kind}{before}) -> {report.target} (Lance {report.file_version})")
-    verified = "verified" if report.verified else "not verified"
-    print_line(console, f"{report.num_rows:,} rows, {size(report.num_bytes)}, {verified}, in {report.seconds:.2f} s")
 
 
 def _write_demo(report: Any, console: Console) -> None:

@@ -25,7 +25,6 @@ schema, history; a dataset; new versions.
 | `branches`, `cloning` | lines that begin with a version of another |
 | `config_operations` | configuration and metadata |
 | `zone_index`, `index_operations`, `index_section` | ZONEMAP indices: made, committed, listed |
-| `converting` | a file or table of any version as a new one |
 | `transactions` | the record of one commit |
 
 What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.
