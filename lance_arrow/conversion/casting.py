@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.errors import InvalidArgumentError, LanceError
+from lance_arrow.table.row_fitting import retyped
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _HINT = "choose another type with --cast COLUMN=TYPE (casts=), or leave the column out with --exclude (exclude=)"
@@ -45,9 +46,9 @@ def cast_column(array: pa.Array, wanted: pa.DataType, *, column: str, path: str)
         A value does not fit; nothing of the target appears.
     """
     if array.type == wanted:
-        return array
+        return retyped(array, wanted)
     try:
-        made = cast_array(array, wanted)
+        made = retyped(cast_array(array, wanted), wanted)
     except _MISFITS as error:
         raise _refused(array.type, wanted, error, _failing_path(array, wanted, column), path) from error
     if _may_drop(array.type, wanted) and not made.cast(array.type).equals(array):

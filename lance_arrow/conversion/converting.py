@@ -115,6 +115,8 @@ def convert(
         A source cannot be read, or what was written does not verify.
     """
     begun = time.perf_counter()
+    if append and schema is not None:
+        raise InvalidArgumentError("rows that are appended get the table's schema: leave schema out, or use casts")
     is_table, found, place = _places(
         sources, target, table, append, overwrite, filesystem, target_filesystem, storage_options
     )
@@ -288,7 +290,11 @@ def _write_file(rows: _Rows, target: Location, options: WriteOptions, *, overwri
             if not is_local:
                 # The last moment before it appears.
                 check_file_target(target, overwrite=overwrite)
-        checked = _verified(staged, rows.num_rows)
+        try:
+            checked = _verified(staged, rows.num_rows)
+        except CorruptFileError:
+            remove_file(staged)
+            raise
         if is_local:
             check_file_target(target, overwrite=overwrite)
             with contextlib.suppress(FileNotFoundError):

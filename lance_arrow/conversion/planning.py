@@ -11,7 +11,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.conversion.casting import check_castable, stored_type
 from lance_arrow.conversion.hive import key_types, key_value
 from lance_arrow.conversion.readers import Facts, check_names, inspect
-from lance_arrow.conversion.schemas import Mismatch, merge_fields
+from lance_arrow.conversion.schemas import Mismatch, merge_fields, with_roomy_dictionaries
 from lance_arrow.conversion.sources import Input
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.errors import InvalidArgumentError, LanceError
@@ -210,7 +210,8 @@ def _merged(offers: Sequence[_Offer]) -> pa.Schema:
                 merged[name] = found
                 continue
             try:
-                merged[name] = merge_fields(merged[name], found, name)
+                both = merge_fields(merged[name], found, name)
+                merged[name] = both.with_type(with_roomy_dictionaries(both.type))
             except Mismatch as mismatch:
                 first = next(one for one in offers if name in one.fields)
                 raise InvalidArgumentError(

@@ -11,7 +11,7 @@
 | timestamps of one time zone, durations, times | the finer unit; a value that overflows it stops the conversion |
 | date32, date64 | date64 |
 | a dictionary and values, or dictionaries of different values | the values |
-| dictionaries of the same values | a dictionary with the wider index |
+| dictionaries of the same values | a dictionary with the wider index, of 32 bits at least |
 | lists, fixed-size lists, maps, structs | the same, of merged items and fields; a field that one lacks is null there |
 """
 
@@ -25,6 +25,7 @@ Loosely = Callable[[pa.DataType, pa.DataType], pa.DataType | None]
 """What to take for two types that nothing holds exactly; None for nothing. Text is parsed anew as such a type."""
 _MAX_DECIMAL_128 = 38
 _MAX_DECIMAL_256 = 76
+_ROOMY_BITS = 32
 _UNITS = ("s", "ms", "us", "ns")
 _SIGNED = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 _UNSIGNED = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
@@ -99,6 +100,22 @@ def _merge_dictionaries(one: pa.DataType, other: pa.DataType, path: str) -> pa.D
     if isinstance(one, pa.DictionaryType):
         return merge_types(one.value_type, other, path)
     return merge_types(one, other.value_type, path)
+
+
+def with_roomy_dictionaries(type_: pa.DataType) -> pa.DataType:
+    """Return a type whose dictionaries have indices of 32 bits at least: many inputs have many values."""
+    if isinstance(type_, pa.DictionaryType):
+        if type_.index_type.bit_width >= _ROOMY_BITS:
+            return type_
+        return pa.dictionary(pa.int32(), type_.value_type, type_.ordered)
+    if isinstance(type_, pa.StructType):
+        return pa.struct([one.with_type(with_roomy_dictionaries(one.type)) for one in _children(type_)])
+    if not isinstance(type_, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
+        return type_
+    item = type_.value_field.with_type(with_roomy_dictionaries(type_.value_type))
+    if isinstance(type_, pa.FixedSizeListType):
+        return pa.list_(item, type_.list_size)
+    return pa.large_list(item) if isinstance(type_, pa.LargeListType) else pa.list_(item)
 
 
 def _merge_numbers(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:

@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from pyarrow import csv, json
 
 from lance_arrow.conversion.formats import delimiter_of_name, open_decompressed
+from lance_arrow.conversion.long_integers import EXACT_IN_DOUBLE, is_double, long_numbers, rounded_integers
 from lance_arrow.conversion.schemas import Mismatch, merge_schemas
 from lance_arrow.conversion.sources import Input, open_file
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 
 _BLOCK_BYTES = 8 << 20
-_EXACT_IN_DOUBLE = 2**53
 _MISFIT = re.compile(r"In CSV column #(\d+): .*?CSV conversion error to (.+?): invalid (?:value '(.*)'|.*)", re.DOTALL)
 _UNPARSED = re.compile(r"CSV conversion to (.+) is not supported")
 _HINT = "choose a type with --cast COLUMN=TYPE (casts=) or --schema (schema=)"
@@ -116,8 +116,10 @@ def _wider(kind: str, value: str) -> pa.DataType:
 def _check_rounded(batch: pa.RecordBatch, name: str) -> None:
     """Refuse a double for a column of integers that has some which a double may have rounded."""
     column = batch.column(name)
+    if not pa.types.is_float64(column.type):
+        return
     largest = pc.max(pc.abs(column)).as_py()
-    if pa.types.is_float64(column.type) and largest is not None and largest >= _EXACT_IN_DOUBLE:
+    if largest is not None and largest >= EXACT_IN_DOUBLE:
         raise _Misfit(name, "double", str(largest), pa.string())
 
 
@@ -163,13 +165,21 @@ def json_types(one: Input, asked: Mapping[str, pa.DataType], on_bytes: OnBytes) 
     merged: list[pa.Field] = []
     order: list[str] = []
     long_integers: set[str] = set()
+    seen: set[str] = set()
     for number, (block, done) in enumerate(_json_blocks(one)):
         if not number:
             order = _first_names(block)
+            # A dotted path is no column; its field is cast later.
+            asked = {name: type_ for name, type_ in asked.items() if name in order or "." not in name}
+        seen |= {name for name in asked if name not in seen and _names_key(block, name)}
         table = _parse_json(one, block, None, asked)
         on_bytes(done)
         for field, column in zip(table.schema, table.columns, strict=True):
-            long_integers |= set(_long_integers(column.combine_chunks(), field.name))
+            array = pa.concat_arrays([pa.nulls(0, field.type), *column.chunks])
+            long_integers |= {path for path, type_ in long_numbers(array, field.name) if pa.types.is_int64(type_)}
+            # Within one block, pyarrow rounds integers beside fractions.
+            if field.name not in asked and any(pa.types.is_float64(t) for _, t in long_numbers(array, field.name)):
+                long_integers |= rounded_integers(block, field)
         try:
             both = [merged, list(table.schema)] if number else [list(table.schema)]
             merged = merge_schemas(both, loosely=_loosely)
@@ -180,12 +190,14 @@ def json_types(one: Input, asked: Mapping[str, pa.DataType], on_bytes: OnBytes) 
                 path=one.name,
             ) from None
     for path in sorted(long_integers):
-        if _is_double(merged, path):
+        if is_double(merged, path):
             raise InvalidArgumentError(
                 f"values are fractions and integers beyond 2**53, which a double would round; {_HINT}",
                 column=path,
                 path=one.name,
             )
+    # pyarrow makes a column of each type that it is given.
+    merged = [field for field in merged if field.name not in asked or field.name in seen]
     places = {name: at for at, name in enumerate(order)}
     return pa.schema(sorted(merged, key=lambda field: places.get(field.name, len(places))))
 
@@ -200,28 +212,8 @@ def _loosely(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def _long_integers(array: pa.Array, path: str) -> Iterator[str]:
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
-    if pa.types.is_int64(array.type):
-        bounds = pc.min_max(array).as_py()
-        if bounds["max"] is not None and max(-bounds["min"], bounds["max"]) > _EXACT_IN_DOUBLE:
-            yield path
-    elif pa.types.is_struct(array.type):
-        for at in range(array.type.num_fields):
-            yield from _long_integers(array.field(at), f"{path}.{array.type.field(at).name}")
-    elif pa.types.is_list(array.type):
-        yield from _long_integers(array.flatten(), f"{path}.{array.type.value_field.name}")
-
-
-def _is_double(fields: list[pa.Field], path: str) -> bool:
-    name, _, rest = path.partition(".")
-    field = next(field for field in fields if field.name in (name, path))
-    if field.name == path:
-        return bool(pa.types.is_float64(field.type))
-    type_ = field.type
-    inner = [type_.field(at) for at in range(type_.num_fields)]
-    return _is_double(inner, rest)
+def _names_key(block: bytes, name: str) -> bool:
+    return any(plain_json.dumps(name, ensure_ascii=ascii).encode() in block for ascii in (False, True))
 
 
 def _first_names(block: bytes) -> list[str]:

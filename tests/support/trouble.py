@@ -81,8 +81,8 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-_MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)  # noqa: DTZ001 - time zones are put on by the types
-_TIMES = [_MOMENT, None, datetime.datetime(1901, 1, 1), datetime.datetime(2200, 12, 31, 23, 59, 59)]  # noqa: DTZ001
+_MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
+_TIMES = [_MOMENT, None, datetime.datetime(1901, 1, 1), datetime.datetime(2200, 12, 31, 23, 59, 59)]
 _SMALL = pa.table({"id": pa.array([1, 2, 3]), "s": ["a", None, "c"]})
 
 CASES: dict[str, Case] = {
@@ -130,6 +130,11 @@ CASES: dict[str, Case] = {
         Refusal(UnsupportedError, "c", "a.parquet", ("ordered",)),
     ),
     "uuid": one(pa.array([b"0123456789abcdef", None], pa.uuid())),
+    "many values in dictionaries of int8": Case(
+        {
+            f"{n}.parquet": pa.table({"c": _dictionary([f"{n} {i}" for i in range(100)], pa.int8())}) for n in range(3)
+        }
+    ),
     "required": Case({"a.parquet": pa.table([pa.array([1, 2])], pa.schema([pa.field("c", pa.int64(), False)]))}),
     "names of dots": Case(
         {"a.parquet": pa.table({"a.b": [1]})}, Refusal(InvalidArgumentError, "a.b", "a.parquet", ("dot",))
@@ -175,7 +180,7 @@ CASES: dict[str, Case] = {
     "timestamps beyond": Case(
         {
             "a.parquet": pa.table({"c": pa.array([_MOMENT], pa.timestamp("ns"))}),
-            "b.parquet": pa.table({"c": pa.array([datetime.datetime(3000, 1, 1)], pa.timestamp("us"))}),  # noqa: DTZ001
+            "b.parquet": pa.table({"c": pa.array([datetime.datetime(3000, 1, 1)], pa.timestamp("us"))}),
         },
         Refusal(InvalidArgumentError, "c", "b.parquet", ("timestamp[us]", "timestamp[ns]")),
     ),
@@ -191,7 +196,8 @@ CASES: dict[str, Case] = {
         pa.array([datetime.date(2024, 1, 1)]), pa.array([_MOMENT], pa.timestamp("us")), ("date32", "timestamp")
     ),
     "decimals": two(
-        pa.array([decimal.Decimal("1.2")], pa.decimal128(5, 1)), pa.array([decimal.Decimal("1.234")], pa.decimal128(9, 3))
+        pa.array([decimal.Decimal("1.2")], pa.decimal128(5, 1)),
+        pa.array([decimal.Decimal("1.234")], pa.decimal128(9, 3)),
     ),
     "dictionary, string": two(pa.array(["a", "b"]).dictionary_encode(), pa.array(["c", None])),
     "dictionaries": two(_dictionary(["a", "b"], pa.int8()), _dictionary(["c", None], pa.int32())),
@@ -206,7 +212,10 @@ CASES: dict[str, Case] = {
         own_reading=_joined,
     ),
     "structs that differ": Case(
-        {"a.parquet": pa.table({"c": [{"x": 1, "y": {"z": 1}}]}), "b.parquet": pa.table({"c": [{"x": 1, "y": {"z": "1"}}]})},
+        {
+            "a.parquet": pa.table({"c": [{"x": 1, "y": {"z": 1}}]}),
+            "b.parquet": pa.table({"c": [{"x": 1, "y": {"z": "1"}}]}),
+        },
         Refusal(InvalidArgumentError, "c.y.z", "b.parquet", ("int64", "string")),
     ),
     "hive int": Case({f"year={year}/a.parquet": _SMALL for year in (2023, 2024)}),
