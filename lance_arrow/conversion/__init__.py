@@ -14,7 +14,8 @@ table ─► verified ─► the target's name
 | `planning` | the plan: one schema for all inputs |
 | `schemas` | merging types without changing a value |
 | `casting` | checked casts of rows |
-| `type_names` | types and schemas as text |
-| `readers`, `text_readers` | reading inputs in batches of bounded size |
+| `type_names`, `schema_files` | types and schemas as text, and out of files |
+| `readers`, `text_readers`, `long_integers` | reading inputs in batches of bounded size |
+| `writing` | the file or table, verified |
 | `targets` | where a conversion may write |
 """

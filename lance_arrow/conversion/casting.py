@@ -112,7 +112,7 @@ def _has_views(type_: pa.DataType) -> bool:
 def _may_drop(found: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether pyarrow's safe cast cuts values without saying so: a date of a timestamp, a day of milliseconds."""
     types = pa.types
-    return types.is_date(wanted) and (types.is_timestamp(found) or types.is_date64(found))
+    return bool(types.is_date(wanted) and (types.is_timestamp(found) or types.is_date64(found)))
 
 
 def _failing_path(array: pa.Array, wanted: pa.DataType, column: str) -> str:

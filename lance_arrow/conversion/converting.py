@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import posixpath
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import pyarrow as pa
-from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.conversion.casting import fitted_batch
 from lance_arrow.conversion.planning import Plan, PlannedInput, Wishes, make_plan
@@ -25,13 +20,10 @@ from lance_arrow.conversion.targets import (
     check_table_target,
 )
 from lance_arrow.conversion.type_names import parse_schema, parse_type
-from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.lance_writer import LanceWriter
-from lance_arrow.datasets.verifying import VerifyCounts, verify
+from lance_arrow.conversion.writing import write_file, write_table
 from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, Location, remove_file
-from lance_arrow.io.local_sink import hidden_name
+from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.versions import table_location
 from lance_arrow.table.lance_table import LanceTable
 
@@ -134,9 +126,9 @@ def convert(
     meter.planned(plan)
     rows = _Rows(plan, meter)
     if is_table:
-        written = _write_table(rows, place, append=append, overwrite=overwrite, version=version, preset=preset)
+        written = write_table(rows, place, append=append, overwrite=overwrite, version=version, preset=preset)
     else:
-        written = _write_file(rows, place, options, overwrite=overwrite)
+        written = write_file(rows, place, options, overwrite=overwrite)
     sizes = [one.facts.size_bytes for one in plan.inputs]
     return ConvertReport(
         sources=[_source_report(one, count) for one, count in zip(plan.inputs, rows.counts, strict=True)],
@@ -246,6 +238,11 @@ class _Rows:
         self._meter = meter
 
     @property
+    def schema(self) -> pa.Schema:
+        """Schema of each batch."""
+        return self.plan.schema
+
+    @property
     def num_rows(self) -> int:
         """Rows read so far."""
         return sum(self.counts)
@@ -263,110 +260,6 @@ class _Rows:
                     f"the file says it has {one.facts.num_rows:,} rows, {self.counts[-1]:,} were read", path=path
                 )
             self._meter.finished(one)
-
-
-class _Written:
-    """What was written and checked."""
-
-    def __init__(
-        self, num_bytes: int, checked: VerifyCounts, file_version: str, table_version: int | None = None
-    ) -> None:
-        self.num_bytes = num_bytes
-        self.checked = checked
-        self.file_version = file_version
-        self.table_version = table_version
-
-
-def _write_file(rows: _Rows, target: Location, options: WriteOptions, *, overwrite: bool) -> _Written:
-    """Write a file: on a local filesystem under a hidden name, which it loses after it was verified."""
-    is_local = isinstance(target.filesystem, LocalFileSystem)
-    real = os.path.realpath(target.path) if is_local else target.path
-    hidden = posixpath.join(posixpath.dirname(real), hidden_name(posixpath.basename(real)))
-    staged = Location(target.filesystem, hidden, target.name) if is_local else target
-    try:
-        with LanceWriter(staged, rows.plan.schema, file_version=options.file_version, preset=options.preset) as writer:
-            for batch in rows:
-                writer.write(batch)
-            if not is_local:
-                # The last moment before it appears.
-                check_file_target(target, overwrite=overwrite)
-        try:
-            checked = _verified(staged, rows.num_rows)
-        except CorruptFileError:
-            remove_file(staged)
-            raise
-        if is_local:
-            check_file_target(target, overwrite=overwrite)
-            with contextlib.suppress(FileNotFoundError):
-                os.chmod(hidden, stat.S_IMODE(os.stat(real).st_mode))
-            os.replace(hidden, real)
-    except BaseException:
-        if is_local:
-            remove_file(staged)
-        raise
-    return _Written(writer.num_bytes, checked, options.file_version)
-
-
-def _write_table(
-    rows: _Rows, target: Location, *, append: bool, overwrite: bool, version: str | None, preset: str
-) -> _Written:
-    """Write a table: its files, then one commit, which makes them visible; then verify them."""
-    mode = "append" if append else "overwrite" if overwrite else "create"
-    before = set()
-    if append:
-        before = {file.path for file in _files(LanceTable.open(target.path, filesystem=target.filesystem))}
-    made = LanceTable.create(
-        target.path,
-        iter(rows),
-        schema=rows.plan.schema,
-        mode=mode,
-        file_version=version,
-        preset=preset,
-        filesystem=target.filesystem,
-    )
-    num_rows = num_bytes = 0
-    counts: list[VerifyCounts] = []
-    for fragment in made.manifest.fragments:
-        for file in fragment.files:
-            if file.path in before:
-                continue
-            place = Location(target.filesystem, made.manifest.facts.data_path(file))
-            with LanceFile(place) as opened:
-                num_rows += opened.num_rows
-                counts.append(_verified(place, opened.num_rows))
-            num_bytes += file.size_bytes or 0
-    if num_rows != rows.num_rows:
-        raise CorruptFileError(
-            f"version {made.version} has {num_rows:,} new rows, {rows.num_rows:,} were read", path=target.name
-        )
-    return _Written(num_bytes, _sum(counts), made.manifest.data_format, made.version)
-
-
-def _files(table: LanceTable) -> list[Any]:
-    return [file for fragment in table.manifest.fragments for file in fragment.files]
-
-
-def _sum(counts: Sequence[VerifyCounts]) -> VerifyCounts:
-    return VerifyCounts(
-        blocks=sum(one.blocks for one in counts),
-        checked_bytes=sum(one.checked_bytes for one in counts),
-        columns=max((one.columns for one in counts), default=0),
-        pages=sum(one.pages for one in counts),
-        rows=sum(one.rows for one in counts),
-    )
-
-
-def _verified(place: Location, num_rows: int) -> VerifyCounts:
-    """Compare every checksum, decode every page, count the rows."""
-    report = verify(place)
-    findings = [*report.errors, *report.unchecked]
-    if findings:
-        raise CorruptFileError(f"the new file does not verify: {findings[0]}", path=place.name)
-    if report.checked.rows != num_rows:
-        raise CorruptFileError(
-            f"the new file has {report.checked.rows:,} rows, {num_rows:,} were read", path=place.name
-        )
-    return report.checked
 
 
 def _source_report(one: PlannedInput, num_rows: int) -> SourceReport:

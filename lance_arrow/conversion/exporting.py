@@ -229,10 +229,7 @@ class _SinkFile(io.RawIOBase):
         return self._sink.position
 
 
-_Writer = pq.ParquetWriter | csv.CSVWriter | pa.ipc.RecordBatchFileWriter
-
-
-def _open_writer(target: Any, schema: pa.Schema, format: ExportFormat, options: _Options) -> _Writer:
+def _open_writer(target: Any, schema: pa.Schema, format: ExportFormat, options: _Options) -> Any:
     if format == "parquet":
         return pq.ParquetWriter(target, schema, compression=options.compression)
     if format == "csv":
@@ -275,7 +272,7 @@ def _write(rows: _Rows, sink: ByteSink, format: ExportFormat, options: _Options,
             _flush(writer, waiting, rows.schema, options)
 
 
-def _flush(writer: _Writer, waiting: list[pa.RecordBatch], schema: pa.Schema, options: _Options) -> None:
+def _flush(writer: Any, waiting: list[pa.RecordBatch], schema: pa.Schema, options: _Options) -> None:
     table = pa.Table.from_batches(waiting, schema)
     if isinstance(writer, pq.ParquetWriter):
         writer.write_table(table, row_group_size=options.group_rows)

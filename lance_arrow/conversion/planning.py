@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
@@ -125,7 +126,7 @@ def make_plan(
     kept_keys = [{name: v for name, v in one.keys.items() if name not in wishes.exclude} for one in inputs]
     keys = key_types(kept_keys, text_types)
     for one, own in zip(inputs, kept_keys, strict=True):
-        facts = inspect(one, text_types, lambda done, one=one: on_bytes(one, done))
+        facts = inspect(one, text_types, partial(on_bytes, one))
         check_names(facts.schema, path=one.name)
         offers.append(_Offer.of(one, facts, {name: keys[name] for name in own}, wishes))
     _check_known(offers, wishes)

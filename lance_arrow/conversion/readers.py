@@ -32,6 +32,8 @@ BATCH_BYTES = 32 << 20
 """What a batch of Parquet should take when it is decoded."""
 _BUFFER_BYTES = 1 << 20
 _REMOTE_BUFFER_BYTES = 4 << 20
+_ALL_BUFFERS_BYTES = 16 << 20
+_MIN_BUFFER_BYTES = 64 << 10
 
 Part = tuple[pa.RecordBatch, int]
 """A batch, and how many bytes of the input were read up to its end."""
@@ -174,12 +176,12 @@ def _same(found: pa.Schema, facts: Facts, one: Input) -> None:
 @contextmanager
 def _parquet(one: Input) -> Iterator[pq.ParquetFile]:
     is_local = isinstance(one.place.filesystem, LocalFileSystem)
-    buffer_bytes = _BUFFER_BYTES if is_local else _REMOTE_BUFFER_BYTES
-    with (
-        open_file(one.place) as file,
-        pq.ParquetFile(file, buffer_size=buffer_bytes, pre_buffer=False) as parquet,
-    ):
-        yield parquet
+    most = _BUFFER_BYTES if is_local else _REMOTE_BUFFER_BYTES
+    with open_file(one.place) as file:
+        metadata = pq.read_metadata(file)
+        buffer_bytes = max(_MIN_BUFFER_BYTES, min(most, _ALL_BUFFERS_BYTES // max(1, metadata.num_columns)))
+        with pq.ParquetFile(file, metadata=metadata, buffer_size=buffer_bytes, pre_buffer=False) as parquet:
+            yield parquet
 
 
 def _read_parquet(one: Input, facts: Facts, columns: Sequence[str]) -> Iterator[Part]:

@@ -187,7 +187,7 @@ def _merge_times(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def _finer(one: pa.DataType, other: pa.DataType) -> str:
-    return max(one.unit, other.unit, key=_UNITS.index)
+    return str(max(one.unit, other.unit, key=_UNITS.index))
 
 
 def _merge_nested(one: pa.DataType, other: pa.DataType, path: str, loosely: Loosely | None) -> pa.DataType | None:

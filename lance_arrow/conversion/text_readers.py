@@ -126,7 +126,7 @@ def _check_rounded(batch: pa.RecordBatch, name: str) -> None:
 def _csv_names(one: Input) -> list[str]:
     """Return the names in the first line."""
     with open_file(one.place) as file:
-        return _open_csv(file, one, {}).schema.names
+        return list(_open_csv(file, one, {}).schema.names)
 
 
 def _parse_options(one: Input) -> csv.ParseOptions:

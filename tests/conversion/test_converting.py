@@ -12,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from pyarrow import fs, orc
 
 import lance_arrow
-from lance_arrow.conversion import converting
+from lance_arrow.conversion import writing
 from lance_arrow.datasets.verifying import Finding, VerifyReport
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError
 
@@ -161,7 +161,7 @@ def test_progress_counts_bytes_of_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["out.lance", "memory://unverified/out.lance"])
 def test_what_does_not_verify_does_not_stay(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet")
-    real = converting.verify
+    real = writing.verify
 
     def damaged(place: Any) -> VerifyReport:
         found = real(place)
@@ -170,7 +170,7 @@ def test_what_does_not_verify_does_not_stay(tmp_path: Path, target: str, monkeyp
             path=found.path, ok=False, has_checksums=True, errors=[finding], unchecked=[], checked=found.checked
         )
 
-    monkeypatch.setattr(converting, "verify", damaged)
+    monkeypatch.setattr(writing, "verify", damaged)
     named = target if "://" in target else tmp_path / target
     with pytest.raises(CorruptFileError, match="a page is damaged"):
         lance_arrow.convert(tmp_path / "a.parquet", named)
