@@ -99,7 +99,7 @@ def convert(
     TargetExistsError, TableExistsError
         There is a target, and neither `append` nor `overwrite` was asked for.
     InvalidArgumentError
-        Sources without files or of no known format; columns whose types nothing holds exactly; a value that a cast
+        Sources without files or of no known format; columns without an exact common type; a value that a cast
         would change; a target that is a source, or is named as another format.
     UnsupportedError
         The format cannot hold a column.

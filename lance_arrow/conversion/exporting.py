@@ -37,6 +37,7 @@ _COMPRESSIONS: dict[ExportFormat, tuple[str, ...]] = {
     "ipc": ("zstd", "lz4", "none"),
 }
 _DEFAULT_ROW_GROUP = 1 << 20
+_DEFAULT_GROUP_BYTES = 128 << 20
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 
@@ -76,7 +77,8 @@ def export(
     compression
         Of Parquet (``"snappy"`` when None) or Arrow IPC (``"none"`` when None).
     row_group_size
-        Rows of a row group of Parquet, or of a batch of Arrow IPC; 1,048,576 and 65,536 when None.
+        Rows of a row group of Parquet, or of a batch of Arrow IPC; when None 1,048,576 and 65,536, fewer where these
+        would take more than 128 MiB of memory.
     overwrite
         Whether a file that is there is replaced; refused otherwise.
     filesystem, target_filesystem, storage_options
@@ -128,9 +130,10 @@ def export(
 class _Options:
     """Options of the file."""
 
-    def __init__(self, compression: str, group_rows: int) -> None:
+    def __init__(self, compression: str, group_rows: int, group_bytes: int | None = None) -> None:
         self.compression = compression
         self.group_rows = group_rows
+        self.group_bytes = group_bytes
 
 
 def _format(target: Location, format: ExportFormat | None) -> ExportFormat:
@@ -154,7 +157,7 @@ def _options(format: ExportFormat, compression: str | None, row_group_size: int 
         known = ", ".join(_COMPRESSIONS[format])
         raise InvalidArgumentError(f"compression is {chosen!r}, {format} has {known}", detail=compression)
     if row_group_size is None:
-        return _Options(chosen, _DEFAULT_ROW_GROUP if format == "parquet" else BATCH_ROWS)
+        return _Options(chosen, _DEFAULT_ROW_GROUP if format == "parquet" else BATCH_ROWS, _DEFAULT_GROUP_BYTES)
     if format == "csv":
         raise InvalidArgumentError("CSV has no row groups", detail=row_group_size)
     if not isinstance(row_group_size, int) or isinstance(row_group_size, bool) or row_group_size < 1:
@@ -254,7 +257,7 @@ def _check_holds(schema: pa.Schema, format: ExportFormat) -> None:
 
 def _write(rows: _Rows, sink: ByteSink, format: ExportFormat, options: _Options, on_progress: Progress | None) -> None:
     waiting: list[pa.RecordBatch] = []
-    num_waiting = 0
+    num_waiting = num_bytes = 0
     with pa.PythonFile(_SinkFile(sink), "w") as file, _open_writer(file, rows.schema, format, options) as writer:
         for batch in rows:
             start = 0
@@ -262,10 +265,12 @@ def _write(rows: _Rows, sink: ByteSink, format: ExportFormat, options: _Options,
                 piece = batch.slice(start, options.group_rows - num_waiting)
                 waiting.append(piece)
                 num_waiting += piece.num_rows
+                num_bytes += piece.nbytes
                 start += piece.num_rows
-                if num_waiting == options.group_rows:
+                is_large = options.group_bytes is not None and num_bytes >= options.group_bytes
+                if num_waiting == options.group_rows or is_large:
                     _flush(writer, waiting, rows.schema, options)
-                    waiting, num_waiting = [], 0
+                    waiting, num_waiting, num_bytes = [], 0, 0
             if on_progress is not None:
                 on_progress(rows.num_rows, rows.total)
         if waiting:

@@ -111,7 +111,7 @@ def make_plan(
     Raises
     ------
     InvalidArgumentError
-        Columns with types that nothing holds exactly, or that cannot be cast; names that repeat or that no input has.
+        Columns without an exact common type, or that cannot be cast; names that repeat or that no input has.
     UnsupportedError
         The format cannot hold a type.
     CorruptFileError

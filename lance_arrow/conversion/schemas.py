@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 Loosely = Callable[[pa.DataType, pa.DataType], pa.DataType | None]
-"""What to take for two types that nothing holds exactly; None for nothing. Text is parsed anew as such a type."""
+"""Chooses the type for two types without an exact common one; None refuses them. Text is parsed again as that type."""
 _MAX_DECIMAL_128 = 38
 _MAX_DECIMAL_256 = 76
 _ROOMY_BITS = 32
@@ -233,7 +233,7 @@ def merge_schemas(
     Raises
     ------
     Mismatch
-        A column has types that nothing holds exactly.
+        A column has types without an exact common type.
     """
     merged: dict[str, pa.Field] = {}
     counts: dict[str, int] = {}

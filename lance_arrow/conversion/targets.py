@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,8 @@ def check_file_target(target: Location, *, overwrite: bool) -> None:
 
     Raises
     ------
+    FileNotFoundError
+        The folder for the file does not exist.
     TargetExistsError
         There is a file.
     InvalidArgumentError
@@ -70,10 +73,14 @@ def check_file_target(target: Location, *, overwrite: bool) -> None:
         raise InvalidArgumentError(
             f"there is {kind} here, a file cannot replace it; write a table with --table (table=True)", path=target.name
         )
+    elif _is_local(target):
+        folder = os.path.dirname(os.path.realpath(target.path))
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
 
 def check_table_target(target: Location, *, overwrite: bool, append: bool) -> None:
-    """Refuse a table that exists without `overwrite` or `append`, and whatever else is there.
+    """Refuse a table that exists without `overwrite` or `append`; refuse a file or another folder always.
 
     Raises
     ------

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import csv, feather
 
 import lance_arrow
+from lance_arrow.conversion import exporting
 from lance_arrow.errors import InvalidArgumentError, TargetExistsError, UnsupportedError
 
 ROWS = pa.table({"id": range(1000), "s": [None if row % 5 == 0 else f"s{row}" for row in range(1000)]})
@@ -96,3 +97,14 @@ def test_refusals(source: Path, target: str, options: dict[str, Any], error: typ
         lance_arrow.export(source / "a.lance", source / target, **options)
     assert sorted(path.name for path in source.iterdir()) == before
     assert (source / "old.parquet").read_bytes() == b"precious"
+
+
+def test_row_groups_are_bounded_by_bytes(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "BATCH_ROWS", 100)
+    monkeypatch.setattr(exporting, "_DEFAULT_GROUP_BYTES", 5000)
+    lance_arrow.export(source / "a.lance", source / "bounded.parquet")
+    about = pq.read_metadata(source / "bounded.parquet")
+    counts = [about.row_group(at).num_rows for at in range(about.num_row_groups)]
+    assert sum(counts) == 1000
+    assert 3 <= len(counts) <= 10, counts
+    assert pq.read_table(source / "bounded.parquet").equals(NESTED)
