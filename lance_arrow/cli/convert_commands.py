@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
@@ -21,7 +22,11 @@ from lance_arrow.errors import InvalidArgumentError
 _EPILOG = "--json, before or after the command: print exactly one JSON document."
 _Option = Annotated[
     list[str] | None,
-    typer.Option("--storage-option", metavar="KEY=VALUE", help="For the filesystems of URLs, as fsspec takes it."),
+    typer.Option(
+        "--storage-option",
+        metavar="KEY=VALUE",
+        help="For the filesystems of URLs, as fsspec takes it: text, or true, false, null, or JSON in {} or [].",
+    ),
 ]
 
 
@@ -74,7 +79,7 @@ def _convert(
     if len(paths) < 2:
         raise typer.BadParameter("give what to convert, then the new file or table", param_hint="IN... OUT")
     *sources, target = paths
-    options = _pairs(storage_option, "--storage-option")
+    options = _storage_options(storage_option)
     with progress(f"Converting {sources[0] if len(sources) == 1 else f'{len(sources)} sources'}", "bytes") as report:
         return convert(
             sources,
@@ -126,7 +131,7 @@ def _export(
             compression=cast(Compression, compression),
             row_group_size=row_group_size,
             overwrite=overwrite,
-            storage_options=_pairs(storage_option, "--storage-option"),
+            storage_options=_storage_options(storage_option),
             on_progress=report,
         )
 
@@ -138,6 +143,19 @@ def _pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
         if not equals or not name:
             raise typer.BadParameter(f"{item!r} is not of the form NAME=VALUE", param_hint=option)
         found[name] = value
+    return found
+
+
+def _storage_options(items: Sequence[str] | None) -> dict[str, Any]:
+    """Parse what cannot be meant as text; a number can: keys of accounts may look like one."""
+    found: dict[str, Any] = {}
+    for name, value in _pairs(items, "--storage-option").items():
+        found[name] = value
+        if value in ("true", "false", "null") or value[:1] in ("{", "["):
+            try:
+                found[name] = json.loads(value)
+            except ValueError as error:
+                raise typer.BadParameter(f"the value of {name} is not JSON", param_hint="--storage-option") from error
     return found
 
 

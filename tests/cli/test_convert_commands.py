@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lance_arrow
+from lance_arrow.cli import convert_commands
 
 
 @pytest.fixture
@@ -60,10 +61,31 @@ def test_options(command: Callable[..., Any], folder: Path) -> None:
     assert memory.code == 0, memory.err
 
 
+def test_storage_options_are_text_unless_they_cannot_be(
+    command: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def convert(*_: Any, storage_options: dict[str, Any], **__: Any) -> None:
+        seen.update(storage_options)
+
+    monkeypatch.setattr(convert_commands, "convert", convert)
+    given = ["anon=true", "key=0123", "nothing=null", 'client={"endpoint": "http://here"}', "secret=a=b"]
+    assert command("convert", folder, "o", *(part for one in given for part in ("--storage-option", one))).code == 0
+    assert seen == {
+        "anon": True,
+        "key": "0123",
+        "nothing": None,
+        "client": {"endpoint": "http://here"},
+        "secret": "a=b",
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["in"],
+        ["in", "o", "--storage-option", "x={"],
         ["in", "o", "--cast", "id"],
         ["in", "o", "--storage-option", "=x"],
         ["in", "o", "--schema", "id: nonsense"],
