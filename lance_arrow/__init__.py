@@ -12,6 +12,8 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
 | `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
+| `convert` | Parquet, CSV, JSON, Arrow IPC, ORC or Lance to one Lance file or table; gives a `ConvertReport` |
+| `export` | a Lance file or table to Parquet, CSV or Arrow IPC; gives an `ExportReport` |
 | `build_zones` | zone maps beside files that have none |
 | `verify` | a `VerifyReport` of a file, a table or a folder: every checksum compared, every page decoded |
 | `receipts` | `with receipts() as found:` what each read took: files, pages, rows, requests, bytes |
@@ -33,6 +35,10 @@ if os.path.exists(os.path.join(os.path.dirname(__file__), "CMakeLists.txt")):
 
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
+    from lance_arrow.conversion.converting import convert as convert
+    from lance_arrow.conversion.exporting import export as export
+    from lance_arrow.conversion.reports import ConvertReport as ConvertReport
+    from lance_arrow.conversion.reports import ExportReport as ExportReport
     from lance_arrow.datasets.format import LanceFormat as LanceFormat
     from lance_arrow.datasets.format import LanceWriteOptions as LanceWriteOptions
     from lance_arrow.datasets.fragment import LanceFileFragment as LanceFileFragment
@@ -59,6 +65,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "ConvertReport": ("lance_arrow.conversion.reports", "ConvertReport"),
+    "ExportReport": ("lance_arrow.conversion.reports", "ExportReport"),
     "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
     "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
     "LanceFileFragment": ("lance_arrow.datasets.fragment", "LanceFileFragment"),
@@ -74,8 +82,10 @@ _HOMES = {
     "Settings": ("lance_arrow.settings", "Settings"),
     "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
     "build_zones": ("lance_arrow.datasets.zone_building", "build_zones"),
+    "convert": ("lance_arrow.conversion.converting", "convert"),
     "dataset": ("lance_arrow.datasets.opening", "dataset"),
     "errors": ("lance_arrow.errors", None),
+    "export": ("lance_arrow.conversion.exporting", "export"),
     "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
     "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
     "read_table": ("lance_arrow.datasets.whole_files", "read_table"),

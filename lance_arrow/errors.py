@@ -128,6 +128,10 @@ class TableExistsError(LanceError, FileExistsError):
     """There is a table at this place already."""
 
 
+class TargetExistsError(LanceError, FileExistsError):
+    """There is a file at this place already, and the caller did not ask for it to be replaced."""
+
+
 class VersionNotFoundError(LanceError, LookupError):
     """The table has no such version, tag or branch."""
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
@@ -208,17 +209,7 @@ def demo(
         return flights.run(keep, on_progress=on_progress, engine=None if engine == "auto" else engine)
 
 
-@app.command(epilog=_EPILOG)
-def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Lance file or table, Parquet, Arrow IPC or CSV file.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The new Lance file, or table.")],
-    file_version: Annotated[str, typer.Option(help="2.0, 2.1, 2.2 or 2.3.")] = "2.2",
-    preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
-) -> Any:
-    """Convert a file or table to Lance, of any file version, and verify what was written."""
-    converting = importlib.import_module("lance_arrow.table.converting")
-    with view("progress").progress(f"Converting {source}", "rows") as on_progress:
-        return converting.convert_any(source, target, file_version=file_version, preset=preset, on_progress=on_progress)
+add_convert_commands(app)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -25,7 +25,6 @@ schema, history; a dataset; new versions.
 | `branches`, `cloning` | lines that begin with a version of another |
 | `config_operations` | configuration and metadata |
 | `zone_index`, `index_operations`, `index_section` | ZONEMAP indices: made, committed, listed |
-| `converting` | a file or table of any version as a new one |
 | `verifying` | every file of a version compared with its checksums and decoded |
 | `transactions` | the record of one commit |
 

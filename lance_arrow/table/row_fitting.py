@@ -81,7 +81,7 @@ def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterato
         columns = stored.columns(one)
         yield pa.table(
             [
-                pa.chunked_array([_retyped(array, field.type) for array in columns[position]], field.type)
+                pa.chunked_array([retyped(array, field.type) for array in columns[position]], field.type)
                 for position, field in zip(positions, schema, strict=True)
             ],
             schema=schema,
@@ -99,7 +99,8 @@ class _Described:
         return self._type.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
 
 
-def _retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
+def retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Return an array of a type that is equal but for names of list items, nullability and metadata; nulls of any."""
     if array.type.equals(type_, check_metadata=True):
         return array
     # Nobody knew the type of a column of nulls.

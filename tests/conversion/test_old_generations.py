@@ -16,7 +16,6 @@ from witness import Witness
 import lance_arrow
 from lance_arrow.cli.app import run
 from lance_arrow.errors import TableExistsError
-from lance_arrow.table.converting import convert_any
 
 OLD = ["v0.7.5/with_deletions/dataset", "v0.8.14/corrupt_index/dataset", "v0.21.0/bad_index_fragment_bitmap/dataset"]
 
@@ -30,17 +29,19 @@ def rows() -> pa.Table:
 def test_old_tables_and_files(witness: Witness, tmp_path: Path, version: str) -> None:
     table = witness.write_directory(rows(), tmp_path / "old.lance", version)
     seen: list[tuple[int, int | None]] = []
-    report = convert_any(
+    report = lance_arrow.convert(
         table, tmp_path / "new.lance", file_version="2.2", on_progress=lambda done, total: seen.append((done, total))
     )
-    assert (report.kind, report.num_rows, report.verified, report.file_version) == ("table", 3, True, "2.2")
-    assert seen[-1] == (3, 3)
+    assert (report.target_kind, report.table_version, report.file_version) == ("table", 1, "2.2")
+    assert (report.sources[0].format, report.num_rows, report.verified) == ("table", 3, True)
+    done, total = seen[-1]
+    assert total in (None, done)
     made = lance_arrow.LanceTable.open(tmp_path / "new.lance")
     assert_same(rows(), made.to_table())
     assert {file.version.value for fragment in made.manifest.fragments for file in fragment.files} == {"2.2"}
     (file,) = (table / "data").glob("*.lance")
-    report = convert_any(file, tmp_path / "file.lance")
-    assert (report.kind, report.num_rows, report.verified) == ("lance", 3, True)
+    report = lance_arrow.convert(file, tmp_path / "file.lance")
+    assert (report.sources[0].format, report.num_rows, report.verified) == ("lance", 3, True)
     with lance_arrow.LanceFile(tmp_path / "file.lance") as new:
         assert new.version == "2.2"
         assert_same(rows(), new.read())
@@ -55,14 +56,14 @@ def test_the_command(witness: Witness, tmp_path: Path, capsys: pytest.CaptureFix
     assert report["verified"] is True
     assert_same(rows(), witness.read_directory(tmp_path / "new.lance"))
     assert run(["convert", str(table), str(tmp_path / "new.lance")]) == 1
-    assert "there is a table already" in capsys.readouterr().err
+    assert "there is a table here already" in capsys.readouterr().err
 
 
 def test_a_table_is_not_replaced(tmp_path: Path) -> None:
     for name in ("one.lance", "two.lance"):
         lance_arrow.LanceTable.create(tmp_path / name, rows())
     with pytest.raises(TableExistsError):
-        convert_any(tmp_path / "one.lance", tmp_path / "two.lance")
+        lance_arrow.convert(tmp_path / "one.lance", tmp_path / "two.lance")
 
 
 @pytest.mark.parametrize("name", OLD)
@@ -72,7 +73,7 @@ def test_historical_tables(tmp_path: Path, name: str) -> None:
         pytest.skip(f"no historical tables in {golden.FOLDER}; set LANCE_ARROW_GOLDEN to their folder")
     newest = max(int(path.stem[1:]) for path in root.parent.glob("expected/v*.parquet"))
     expected = pq.read_table(root.parent / "expected" / f"v{newest}.parquet")
-    convert_any(root, tmp_path / "new.lance")
+    lance_arrow.convert(root, tmp_path / "new.lance")
     actual = lance_arrow.LanceTable.open(tmp_path / "new.lance").to_table()
     for column in actual.column_names:
         assert difference(expected[column], actual[column], types=False) is None

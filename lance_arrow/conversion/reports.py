@@ -1,0 +1,116 @@
+"""What `convert` and `export` report: what was read, what became of its columns, what was written and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lance_arrow.datasets.verifying import VerifyCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
+    """One input of a conversion.
+
+    Parameters
+    ----------
+    path
+        Where it is, free of credentials.
+    format
+        ``"parquet"``, ``"csv"``, ``"json"``, ``"ipc"``, ``"ipc_stream"``, ``"orc"``, ``"lance"`` or ``"table"``.
+    num_rows, size_bytes
+        Rows read, and stored bytes; None where the filesystem does not tell.
+    retyped
+        Columns whose type in the target is another one: name to ``"int32 -> int64"``.
+    filled
+        Columns of the target that this input does not have: null in all its rows.
+    partition
+        Keys that its folders give, as text: ``{"year": "2024"}``; None for a null.
+    """
+
+    path: str
+    format: str
+    num_rows: int
+    size_bytes: int | None
+    retyped: dict[str, str] = field(default_factory=dict)
+    filled: list[str] = field(default_factory=list)
+    partition: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertReport:
+    """What `convert` read, wrote and checked.
+
+    Parameters
+    ----------
+    sources
+        Each input, in the order its rows were written.
+    target
+        Where the new file or table is, free of credentials.
+    target_kind
+        ``"file"`` or ``"table"``.
+    table_version
+        The version that was made; None for a file.
+    file_version
+        Version of the Lance files.
+    num_rows, num_bytes
+        Rows written, and bytes of the files that hold them.
+    source_bytes
+        Bytes of all inputs; None where a filesystem does not tell.
+    columns
+        Columns of the rows written, in order.
+    partition_columns
+        Those that come from names of folders.
+    verified
+        Whether all of these hold: as many rows were written as read; a second reader found that number; every checksum
+        was compared; every page was decoded, and none was left out. Values are not compared with the source.
+    checked
+        How much was compared and decoded.
+    seconds
+        Time taken, verification included.
+    """
+
+    sources: list[SourceReport]
+    target: str
+    target_kind: Literal["file", "table"]
+    table_version: int | None
+    file_version: str
+    num_rows: int
+    num_bytes: int
+    source_bytes: int | None
+    columns: list[str]
+    partition_columns: list[str]
+    verified: bool
+    checked: VerifyCounts
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportReport:
+    """What `export` wrote.
+
+    Parameters
+    ----------
+    source, source_kind
+        What was read: ``"file"`` or ``"table"``.
+    table_version
+        The version that was read; None for a file.
+    target, format
+        What was written.
+    num_rows, num_bytes
+        Rows and bytes written.
+    columns
+        Columns written, in order.
+    seconds
+        Time taken.
+    """
+
+    source: str
+    source_kind: Literal["file", "table"]
+    table_version: int | None
+    target: str
+    format: str
+    num_rows: int
+    num_bytes: int
+    columns: list[str]
+    seconds: float
