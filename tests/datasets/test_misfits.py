@@ -94,6 +94,13 @@ def test_what_scans_compute_raises_as_pyarrow_does(dataset: LanceDataset) -> Non
         dataset.to_table(columns={"x": pc.divide(F("id"), pc.subtract(F("id"), 1))})
 
 
+def test_what_pyarrow_does_by_itself_raises_as_pyarrow_does(dataset: LanceDataset) -> None:
+    with pytest.raises(pa.ArrowInvalid, match="nmae"):
+        dataset.sort_by("nmae")
+    with pytest.raises(pa.ArrowTypeError, match="must evaluate to bool"):
+        dataset.to_table(filter=F("id") + 1)
+
+
 def changes(table: LanceTable) -> dict[str, Any]:
     return {
         "update": lambda: table.update({"nmae": "'x'"}),

@@ -21,11 +21,12 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractBufferedFile
+from full_disks import no_file_above
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io import ByteSink, Location, open_sink
+from lance_arrow.io import ByteSink, Location, StreamSink, create_exclusively, open_sink, resolve
 from lance_arrow.io.sink import BUFFER_BYTES
 
 OLD = b"an older file"
@@ -471,3 +472,42 @@ def test_a_killed_process_leaves_the_older_file(tmp_path):
         visible = [name for name in names(tmp_path) if not name.startswith(".")]
         assert visible == ([] if before is None else ["a.lance"])
         assert before is None or path.read_bytes() == before
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    place = resolve(tmp_path / "f")
+    with no_file_above(1000):
+        with pytest.raises(OSError) as sunk, open_sink(tmp_path / "f") as sink:
+            sink.write(b"x" * 3000)
+        with pytest.raises(OSError) as made:
+            create_exclusively(place, b"x" * 3000)
+        with (
+            open(tmp_path / "s", "wb", buffering=0) as stream,
+            pytest.raises(OSError) as streamed,
+            StreamSink(stream, name="some stream") as sink,
+        ):
+            sink.write(b"x" * 3000)
+    assert sunk.value.filename == made.value.filename == str(tmp_path / "f")
+    assert streamed.value.filename == "some stream"
+    assert os.listdir(tmp_path) == ["s"]
+
+
+class _Nameless(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, _: object) -> int:
+        raise self.error
+
+    error: OSError
+
+
+@pytest.mark.parametrize("error", [OSError("no number"), FileNotFoundError(2, "gone", "another name")])
+def test_errors_that_cannot_be_named_or_are_stay(error: OSError) -> None:
+    stream = _Nameless()
+    stream.error = error
+    said, name = str(error), error.filename
+    with pytest.raises(OSError) as raised, StreamSink(stream, name="a name") as sink:
+        sink.write(b"x" * 3000)
+    assert raised.value is error
+    assert (str(error), error.filename) == (said, name)
