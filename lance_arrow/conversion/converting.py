@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -112,7 +112,8 @@ def convert(
         sources, target, table, append, overwrite, filesystem, target_filesystem, storage_options
     )
     base = LanceTable.open(place.path, filesystem=place.filesystem) if append else None
-    version = file_version or (base.manifest.data_format if base is not None else None)
+    # A table's own version is one that was written; the writer refuses another.
+    version = file_version or cast(FileVersionName | None, None if base is None else base.manifest.data_format)
     options = WriteOptions(file_version=version or _DEFAULT_VERSION, preset=preset)
     meter = _Meter(found.inputs, on_progress)
     plan = make_plan(
