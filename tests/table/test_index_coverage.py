@@ -34,6 +34,7 @@ FRAGMENTS = [0, 1, 4, 5]
         ("VectorIndexDetails", 1, True),
         ("BitmapIndexDetails", 1, False),
         ("InvertedIndexDetails", 3, False),
+        ("BTreeIndexDetails", 0, True),
         ("BTreeIndexDetails", 1, False),
         ("ZoneMapIndexDetails", 0, False),
         ("BloomFilterIndexDetails", 0, False),
@@ -54,7 +55,7 @@ def test_coverage() -> None:
     section = IndexSection(
         indices=[
             index_entry("a", "BitmapIndexDetails", [0, 1, 2]),
-            index_entry("b", "BTreeIndexDetails", [4]),
+            index_entry("b", "BTreeIndexDetails", [4], index_version=1),
             index_entry("unknown", "BitmapIndexDetails", None),
             index_entry("__lance_mem_wal", "MemWalIndexDetails", None, fields=()),
         ]
@@ -118,7 +119,10 @@ def covered(table: LanceTable) -> dict[str, list[int] | None]:
 def test_choice(tmp_path: Path) -> None:
     table = table_of(tmp_path / "t.lance", stable=True)
     section = IndexSection(
-        indices=[index_entry("b", "BTreeIndexDetails", [0, 1]), index_entry("c", "BitmapIndexDetails", [1, 2])]
+        indices=[
+            index_entry("b", "BTreeIndexDetails", [0, 1], index_version=1),
+            index_entry("c", "BitmapIndexDetails", [1, 2]),
+        ]
     )
     plan = CompactionPlan(target_rows=100, deleted_part=0.1)
 

@@ -57,7 +57,10 @@ def address_sets_remake(index: IndexMetadata, folder: Location) -> Remake | None
         The file of the index is damaged, or not there.
     """
     kind = _KINDS.get(details_type(index))
-    if kind is None or index.index_version != 0 or [file.path for file in index.files] != [kind.file]:
+    if kind is None or index.index_version != 0:
+        return None
+    # Releases before 4.0 do not list files.
+    if index.files and [file.path for file in index.files] != [kind.file]:
         return None
     with LanceFile(_place(folder, kind.file)) as file:
         schema = file.schema

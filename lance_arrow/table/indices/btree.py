@@ -21,29 +21,27 @@ from lance_arrow.table.indices.remake import WRITABLE_VERSIONS, IndexTarget, Rem
 _DATA, _LOOKUP = "page_data.lance", "page_lookup.lance"
 _BATCH_SIZE, _IS_PARTITIONED = b"batch_size", b"range_partitioned"
 _MAX_PAGE_ROWS = 1 << 20
-# In tables with stable row ids, version 1 of an index holds addresses; version 0, of other releases, may hold ids.
-_ADDRESSES = 1
+_NEWEST_KNOWN = 1
 
 
-def btree_remake(index: IndexMetadata, folder: Location, *, stable_row_ids: bool) -> Remake | None:
+def btree_remake(index: IndexMetadata, folder: Location) -> Remake | None:
     """Return what makes a BTREE index again; None where its files, or its version, are not understood.
 
     Parameters
     ----------
     index
-        The index.
+        The index, one that holds addresses.
     folder
         Where its files lie.
-    stable_row_ids
-        Whether the table has stable row ids.
 
     Raises
     ------
     LanceError, FileNotFoundError
         A file of the index is damaged, or not there.
     """
-    is_known = index.index_version == _ADDRESSES or (index.index_version == 0 and not stable_row_ids)
-    if not is_known or {file.path for file in index.files} != {_DATA, _LOOKUP}:
+    # Releases before 4.0 do not list files.
+    files = {file.path for file in index.files} or {_DATA, _LOOKUP}
+    if index.index_version > _NEWEST_KNOWN or files != {_DATA, _LOOKUP}:
         return None
     with _opened(folder, _DATA) as data, _opened(folder, _LOOKUP) as lookup:
         size = lookup.metadata.get(_BATCH_SIZE, b"")

@@ -1,9 +1,10 @@
 """`IndexCoverage`: which fragments each index covers, and which indices stay right when rows move to other fragments.
 
 Source: table-format 11. Entries of an index name rows by row id or by address. Addresses change when a row moves; row
-ids do too, unless they are stable. What the entries of each kind are was found on bytes of release 14.0.2 of the
-reference. With stable row ids, BITMAP, LABEL_LIST, NGRAM, INVERTED and vector indices hold ids. BTREE, ZONEMAP and
-BLOOMFILTER hold addresses in any table. A kind, or a version of a kind, that is not known here is taken for addresses.
+ids do too, unless they are stable. What the entries of each kind are was found on bytes of releases 1.0.0 to 14.0.2 of
+the reference. With stable row ids, BITMAP, LABEL_LIST, NGRAM, INVERTED and vector indices hold ids, as does BTREE of
+version 0. BTREE of version 1 (14.0.2), ZONEMAP and BLOOMFILTER hold addresses in any table. A kind, or a version of a
+kind, that is not known here is taken for addresses.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
 _SYSTEM = "__lance_"
 _NEWEST_BY_ROW_ID: Mapping[str, int] = MappingProxyType(
     {
+        "btreeindexdetails": 0,
         "bitmapindexdetails": 0,
         "labellistindexdetails": 1,
         "ngramindexdetails": 0,

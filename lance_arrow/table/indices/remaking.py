@@ -109,7 +109,7 @@ class IndexRemaking:
         kind = details_type(index)
         try:
             if kind == _BTREE_TYPE:
-                return btree_remake(index, folder, stable_row_ids=stable)
+                return btree_remake(index, folder)
             if kind == ZONE_TYPE:
                 return zones_remake(index, folder, self._base, self._reader)
             return None if stable else address_sets_remake(index, folder)
