@@ -233,7 +233,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
 
 
 def _stats_of(file: _File, leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap | None, origin: str) -> ColumnStats:
-    pages = [describe(page.message, page.description, file.runtime.table) for page in meta.pages]
+    pages = [describe(page.message, page.description, file.runtime.table, page.distribution) for page in meta.pages]
     codecs = list(dict.fromkeys(name for page in pages for name in codecs_of(page)))
     size = int(meta.buffer_sizes.sum()) + sum(int(page.buffer_sizes.sum()) for page in meta.pages)
     counts: dict[str, int | None] = dict.fromkeys(("value_count", "null_count", "nan_count"))

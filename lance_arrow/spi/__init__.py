@@ -64,7 +64,16 @@ from lance_arrow.spi.encoding import (
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
-from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, LEGACY, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
+from lance_arrow.spi.keys import (
+    ARRAY,
+    COMPRESSIVE,
+    LEGACY,
+    PAGE_MESSAGES,
+    PRIVATE_CODEC,
+    BufferRole,
+    DecodeContext,
+    EncodingKey,
+)
 from lance_arrow.spi.layouts import (
     BoundColumnEncoding,
     BoundLayout,
@@ -103,6 +112,7 @@ __all__ = [
     "COMPRESSIVE",
     "LEGACY",
     "NO_BYTES",
+    "PAGE_MESSAGES",
     "PRIVATE_CODEC",
     "ArrayContent",
     "ArrayEncoder",
