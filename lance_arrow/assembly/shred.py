@@ -52,8 +52,7 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
         The arrays are of another type than the leaf, contradict themselves, hold text that is not UTF-8, or have too
         many bytes for their offsets.
     UnsupportedError
-        The format has no place for the values: JSON text, null children of a packed struct, null or empty lists
-        around fixed-size lists of structs.
+        The format has no place for the values: JSON text that was not encoded, null children of a packed struct.
     """
     if leaf.refusal is not None:
         raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)

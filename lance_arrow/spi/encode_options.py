@@ -159,7 +159,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
     "dict_values_compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
     "rle_threshold": _number(float, 0.0, 1.0),
-    "dict_divisor": _number(int, 2, 1 << 62),
+    "dict_divisor": _number(int, 1, 1 << 62),
     "dict_size_ratio": _number(float, 0.0, 1.0),
     "minichunk_bytes": _number(int, 1, 1 << 31),
 }
