@@ -7,7 +7,7 @@ empty), in one native pass per chunk; what did not occur is then numbered away b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -68,6 +68,8 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
         values = structure.visible_values()
         block = build_block(leaf, _value_shape(leaf, leaves), leaves, values)
     num_nulls = values.num_nulls
+    if block is not None and 0 < num_nulls < values.num_values:
+        block = replace(block, present=values.present())
     if items is not None and block is not None:
         _check_indices(block, items.num_values, num_nulls, leaf)
     return PageContent(

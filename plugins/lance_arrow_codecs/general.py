@@ -115,7 +115,9 @@ class General:
         is_zipped = context is DecodeContext.PER_VALUE
         key = _SPLIT if wanted.is_unasked else _VARIABLE if is_zipped else _choice(block, context, wanted, scope)[0]
         inner = _with_room(scope)
-        child = _child(key, block, context, inner)
+        # Streams of times and steps are smooth; zeros for nulls would not be.
+        values = scope.summary(block).forward_filled if wanted.is_unasked else block
+        child = _child(key, values, context, inner)
         answer = _compressed(child, wanted, scope)
         # Who names it wants it, though another codec alone may do better.
         most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
@@ -209,7 +211,7 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         if plain is None or plain < _LEAST_PLAIN_PART * raw_bytes:
             return None
         samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), _with_room(scope)
-        split = [inner.encode_with(_SPLIT, sample, context) for sample in samples]
+        split = [inner.encode_with(_SPLIT, scope.summary(one).forward_filled, context) for one in samples]
         part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
 
@@ -293,7 +295,8 @@ def _part(block: BlockSlice, start: int, stop: int) -> BlockSlice:
     offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
     own = offsets[start : stop + 1]
     values = block.values[int(own[0] - offsets[0]) : int(own[-1] - offsets[0])]
-    return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8))
+    present = None if block.present is None else block.present.part(start, stop)
+    return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8), present=present)
 
 
 def _compressed(child: Encoded, wanted: _Wanted, scope: EncodeScope) -> Encoded:
