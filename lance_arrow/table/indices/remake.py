@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from lance_arrow.choices import FileVersionName
 from lance_arrow.datasets.lance_writer import LanceWriter
 from lance_arrow.io import Location
 from lance_arrow.table.indices.moves import RowMoves
@@ -32,7 +33,9 @@ class IndexTarget:
         self._files = files
         self.sizes: dict[str, int] = {}
 
-    def write(self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: str) -> None:
+    def write(
+        self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: FileVersionName
+    ) -> None:
         """Write a file of the index."""
         place = Location(self._folder.filesystem, posixpath.join(self._folder.path, name))
         self._files.add(place)
