@@ -69,6 +69,13 @@ class VisibleValues:
             return None
         return self.def_[self.entry_starts[chunk] : self.entry_starts[chunk + 1]]
 
+    def present(self) -> Bitmap:
+        """Return a set bit for each value that is not null."""
+        bits = np.full((self.num_values + 7) // 8, 0xFF, np.uint8)
+        if self.def_ is not None:
+            kernels.fill_null_bits(self.def_, self.max_visible, 1, bits, False)
+        return Bitmap(bits, 0, self.num_values)
+
 
 def build_block(
     leaf: LeafNode, shape: BlockShape | None, arrays: Sequence[pa.Array], values: VisibleValues

@@ -126,11 +126,7 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
         node, array, rest = _step(leaf, array, rest)
         nodes.append(node)
     if isinstance(array.type, pa.JsonType):
-        raise UnsupportedError(
-            "JSON text cannot be written: files hold it as binary JSON, which nothing here makes of text; "
-            "cast the column to its storage, a string type",
-            column=leaf.path,
-        )
+        raise UnsupportedError("JSON text is stored as binary JSON: encode it first", column=leaf.path)
     return (*nodes, PathNode(storage_array(array)))
 
 

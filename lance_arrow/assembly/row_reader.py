@@ -431,7 +431,7 @@ class RowReader:
         """Bind a page's description as that of a column of some type."""
         page = meta.pages[number]
         try:
-            return self.runtime.binder.page(page.message, page.description, leaf)
+            return self.runtime.binder.page(page.message, page.description, leaf, page.distribution)
         except LanceError as error:
             located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
             raise

@@ -160,7 +160,14 @@ class RowWriter:
         page.of.num_bytes += encoded.nbytes
         leaf = page.of.leaf
         length = page.num_rows * leaf.lengths_per_row
-        self._file.add_page(leaf.column, encoded.description, encoded.buffers, length=length, priority=page.first_row)
+        self._file.add_page(
+            leaf.column,
+            encoded.description,
+            encoded.buffers,
+            length=length,
+            priority=page.first_row,
+            distribution=encoded.distribution,
+        )
 
     def _describe(self, leaf: _LeafWriter) -> None:
         table = self._runtime.table

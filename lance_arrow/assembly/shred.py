@@ -7,7 +7,7 @@ empty), in one native pass per chunk; what did not occur is then numbered away b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -52,8 +52,7 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
         The arrays are of another type than the leaf, contradict themselves, hold text that is not UTF-8, or have too
         many bytes for their offsets.
     UnsupportedError
-        The format has no place for the values: JSON text, null children of a packed struct, null or empty lists
-        around fixed-size lists of structs.
+        The format has no place for the values: JSON text that was not encoded, null children of a packed struct.
     """
     if leaf.refusal is not None:
         raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
@@ -69,6 +68,8 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
         values = structure.visible_values()
         block = build_block(leaf, _value_shape(leaf, leaves), leaves, values)
     num_nulls = values.num_nulls
+    if block is not None and 0 < num_nulls < values.num_values:
+        block = replace(block, present=values.present())
     if items is not None and block is not None:
         _check_indices(block, items.num_values, num_nulls, leaf)
     return PageContent(

@@ -312,11 +312,11 @@ class _Viewer:
         problem = None if node is None else node.refusal and f"{node.refusal} cannot be read yet"
         if node is not None and problem is None:
             try:
-                layout = self._runtime.binder.page(page.message, page.description, node.leaf)
+                layout = self._runtime.binder.page(page.message, page.description, node.leaf, page.distribution)
                 roles = [role.value for role in layout.roles(page.facts)]
             except LanceError as error:
                 problem = "; ".join([error.message, *getattr(error, "__notes__", [])])
-        encoding = describe(page.message, page.description, self._runtime.table)
+        encoding = describe(page.message, page.description, self._runtime.table, page.distribution)
         return PageReport(
             number=page.number,
             first_row=page.first_row,

@@ -359,7 +359,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
 def part_of(leaf: LeafNode, meta: ColumnMeta, zone_map: ZoneMap | None, origin: str) -> ColumnPart:
     """Return what a file knows of a leaf, with the size and the codecs of its column."""
     table = default_runtime().table
-    pages = [describe(page.message, page.description, table) for page in meta.pages]
+    pages = [describe(page.message, page.description, table, page.distribution) for page in meta.pages]
     return ColumnPart(
         leaf=leaf,
         size_bytes=int(meta.buffer_sizes.sum()) + sum(int(page.buffer_sizes.sum()) for page in meta.pages),

@@ -25,10 +25,13 @@ class Description:
         Full name of its type.
     value
         Its bytes.
+    distribution
+        What to install to read it: the authority of the type URL, empty for the format's own messages.
     """
 
     message: str
     value: bytes = field(repr=False)
+    distribution: str = ""
 
 
 class DescriptionReader:

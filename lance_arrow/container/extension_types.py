@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -11,6 +12,9 @@ from lance_arrow.errors import CorruptFileError
 
 EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
+BINARY_JSON = b"lance.json"
+JSON_METADATA = MappingProxyType({EXTENSION_NAME: BINARY_JSON, EXTENSION_METADATA: b""})
+"""What says of a large_binary field that it holds binary JSON."""
 
 
 class _ArrowSchema(ctypes.Structure):

@@ -111,7 +111,16 @@ class FileWriter:
             self._block_sums.placed(place.position, buffer)
         return place.position
 
-    def add_page(self, column: int, message: Message, buffers: Sequence[Bytes], *, length: int, priority: int) -> None:
+    def add_page(
+        self,
+        column: int,
+        message: Message,
+        buffers: Sequence[Bytes],
+        *,
+        length: int,
+        priority: int,
+        distribution: str = "",
+    ) -> None:
         """Write the next page of a column.
 
         Parameters
@@ -126,6 +135,8 @@ class FileWriter:
             Rows, as the column counts them (`PageMeta.num_rows`). Source: Page.length.
         priority
             First top-level row. Source: Page.priority.
+        distribution
+            What to install to read the page, for layouts outside the format: the authority of the type URL.
         """
         meta = self._column(column)
         places = self._append(buffers)
@@ -136,7 +147,7 @@ class FileWriter:
             buffer_offsets=[place.position for place in places],
             buffer_sizes=[place.size_bytes for place in places],
             length=length,
-            encoding=_described(message),
+            encoding=_described(message, distribution),
             priority=priority,
         )
         self._lengths[column] += length
@@ -301,7 +312,7 @@ def _padded(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-def _described(message: Message) -> file_v2_pb2.Encoding:
+def _described(message: Message, distribution: str = "") -> file_v2_pb2.Encoding:
     """Wrap a message as pages and columns hold it. Source: DirectEncoding.encoding."""
-    wrapped = WrappedMessage(type_url=f"/{message.DESCRIPTOR.full_name}", value=serialized(message))
+    wrapped = WrappedMessage(type_url=f"{distribution}/{message.DESCRIPTOR.full_name}", value=serialized(message))
     return file_v2_pb2.Encoding(direct=file_v2_pb2.DirectEncoding(encoding=serialized(wrapped)))

@@ -139,6 +139,7 @@ class JoinedPages(Sequence[PageMeta]):
             message=described.message,
             description=described.value,
             facts=PageFacts(num_rows, tuple(self.sizes[buffers].tolist())),
+            distribution=described.distribution,
         )
 
     def __iter__(self) -> Iterator[PageMeta]:

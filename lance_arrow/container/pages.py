@@ -17,10 +17,10 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Positions
 from lance_arrow.proto import file_v2_pb2
-from lance_arrow.spi import PageFacts
+from lance_arrow.spi import PAGE_MESSAGES, PageFacts
 
 _INT64_MAX = np.iinfo(np.int64).max
-_V20, _V21, _V23 = "lance.encodings.ArrayEncoding", "lance.encodings21.PageLayout", "lance.encodings23.PlanarLayout"
+_V20, _V21, _V23, _ = PAGE_MESSAGES
 _PAGE_MESSAGES = {
     FileVersion.V2_0: (_V20,),
     FileVersion.V2_1: (_V21,),
@@ -52,6 +52,8 @@ class PageMeta:
         Its bytes, unopened.
     facts
         Rows and buffer sizes, as layouts want them.
+    distribution
+        What to install to read the page, as its description says; empty for the format's own layouts.
     """
 
     number: int
@@ -62,6 +64,7 @@ class PageMeta:
     message: str
     description: bytes = field(repr=False)
     facts: PageFacts = field(repr=False)
+    distribution: str = ""
 
     @property
     def byte_range(self) -> tuple[int, int] | None:
@@ -117,6 +120,7 @@ def parse_pages(
                 message=described.message,
                 description=described.value,
                 facts=PageFacts(message.length, tuple(sizes[start:stop])),
+                distribution=described.distribution,
             )
         )
         first_row += message.length

@@ -16,8 +16,9 @@ from itertools import repeat
 import pyarrow as pa
 
 from lance_arrow.container.extension_types import (
-    EXTENSION_METADATA,
+    BINARY_JSON,
     EXTENSION_NAME,
+    JSON_METADATA,
     extension_metadata,
     with_extension_types,
 )
@@ -175,8 +176,10 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
         type_ = node.type
         if isinstance(type_, pa.JsonType):
             # Stored as binary JSON under a name of the format's own.
-            metadata |= {EXTENSION_NAME: b"lance.json", EXTENSION_METADATA: b""}
-            type_, logical_type = pa.large_binary(), "json"
+            metadata |= JSON_METADATA
+            type_ = pa.large_binary()
+        if type_ == pa.large_binary() and metadata.get(EXTENSION_NAME) == BINARY_JSON:
+            logical_type = "json"
         else:
             if isinstance(type_, pa.BaseExtensionType):
                 metadata |= extension_metadata(type_)

@@ -4,6 +4,7 @@
 |---|---|
 | string_view, binary_view | string, binary |
 | decimal32, decimal64 | decimal128 of the same precision and scale |
+| arrow.json | binary JSON (`lance.json`), a large_binary |
 
 Everything else is stored as it is or refused, with the path of the column and what to do about it.
 """
@@ -17,10 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.list_items import list_items
+from lance_arrow.container.binary_json import holds_json, with_binary_json
+from lance_arrow.container.extension_types import JSON_METADATA
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.batch_inputs import Rows
 from lance_arrow.datasets.offset_checks import check_offsets
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, located
 
 _SUGGESTIONS = (
     (pa.types.is_interval, "cast it to duration or to a struct of integers"),
@@ -86,6 +89,9 @@ class StoredRows:
         try:
             array.validate()
             check_offsets(array, field.name)
+            if holds_json(array.type):
+                with located(column=field.name):
+                    array = with_binary_json(array, field.type)
             return array if array.type == field.type else _cast(array, field.type)
         except pa.ArrowInvalid as error:
             raise InvalidArgumentError(f"the array contradicts itself: {error}", column=field.name) from error
@@ -125,6 +131,14 @@ def _check_names(names: Iterable[str], path: str | None) -> None:
 
 
 def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.Field:
+    if isinstance(field.type, pa.JsonType):
+        if any(isinstance(one, pa.MapType | pa.FixedSizeListType) for one in above):
+            raise UnsupportedError(
+                "JSON within maps and fixed-size lists cannot be stored: write its storage, a string",
+                column=path,
+                detail=field.type,
+            )
+        return field.with_type(pa.large_binary()).with_metadata({**(field.metadata or {}), **JSON_METADATA})
     type_ = _stored_type(field.type, path, above, version)
     return field if type_ is field.type else field.with_type(type_)
 
@@ -156,12 +170,6 @@ def _stored_type(type_: pa.DataType, path: str, above: tuple[pa.DataType, ...], 
 def _stored_extension(
     type_: pa.BaseExtensionType, path: str, above: tuple[pa.DataType, ...], version: FileVersion
 ) -> pa.DataType:
-    if isinstance(type_, pa.JsonType):
-        raise UnsupportedError(
-            "arrow.json is stored as binary JSON, which cannot be made here: write its storage, a string",
-            column=path,
-            detail=type_,
-        )
     storage = type_.storage_type
     stored = _stored_type(storage, path, above, version)
     if stored != storage:

@@ -19,7 +19,6 @@
 namespace lance_arrow::kernels {
 
 constexpr int kMaxNodes = 64;
-constexpr int kUnsupported = 3;
 
 // A node on the path, outer-most first. validity may be null (nothing is), offsets too (it is no list); a dimension
 // above 0 makes it a fixed-size list of structs whose slot s has the items first_item + s * dimension and on.
@@ -258,7 +257,8 @@ Outcome shred_lists(ShredNode& node, int64_t index, int64_t num_items, const Slo
   return success();
 }
 
-// Each entry is repeated for all items of its fixed-size list, also of a null one (spec 2, "FSL of struct").
+// Each entry is repeated for all items of its fixed-size list, also of a null one (spec 2, "FSL of struct"). Null and
+// empty lists around it have one entry: no page of levels tells them, but sparse structures are made of such entries.
 inline Outcome shred_tuples(const ShredNode& node, const SlotRuns& runs, const Entries& from,
                             EntryWriter& to, SlotRuns& items) {
   for (size_t run = 0; run < runs.starts.size(); ++run)
@@ -266,9 +266,8 @@ inline Outcome shred_tuples(const ShredNode& node, const SlotRuns& runs, const E
   for (int64_t entry = 0; entry < from.count; ++entry) {
     const uint16_t rep = from.rep == nullptr ? 0 : from.rep[entry];
     const uint16_t def = from.def[entry];
-    if (def > node.live_def)
-      return {"null or empty lists around fixed-size lists of structs have no levels", -1, kUnsupported};
-    if (!to.put_run(rep, rep, def, node.dimension)) return misuse("there is no room for all entries");
+    const int64_t copies = def > node.live_def ? 1 : node.dimension;
+    if (!to.put_run(rep, rep, def, copies)) return misuse("there is no room for all entries");
   }
   return success();
 }

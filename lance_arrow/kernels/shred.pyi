@@ -52,8 +52,6 @@ def shred_levels(
     ------
     InvalidArgumentError
         Offsets descend or leave their items, or an array is shorter than the one around it needs.
-    UnsupportedError
-        A null or empty list around a fixed-size list of structs.
     """
 
 def renumber_levels(levels: _Levels, table: _Levels) -> None:

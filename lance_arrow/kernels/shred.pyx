@@ -6,7 +6,7 @@ from libcpp cimport bool as cbool
 
 from lance_arrow.kernels.outcome cimport Outcome
 
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InternalError, InvalidArgumentError
 
 
 cdef extern from "shred.hpp" namespace "lance_arrow::kernels" nogil:
@@ -75,7 +75,7 @@ cdef extern from "shred_values.hpp" namespace "lance_arrow::kernels" nogil:
 cdef object _refusal(Outcome outcome):
     """The arrays are the caller's, not a file's: what contradicts itself there is the caller's mistake."""
     cdef bytes message = outcome.message
-    kind = {1: InvalidArgumentError, 3: UnsupportedError}.get(outcome.blame, InternalError)
+    kind = InvalidArgumentError if outcome.blame == 1 else InternalError
     return kind(message.decode("ascii"), detail=None if outcome.index < 0 else outcome.index)
 
 

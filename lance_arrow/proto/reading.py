@@ -19,6 +19,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 DEFAULT_MAX_DEPTH = 64
 DEFAULT_MAX_BYTES = 256 << 20
+_USUAL_AUTHORITY = "type.googleapis.com"
 
 
 def parse(
@@ -84,10 +85,14 @@ def unpack_any(
     *,
     what: str = "a typed description",
     byte_range: tuple[int, int] | None = None,
-) -> tuple[str, bytes]:
-    """Split a serialized google.protobuf.Any into the full name of its message and the message's bytes.
+) -> tuple[str, bytes, str]:
+    """Split a serialized google.protobuf.Any; the bytes of its message are not parsed.
 
-    Whatever precedes the last slash of the type URL (nothing, or a host) is dropped; the bytes are not parsed.
+    Returns
+    -------
+    tuple
+        Full name of the message, its bytes, and the authority: the text before the last slash of the type URL.
+        Protobuf's own authority, ``type.googleapis.com``, says nothing and is returned as an empty string.
 
     Raises
     ------
@@ -95,10 +100,10 @@ def unpack_any(
         `data` is not an Any, or names no type.
     """
     wrapper = parse(AnyMessage, data, what=what, byte_range=byte_range)
-    name = wrapper.type_url.rpartition("/")[2]
+    authority, _, name = wrapper.type_url.rpartition("/")
     if not name:
         raise CorruptFileError(f"{what} names no type (type URL {wrapper.type_url!r})", byte_range=byte_range)
-    return name, wrapper.value
+    return name, wrapper.value, "" if authority == _USUAL_AUTHORITY else authority
 
 
 def set_case(message: Message) -> str | None:

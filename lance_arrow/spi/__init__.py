@@ -46,6 +46,7 @@ from lance_arrow.spi.codecs import (
     ValueLocator,
 )
 from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
+from lance_arrow.spi.compressed import bind_compressed, compressed, with_room
 from lance_arrow.spi.encode_options import EncodeOptions
 from lance_arrow.spi.encoding import (
     BlocksEncoder,
@@ -64,7 +65,16 @@ from lance_arrow.spi.encoding import (
 )
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
-from lance_arrow.spi.keys import ARRAY, COMPRESSIVE, LEGACY, PRIVATE_CODEC, BufferRole, DecodeContext, EncodingKey
+from lance_arrow.spi.keys import (
+    ARRAY,
+    COMPRESSIVE,
+    LEGACY,
+    PAGE_MESSAGES,
+    PRIVATE_CODEC,
+    BufferRole,
+    DecodeContext,
+    EncodingKey,
+)
 from lance_arrow.spi.layouts import (
     BoundColumnEncoding,
     BoundLayout,
@@ -103,6 +113,7 @@ __all__ = [
     "COMPRESSIVE",
     "LEGACY",
     "NO_BYTES",
+    "PAGE_MESSAGES",
     "PRIVATE_CODEC",
     "ArrayContent",
     "ArrayEncoder",
@@ -187,9 +198,11 @@ __all__ = [
     "ValueLocator",
     "VariableWidth",
     "ZoneMapPlace",
+    "bind_compressed",
     "block_bytes",
     "block_over",
     "clear_block",
+    "compressed",
     "copy_runs",
     "cut_evenly",
     "field_bytes",
@@ -205,4 +218,5 @@ __all__ = [
     "split_rows",
     "starts_of",
     "stored_side",
+    "with_room",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -72,6 +72,34 @@ class BlockSummary:
         if not isinstance(shape, VariableWidth):
             return None
         return np.diff(self.block.offsets.view(f"<i{shape.offset_bits // 8}")).astype(np.int64, copy=False)
+
+    @cached_property
+    def is_null(self) -> NDArray[np.bool_] | None:
+        """Which values are null, ``(num_values,)``; None where none is."""
+        present = self.block.present
+        return None if present is None else ~present.unpacked()
+
+    @cached_property
+    def num_nulls(self) -> int:
+        """Values that are null."""
+        present = self.block.present
+        if present is None:
+            return 0
+        return present.num_bits - kernels.count_bits(present.values, present.bit_offset, present.num_bits)
+
+    @cached_property
+    def forward_filled(self) -> BlockSlice:
+        """The block with each null replaced by the value before it, nulls at the beginning by the first value.
+
+        The block itself where no value or every value is null, and for other values than `integers`.
+        """
+        values, is_null = self.integers, self.is_null
+        if values is None or is_null is None or not 0 < self.num_nulls < len(values):
+            return self.block
+        present = np.flatnonzero(~is_null)
+        counts = np.diff(present, append=len(values))
+        counts[0] += present[0]
+        return replace(self.block, values=np.repeat(values[present], counts).view(np.uint8), present=None)
 
     @cached_property
     def max_value_bytes(self) -> int:

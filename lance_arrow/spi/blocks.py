@@ -155,6 +155,16 @@ class Bitmap:
     bit_offset: int
     num_bits: int
 
+    def part(self, start: int, stop: int) -> Bitmap:
+        """Return bits ``start .. stop``."""
+        return Bitmap(self.values, self.bit_offset + start, stop - start)
+
+    def unpacked(self) -> NDArray[np.bool_]:
+        """Return the bits, ``(num_bits,) bool``."""
+        first, shift = divmod(self.bit_offset, 8)
+        stop = shift + self.num_bits
+        return np.unpackbits(self.values[first:], count=stop, bitorder="little")[shift:].view(np.bool_)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSlice:
@@ -180,6 +190,10 @@ class BlockSlice:
         FixedSizeList only: one bitmap per layer of `shape` that has validity, outer first.
     fields
         PackedStruct only: the block of each field; the struct itself has no memory.
+    present
+        Blocks to be encoded only: a set bit for each value that is not null. None: no value is null, or the block holds
+        no values of a column. Readers never look at a null's value, so an encoder may store any in its place; what lies
+        there is zero, or empty.
     """
 
     shape: BlockShape
@@ -189,12 +203,14 @@ class BlockSlice:
     offsets: Bytes = field(default_factory=lambda: NO_BYTES)
     validity: tuple[Bitmap, ...] = ()
     fields: tuple[BlockSlice, ...] = ()
+    present: Bitmap | None = None
 
     def part(self, start: int, stop: int) -> BlockSlice:
         """Return values ``start .. stop`` of a fixed-width or list block (variable blocks are filled in order)."""
+        present = None if self.present is None else self.present.part(start, stop)
         if isinstance(self.shape, PackedStruct):
             fields = tuple(one.part(start, stop) for one in self.fields)
-            return BlockSlice(self.shape, stop - start, NO_BYTES, fields=fields)
+            return BlockSlice(self.shape, stop - start, NO_BYTES, fields=fields, present=present)
         if isinstance(self.shape, VariableWidth):
             raise TypeError("variable-width blocks have no parts before they are filled")
         leaf, scale = (
@@ -210,4 +226,4 @@ class BlockSlice:
             Bitmap(bitmap.values, bitmap.bit_offset + start * bits, (stop - start) * bits)
             for bitmap, bits in zip(self.validity, dimensions, strict=True)
         )
-        return BlockSlice(self.shape, stop - start, values, bit_offset, NO_BYTES, validity)
+        return BlockSlice(self.shape, stop - start, values, bit_offset, NO_BYTES, validity, present=present)

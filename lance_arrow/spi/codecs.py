@@ -137,7 +137,10 @@ class BoundBufferScheme(Protocol):
 
 
 class BufferScheme(Protocol):
-    """What a plugin provides for one buffer compression scheme. Source: BufferCompression.scheme."""
+    """What a plugin provides for one of the format's buffer compression schemes. Source: BufferCompression.scheme.
+
+    The enum has two values, so a plugin can replace a scheme, not add one: a third compression is a private codec.
+    """
 
     @property
     def key(self) -> EncodingKey:

@@ -13,6 +13,8 @@ PRESETS = names(Preset)
 METADATA_PREFIX = "lance-encoding:"
 _FAST_FACTOR = 1.1
 _WISH_FACTOR = 2.0**-20
+_PRIVATE_MARK = "."
+"""Layouts outside the format are named by their message, which has a package; those of the format are one word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,8 @@ class EncodeOptions:
         ``general`` compresses by ``zstd`` unless `compression` says ``lz4``; ``dictionary`` stores distinct values
         once, whether it is worth it or not.
     layout
-        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; pages that it cannot hold are refused.
+        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; or the message of a layout outside the
+        format (``vendor.name``). Pages that it cannot hold are refused.
     preferred_layout
         The same as a wish: pages that it cannot hold are laid out as if nothing had been said, and so are those that
         one scalar, no value or a dictionary tells. Source: field metadata ``lance-encoding:structural-encoding``.
@@ -48,7 +51,7 @@ class EncodeOptions:
     zone_map
         Whether the column gets a zone map; None leaves it to the writer's own option.
     extra
-        Options that only a private codec understands, verbatim.
+        Options that only a private codec or layout understands, verbatim.
     """
 
     preset: Preset = "default"
@@ -70,11 +73,16 @@ class EncodeOptions:
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
-            if value is not None and value not in allowed:
+            if value is not None and value not in allowed and not (name == "layout" and self.private_layout):
                 offer = did_you_mean(value, allowed)
                 raise InvalidArgumentError(
                     f"{name} is {value!r}, expected one of {', '.join(allowed)}{offer}", detail=value
                 )
+
+    @property
+    def private_layout(self) -> str | None:
+        """The layout outside the format that the caller named, as ``vendor.name``; None where there is none."""
+        return self.layout if self.layout is not None and _PRIVATE_MARK in self.layout else None
 
     @property
     def stores_plainly(self) -> bool:
@@ -109,20 +117,19 @@ class EncodeOptions:
     def with_words(self, words: Mapping[str, Any], *, column: str) -> EncodeOptions:
         """Return these options with a caller's for one column; names as the parameters above.
 
-        Names that are not ours go to `extra` when a private codec is named, and are refused otherwise.
+        Unknown names go to `extra` when a private codec or layout is named, and are refused otherwise.
         """
-        known = {name: value for name, value in words.items() if name in _FIELDS}
+        known = {name: _converted(name, name, value) for name, value in words.items() if name in _FIELDS}
         extra = {name: value for name, value in words.items() if name not in _FIELDS}
-        codec = known.get("codec", self.codec)
-        if extra and (codec is None or "/" not in codec):
+        found = replace(self, **known, extra={**self.extra, **extra})
+        if extra and found.private_layout is None and (found.codec is None or "/" not in found.codec):
             name = min(extra)
             raise InvalidArgumentError(
                 f"column option {name!r} is not known, expected {', '.join(sorted(_FIELDS))}"
                 f"{did_you_mean(name, _FIELDS)}",
                 column=column,
             )
-        converted = {name: _converted(name, name, value) for name, value in known.items()}
-        return replace(self, **converted, extra={**self.extra, **extra})
+        return found
 
 
 def _number(convert: Callable[[Any], Any], low: float, high: float) -> Callable[[Any], Any]:
@@ -136,6 +143,8 @@ def _number(convert: Callable[[Any], Any], low: float, high: float) -> Callable[
 
 
 def _layout(value: Any) -> str:
+    if _PRIVATE_MARK in str(value):
+        return str(value)
     return {"miniblock": "mini_block", "fullzip": "full_zip"}.get(str(value).lower(), str(value).lower())
 
 
@@ -157,7 +166,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
     "dict_values_compression_level": _number(int, -(1 << 31), (1 << 31) - 1),
     "rle_threshold": _number(float, 0.0, 1.0),
-    "dict_divisor": _number(int, 2, 1 << 62),
+    "dict_divisor": _number(int, 1, 1 << 62),
     "dict_size_ratio": _number(float, 0.0, 1.0),
     "minichunk_bytes": _number(int, 1, 1 << 31),
 }

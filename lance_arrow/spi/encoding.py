@@ -223,10 +223,21 @@ class PageContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedPage:
-    """A page as it is written: description (the top message, e.g. ``PageLayout``) and buffers in their order."""
+    """A page as it is written.
+
+    Parameters
+    ----------
+    description
+        The top message, such as ``PageLayout``.
+    buffers
+        Its buffers, in the layout's order.
+    distribution
+        What to install to read it; the writer fills it in for layouts outside the format.
+    """
 
     description: Message
     buffers: tuple[Bytes, ...]
+    distribution: str = ""
 
     @property
     def nbytes(self) -> int:

@@ -54,8 +54,12 @@ class Frames:
         UnknownEncodingError
             No plugin provides the scheme.
         """
+        return cls.of(scope.buffer_scheme(compression), context, scope)
+
+    @classmethod
+    def of(cls, scheme: BoundBufferScheme, context: DecodeContext, scope: BindScope) -> Frames:
+        """Return frames of a scheme that is bound already, such as a private codec's own."""
         largest = _LARGEST_FRAME[context]
-        scheme = scope.buffer_scheme(compression)
         return cls(scheme, scope.limits.check, largest, getattr(scope.limits, largest))
 
     def open(

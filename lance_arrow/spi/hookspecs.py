@@ -46,7 +46,7 @@ def lance_provide_arrays() -> Iterable[ArrayFactory]:  # type: ignore[empty-body
 
 @hookspec
 def lance_provide_buffer_schemes() -> Iterable[BufferScheme]:  # type: ignore[empty-body]
-    """Provide general compression schemes. Called once per plugin when a `Runtime` is built."""
+    """Provide the format's compression schemes, LZ4 and ZSTD. Called once per plugin when a `Runtime` is built."""
 
 
 @hookspec

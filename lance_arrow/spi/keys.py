@@ -23,6 +23,11 @@ class EncodingKey:
     message: str
     case: str | None = None
 
+    @property
+    def is_private(self) -> bool:
+        """Whether the encoding, a codec or a layout, is outside the format: other readers refuse the whole file."""
+        return self.message not in _FORMAT_MESSAGES
+
     def __str__(self) -> str:
         return self.message if self.case is None else f"{self.message}/{self.case}"
 
@@ -41,6 +46,14 @@ LEGACY = "lance_arrow.legacy.LegacyPage"
 """Owner of the oneof of what pages of 0.1 are."""
 PRIVATE_CODEC = "lance_arrow.PrivateCodec"
 """Owner name of codecs outside the format's own oneof."""
+PAGE_MESSAGES = (
+    "lance.encodings.ArrayEncoding",
+    "lance.encodings21.PageLayout",
+    "lance.encodings23.PlanarLayout",
+    "lance.encodings.PageLayout",
+)
+"""What describes pages in the format: of 2.0, of 2.1 and 2.2, of 2.3, and of drafts of 2.1."""
+_FORMAT_MESSAGES = frozenset((COMPRESSIVE, ARRAY, LEGACY, *PAGE_MESSAGES))
 
 
 class DecodeContext(enum.Enum):

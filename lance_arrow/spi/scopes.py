@@ -203,7 +203,7 @@ class EncodeScope(Protocol):
         """
 
     def scheme(self, name: str) -> SchemeEncoder:
-        """Return what compresses buffers by the scheme ``LZ4``, ``ZSTD`` or another that a plugin provides."""
+        """Return what compresses buffers by the scheme ``LZ4`` or ``ZSTD``. Source: BufferCompression.scheme."""
 
     def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
         """Choose an array encoding, by the smallest score, and encode; its buffers are numbered from `first_buffer`.

@@ -61,11 +61,14 @@ class EncodingTable:
         """The five maps, in the order of the hooks."""
         return self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings
 
-    def message_type(self, message: str, case: str | None = None) -> type[Message]:
-        """Class that parses a page or column description named `message` on the wire."""
+    def message_type(self, message: str, distribution: str = "") -> type[Message]:
+        """Class that parses a page or column description named `message` on the wire.
+
+        `distribution` is what the file says to install where no plugin knows the message.
+        """
         found = self._message_types.get(message)
         if found is None:
-            raise self.missing(EncodingKey(message, case))
+            raise self.missing(EncodingKey(message), distribution)
         return found
 
     def codec(self, key: EncodingKey, distribution: str = "") -> CodecFactory:

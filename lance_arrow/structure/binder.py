@@ -56,7 +56,7 @@ class Binder:
         self._memo: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
 
-    def page(self, message: str, description: bytes, leaf: LeafType) -> BoundLayout:
+    def page(self, message: str, description: bytes, leaf: LeafType, distribution: str = "") -> BoundLayout:
         """Bind a page description.
 
         Parameters
@@ -67,6 +67,8 @@ class Binder:
             Its value bytes.
         leaf
             What the schema says of the column.
+        distribution
+            What the file says to install to read the page.
 
         Raises
         ------
@@ -79,7 +81,8 @@ class Binder:
         found: BoundLayout | None = self._known(key)
         if found is not None:
             return found
-        return self._keep(key, self.scope(leaf).layout(self._parse(message, description, "page description")))
+        parsed = self._parse(message, description, "page description", distribution)
+        return self._keep(key, self.scope(leaf).layout(parsed))
 
     def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
         """Bind a column description; see `page` for the errors."""
@@ -104,9 +107,9 @@ class Binder:
                 self._memo.popitem(last=False)
         return bound
 
-    def _parse(self, message: str, description: bytes, what: str) -> Message:
+    def _parse(self, message: str, description: bytes, what: str, distribution: str = "") -> Message:
         self.limits.check("max_description_bytes", len(description))
-        return parse(self.table.message_type(message), description, what=what)
+        return parse(self.table.message_type(message, distribution), description, what=what)
 
     def scope(self, leaf: LeafType) -> BindScope:
         """Return the scope in which a description of `leaf` is bound; tests of single plugins start here."""

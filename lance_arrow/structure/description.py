@@ -66,7 +66,7 @@ class EncodingReport:
             yield from child.walk()
 
 
-def describe(message_name: str, value: bytes, table: EncodingTable) -> EncodingReport:
+def describe(message_name: str, value: bytes, table: EncodingTable, distribution: str = "") -> EncodingReport:
     """Print a page or column description as a tree; nothing is bound, so missing plugins are findings, not errors.
 
     Parameters
@@ -77,6 +77,8 @@ def describe(message_name: str, value: bytes, table: EncodingTable) -> EncodingR
         Its value bytes.
     table
         Tells which plugin reads what, and which class parses `message_name`.
+    distribution
+        What the file says to install to read the page; a parameter of unknown messages.
 
     Returns
     -------
@@ -86,8 +88,9 @@ def describe(message_name: str, value: bytes, table: EncodingTable) -> EncodingR
     size = _count_bytes(len(value))
     message_type = _message_type(message_name, table)
     if message_type is None:
+        known: dict[str, Parameter] = {"distribution": distribution} if distribution else {}
         detail = _reason(table.missing(EncodingKey(message_name)))
-        return EncodingReport(key=message_name, parameters={"size": size}, detail=detail)
+        return EncodingReport(key=message_name, parameters={**known, "size": size}, detail=detail)
     try:
         message = parse(message_type, value, what="the description")
     except (CorruptFileError, ResourceLimitError) as error:

@@ -67,7 +67,7 @@ class PageEncoder:
     file_version
         ``2.0``, ``2.1``, ``2.2`` or ``2.3``.
     allow_private_encodings
-        Whether codecs outside the format may be written.
+        Whether codecs and layouts outside the format may be written.
     """
 
     table: EncodingTable
@@ -86,7 +86,7 @@ class PageEncoder:
         UnsupportedError
             No installed layout or codec can hold it, or not in this file version.
         InvalidArgumentError
-            A private codec is wanted without permission.
+            A codec or layout outside the format is wanted without permission.
         """
         return self.scope(page.leaf, options).layout(page)
 
@@ -137,6 +137,39 @@ class PageEncoder:
                     raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} can only be read")
                 return provided
         raise self.table.missing(EncodingKey(PRIVATE_CODEC if "/" in name else "codec", name))
+
+    def named_layout(self, name: str) -> Provided:
+        """Return the layout outside the format that a caller named by its message."""
+        key = EncodingKey.parse(name)
+        provided = self.table.layouts.get(key)
+        if provided is None:
+            raise self.table.missing(key)
+        if not _has(provided.factory, LayoutEncoder):
+            raise UnsupportedError(f"the layout {name!r} of plugin {provided.plugin.name!r} can only be read")
+        return provided
+
+    def permit(self, key: EncodingKey) -> None:
+        """Raise `InvalidArgumentError` for an encoding outside the format that the caller has not allowed."""
+        if key.is_private and not self.allow_private_encodings:
+            kind, name = ("codec", key.case) if key.message == PRIVATE_CODEC else ("layout", str(key))
+            raise InvalidArgumentError(
+                f"the {kind} {name!r} is no part of the format: other readers refuse the whole file; "
+                "pass allow_private_encodings=True to write it all the same",
+                detail=key,
+            )
+
+
+def _checked_page(chosen: Provided, page: Any) -> EncodedPage:
+    """Return the page that a layout wrote; outside the format, with the distribution that reads it."""
+    if not isinstance(page, EncodedPage):
+        raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned {type(page).__name__}")
+    described = EncodingKey(page.description.DESCRIPTOR.full_name)
+    if not described.is_private:
+        return page
+    # Permission was asked for one message.
+    if described.message != chosen.factory.key.message:
+        raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned a page described by {described}")
+    return replace(page, distribution=chosen.plugin.distribution)
 
 
 _ANSWERED: dict[tuple[type, type], bool] = {}
@@ -249,7 +282,7 @@ class PageScope:
             (score, str(provided.factory.key), provided)
             for provided in self.encoder.block_codecs()
             if provided.factory.key not in self.excluded
-            and provided.factory.key.message != PRIVATE_CODEC
+            and not provided.factory.key.is_private
             and (score := provided.factory.score_blocks(block, value_starts, self)) is not None
         ]
         if not scored:
@@ -257,6 +290,8 @@ class PageScope:
         return self._encode_all(min(scored, key=lambda one: one[:2])[2], block, value_starts)
 
     def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
+        if self.options.private_layout is not None:
+            raise UnsupportedError(f"pages of {self.file_version} files have no layout {self.options.private_layout!r}")
         scored = [
             (score, str(provided.factory.key), provided)
             for provided in self.encoder.arrays()
@@ -279,12 +314,27 @@ class PageScope:
 
     def layout(self, page: PageContent) -> EncodedPage | PendingPage:
         chosen = self._chosen_layout(page)
-        answer = chosen.factory.encode(page, self)
-        if not isinstance(answer, EncodedPage | PendingPage):
-            raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned {type(answer).__name__}")
-        return answer
+        self.encoder.permit(chosen.factory.key)
+        # The layout that was named is for the page: pages inside it are laid out by the others.
+        inner = self if self.options.private_layout is None else self._without_layout()
+        answer = chosen.factory.encode(page, inner)
+        if isinstance(answer, PendingPage):
+            complete = answer.complete
+            return replace(answer, complete=lambda positions: _checked_page(chosen, complete(positions)))
+        return _checked_page(chosen, answer)
+
+    def _without_layout(self) -> PageScope:
+        return replace(self, options=replace(self.options, layout=None))
+
+    def _named_layout(self, name: str, page: PageContent) -> Provided:
+        found = self.encoder.named_layout(name)
+        if found.factory.score(page, self) is None:
+            raise UnsupportedError(f"the layout {name!r} cannot hold this page in a {self.file_version} file")
+        return found
 
     def _chosen_layout(self, page: PageContent) -> Provided:
+        if self.options.private_layout is not None:
+            return self._named_layout(self.options.private_layout, page)
         layouts = self.encoder.table.layouts
         named = self._hook().lance_choose_layout(page=page, scope=self)
         if named is not None:
@@ -294,7 +344,8 @@ class PageScope:
         scored = [
             (score, str(provided.factory.key), provided)
             for provided in self.encoder.layouts()
-            if (score := provided.factory.score(page, self)) is not None
+            # A layout outside the format is never a guess: it is named, or a hook wants it.
+            if not provided.factory.key.is_private and (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
             names = {"layout": self.options.layout, "codec": self.options.codec}
@@ -334,7 +385,7 @@ class PageScope:
         for provided in self.encoder.codecs(context):
             key = provided.factory.key
             # A codec outside the format is never a guess: it is named, or a hook wants it.
-            if key in self.excluded or key.message == PRIVATE_CODEC:
+            if key in self.excluded or key.is_private:
                 continue
             score = provided.factory.score(block, context, self)
             if score is not None and (best is None or (score, str(key)) < best[:2]):
@@ -344,12 +395,7 @@ class PageScope:
     def _within(self, chosen: Provided) -> PageScope:
         """Return the scope that the codec encodes with; a codec outside the format needs permission."""
         key = chosen.factory.key
-        if key.message == PRIVATE_CODEC and not self.encoder.allow_private_encodings:
-            raise InvalidArgumentError(
-                f"the codec {key.case!r} is no part of the format: other readers refuse the whole file; "
-                "pass allow_private_encodings=True to write it all the same",
-                detail=key,
-            )
+        self.encoder.permit(key)
         return replace(self, forced=None, excluded=self.excluded | {key})
 
     def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:

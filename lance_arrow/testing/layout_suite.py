@@ -11,7 +11,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -28,17 +27,14 @@ from lance_arrow.spi import (
     BufferSlices,
     EncodingKey,
     FetchedSlices,
-    FixedSizeList,
     LeafType,
     LoadedPage,
-    PackedStruct,
     PageFacts,
     PageIndex,
     RowRanges,
     Structure,
-    VariableWidth,
 )
-from lance_arrow.testing.samples import Destination
+from lance_arrow.testing.samples import Destination, values_of
 from lance_arrow.testing.scattered import damages, fetch_scattered, some
 from lance_arrow.testing.slot_levels import levels_of
 
@@ -113,7 +109,7 @@ class PageRead:
         block = self.block
         if block is None:
             return [b""] * self.page.num_values
-        return _values_of(block)
+        return values_of(block)
 
 
 class LayoutSuite:
@@ -237,25 +233,6 @@ def assert_holds(got: PageRead, case: LayoutCase, rows: RowRanges) -> None:
     assert got.page.num_values == len(slots) == len(values)
     for number, (value, slot) in enumerate(zip(values, slots, strict=True)):
         assert slot.value is None or value == slot.value, f"value {number}"
-
-
-def _values_of(block: BlockSlice) -> list[bytes]:
-    """Bytes of every value; a struct's are those of its fields, one after the other."""
-    if isinstance(block.shape, PackedStruct):
-        return [b"".join(fields) for fields in zip(*map(_values_of, block.fields), strict=True)]
-    if isinstance(block.shape, VariableWidth):
-        offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}").tolist()
-        base = offsets[0]
-        return [block.values[start - base : stop - base].tobytes() for start, stop in pairwise(offsets)]
-    if isinstance(block.shape, FixedSizeList):
-        leaf, scale = block.shape.leaf, block.shape.items_per_value
-    else:
-        leaf, scale = block.shape, 1
-    if leaf.bits == 1:
-        bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :]
-        return [bits[n * scale : (n + 1) * scale].tobytes() for n in range(block.num_values)]
-    width = leaf.bytes_per_value * scale
-    return [block.values[n * width : (n + 1) * width].tobytes() for n in range(block.num_values)]
 
 
 def _level_list(levels: NDArray[np.uint16] | None, num_entries: int) -> list[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,27 @@ def filled(sample: Sample) -> BlockSlice:
     return _read_only(destination.block)
 
 
+def filled_with_nulls(sample: Sample, is_null: NDArray[np.bool_]) -> BlockSlice:
+    """Return the values of `sample` as an encoder gets them where some are null: zero, or empty, and not present."""
+    block = filled(_without(sample, is_null))
+    present = np.packbits(np.concatenate([np.zeros(_BIT_OFFSET, np.bool_), ~is_null]), bitorder="little")
+    return replace(block, present=Bitmap(_frozen(present), _BIT_OFFSET, len(is_null)))
+
+
+def _without(sample: Sample, is_null: NDArray[np.bool_]) -> Sample:
+    if isinstance(sample.shape, PackedStruct):
+        return replace(sample, fields=tuple(_without(field, is_null) for field in sample.fields))
+    if isinstance(sample.items, list):
+        return replace(sample, items=[b"" if null else item for item, null in zip(sample.items, is_null, strict=True)])
+    scale, dimensions = 1, ()
+    if isinstance(sample.shape, FixedSizeList):
+        scale, dimensions = sample.shape.items_per_value, sample.shape.validity_dimensions
+    items = sample.items.copy()
+    items[np.repeat(is_null, scale)] = 0
+    validity = zip(sample.validity, dimensions, strict=True)
+    return replace(sample, items=items, validity=tuple(bits | np.repeat(is_null, times) for bits, times in validity))
+
+
 def _read_only(block: BlockSlice) -> BlockSlice:
     validity = tuple(Bitmap(_frozen(one.values), one.bit_offset, one.num_bits) for one in block.validity)
     fields = tuple(map(_read_only, block.fields))
@@ -267,3 +289,22 @@ def assert_block_equals(block: BlockSlice, sample: Sample) -> None:
     for bitmap, expected in zip(block.validity, sample.validity, strict=True):
         bits = np.unpackbits(bitmap.values, bitorder="little")[bitmap.bit_offset :][: bitmap.num_bits]
         np.testing.assert_array_equal(bits, expected)
+
+
+def values_of(block: BlockSlice) -> list[bytes]:
+    """Return the bytes of every value; a struct's are those of its fields, one after the other."""
+    if isinstance(block.shape, PackedStruct):
+        return [b"".join(fields) for fields in zip(*map(values_of, block.fields), strict=True)]
+    if isinstance(block.shape, VariableWidth):
+        offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}").tolist()
+        base = offsets[0]
+        return [block.values[start - base : stop - base].tobytes() for start, stop in pairwise(offsets)]
+    if isinstance(block.shape, FixedSizeList):
+        leaf, scale = block.shape.leaf, block.shape.items_per_value
+    else:
+        leaf, scale = block.shape, 1
+    if leaf.bits == 1:
+        bits = np.unpackbits(block.values, bitorder="little")[block.bit_offset :]
+        return [bits[n * scale : (n + 1) * scale].tobytes() for n in range(block.num_values)]
+    width = leaf.bytes_per_value * scale
+    return [block.values[n * width : (n + 1) * width].tobytes() for n in range(block.num_values)]

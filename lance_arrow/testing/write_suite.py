@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.runtime import Runtime
@@ -34,9 +35,17 @@ from lance_arrow.spi import (
 )
 from lance_arrow.structure.page_encoder import PageScope
 from lance_arrow.testing.round_trip import decode, decode_blocks, encode_scope
-from lance_arrow.testing.samples import Sample, assert_block_equals, filled, make_sample
+from lance_arrow.testing.samples import (
+    Sample,
+    assert_block_equals,
+    filled,
+    filled_with_nulls,
+    make_sample,
+    values_of,
+)
 
 FILE_VERSIONS = ("2.1", "2.2", "2.3")
+NULLABLE_SAMPLES = ("last short chunk", "all equal")
 _ANSWERS = {
     DecodeContext.MINI_BLOCK: EncodedChunks,
     DecodeContext.BLOCK: EncodedBlock,
@@ -133,6 +142,25 @@ class CodecWriteSuite:
             assert same_bytes(encoded, again), "equal values with equal options gave other bytes"
         assert written, "the codec withdrew from every sample"
 
+    @pytest.mark.parametrize("is_named", [False, True], ids=["chosen", "named"])
+    def test_nulls_may_hold_any_value_and_change_no_other(
+        self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str, is_named: bool
+    ) -> None:
+        for name in NULLABLE_SAMPLES:
+            sample = make_sample(writing_shape, name, self.chunk_values)
+            for is_null in _null_masks(sample.num_values):
+                # Its memory is read-only.
+                block = filled_with_nulls(sample, is_null)
+                scope = self.scope(writing_context, writing_shape, writing_version, is_named=is_named)
+                encoded = self.write(block, writing_context, scope)
+                if encoded is None:
+                    continue
+                assert_legal(encoded, block, scope)
+                given, decoded = values_of(block), values_of(decode(encoded, block, scope))
+                assert len(decoded) == len(given)
+                wrong = [n for n, null in enumerate(is_null.tolist()) if not null and decoded[n] != given[n]]
+                assert not wrong, f"values {wrong[:5]} beside nulls came back otherwise"
+
     def test_chunks_keep_to_tight_rules(
         self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str
     ) -> None:
@@ -184,6 +212,13 @@ class CodecWriteSuite:
                     block = filled(make_sample(shape, self.sample_names[-1], self.chunk_values))
                     with pytest.raises(UnsupportedError):
                         scope.encode_child(block, context)
+
+
+def _null_masks(num_values: int) -> list[NDArray[np.bool_]]:
+    """Nulls at both ends and now and then, in long runs, and everywhere but at one place."""
+    places = np.arange(num_values)
+    most = places != num_values // 2
+    return [(places % 3 == 0) | (places == num_values - 1), places // 40 % 2 == 0, most]
 
 
 def writes(key: EncodingKey) -> Mapping[DecodeContext, str]:

@@ -6,43 +6,33 @@ Source: CompressiveEncoding.General; spec 5.11.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import BufferCompression, CompressionScheme, CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import General as GeneralMessage
 from lance_arrow.spi import (
     COMPRESSIVE,
     BindScope,
-    BlockShape,
     BlockSlice,
-    BoundChunkCodec,
-    BoundPerValueCodec,
-    ChunkBatch,
+    BoundCodec,
     DecodeContext,
     Encoded,
-    EncodedBlock,
-    EncodedChunks,
-    EncodedValues,
     EncodeOptions,
     EncodeScope,
     EncodingKey,
     FixedWidth,
     Frames,
-    NumBytes,
-    ValueBatch,
     VariableWidth,
+    bind_compressed,
+    compressed,
     hookimpl,
-    native_side,
-    stored_side,
+    with_room,
 )
 
 Positions = NDArray[np.int64]
@@ -54,9 +44,6 @@ _COMPACT_VALUE_BYTES = 128
 """Where size comes first, zipped values of that many bytes on average are compressed, each by itself."""
 _COMPACT_LEVEL = 9
 _LEAST_BLOCK_BYTES = 256
-_LARGEST_GROWTH = 255
-_FRAME_BYTES = 64
-"""What frames may add to bytes that do not compress: one in so many, and their headers."""
 _NUM_SAMPLES = 4
 _SAMPLED_BYTES = 32 << 10
 """Bytes of each sample, before compression."""
@@ -86,12 +73,9 @@ class General:
     )
     writes = since
 
-    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundGeneral | BoundGeneralValues:
+    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Bind the scheme and the child; zipped values that are compressed always have variable width."""
-        frames = Frames.bind(message.compression, context, scope)
-        if context is not DecodeContext.PER_VALUE:
-            return BoundGeneral(frames, scope.chunk_codec(message.values, context))
-        return BoundGeneralValues(frames, scope.value_codec(message.values))
+        return bind_compressed(Frames.bind(message.compression, context, scope), message.values, context, scope)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Compress samples of what children make of the block; withdraw where nobody asks or it gains little."""
@@ -100,7 +84,7 @@ class General:
             return None
         if wanted.is_unasked:
             return _bytes_of_streams(block, context, wanted, scope)
-        if _with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+        if with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
             # Samples may be without the value that is too large for everybody.
             return None
         found = _choice(block, context, wanted, scope)[1]
@@ -114,8 +98,10 @@ class General:
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
         key = _SPLIT if wanted.is_unasked else _VARIABLE if is_zipped else _choice(block, context, wanted, scope)[0]
-        inner = _with_room(scope)
-        child = _child(key, block, context, inner)
+        inner = with_room(scope)
+        # Streams of times and steps are smooth; zeros for nulls would not be.
+        values = scope.summary(block).forward_filled if wanted.is_unasked else block
+        child = _child(key, values, context, inner)
         answer = _compressed(child, wanted, scope)
         # Who names it wants it, though another codec alone may do better.
         most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
@@ -142,13 +128,6 @@ class _Wanted:
 
 def _is_named(scope: EncodeScope) -> bool:
     return scope.options.codec == General.key.case
-
-
-def _with_room(scope: EncodeScope) -> EncodeScope:
-    """Return the scope whose chunks are within the rules even where compression makes them larger."""
-    rules = scope.chunk_rules
-    most = max(rules.max_bytes - rules.max_bytes // _LARGEST_GROWTH - _FRAME_BYTES, 0)
-    return scope.with_rules(replace(rules, max_bytes=most, target_bytes=min(rules.target_bytes, most)))
 
 
 def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Wanted | None:
@@ -194,7 +173,7 @@ def _choice(
 ) -> tuple[EncodingKey | None, float | None]:
     """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
     of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
-    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, _with_room(scope)))
+    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, with_room(scope)))
 
 
 def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
@@ -208,8 +187,8 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         plain = scope.estimate_child(block, context, without=frozenset({General.key, _SPLIT}))
         if plain is None or plain < _LEAST_PLAIN_PART * raw_bytes:
             return None
-        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), _with_room(scope)
-        split = [inner.encode_with(_SPLIT, sample, context) for sample in samples]
+        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), with_room(scope)
+        split = [inner.encode_with(_SPLIT, scope.summary(one).forward_filled, context) for one in samples]
         part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
 
@@ -293,127 +272,12 @@ def _part(block: BlockSlice, start: int, stop: int) -> BlockSlice:
     offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
     own = offsets[start : stop + 1]
     values = block.values[int(own[0] - offsets[0]) : int(own[-1] - offsets[0])]
-    return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8))
+    present = None if block.present is None else block.present.part(start, stop)
+    return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8), present=present)
 
 
 def _compressed(child: Encoded, wanted: _Wanted, scope: EncodeScope) -> Encoded:
-    """Compress the first buffer of each chunk, the block, or each value."""
-    compress = scope.scheme(wanted.scheme).compress
-    description = wanted.message(child.description)
-    if isinstance(child, EncodedChunks):
-        if not child.buffers:
-            return child
-        starts = np.cumsum(child.sizes[0]) - child.sizes[0]
-        frames, offsets = compress(child.buffers[0], starts, child.sizes[0], wanted.level)
-        sizes = np.concatenate([np.diff(offsets)[np.newaxis], child.sizes[1:]])
-        return EncodedChunks(description, (frames, *child.buffers[1:]), sizes, child.value_counts)
-    if isinstance(child, EncodedBlock):
-        if child.buffer is None:
-            return child
-        whole = np.zeros(1, np.int64), np.array([len(child.buffer)])
-        return EncodedBlock(description, compress(child.buffer, *whole, wanted.level)[0])
-    if child.offsets is None:
-        raise UnsupportedError("zipped values of one width are not compressed one by one")
-    frames, offsets = compress(child.data, child.offsets[:-1], np.diff(child.offsets), wanted.level)
-    return EncodedValues(description, frames, offsets=offsets, length_bits=child.length_bits)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundGeneral:
-    """Decompresses buffer 0 of each chunk and hands the child a batch of plain bytes."""
-
-    frames: Frames
-    child: BoundChunkCodec
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.child.shape
-
-    @property
-    def num_buffers(self) -> int:
-        return self.child.num_buffers
-
-    def native(self) -> object | None:
-        sides = native_side(self.child), native_side(self.frames.scheme)
-        return native_codecs.compressed(*sides, self.frames.most_bytes) if self.num_buffers else None
-
-    def measure(self, chunks: ChunkBatch) -> NumBytes:
-        return self.child.measure(self._plain(chunks))
-
-    def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
-        self.child.decode(self._plain(chunks), out)
-
-    def _plain(self, chunks: ChunkBatch) -> ChunkBatch:
-        return chunks.derive(self, lambda: self._decompress(chunks))
-
-    def _decompress(self, chunks: ChunkBatch) -> ChunkBatch:
-        if self.num_buffers == 0:
-            return chunks
-        # One batch has one array: the buffers that were never compressed move behind those that were.
-        spare = sum(kernels.measure_variable_values(sizes) for sizes in chunks.sizes[1:])
-        plain, plain_starts = self.frames.open(chunks.data, chunks.starts[0], chunks.sizes[0], spare)
-        starts, sizes = np.empty_like(chunks.starts), chunks.sizes.copy()
-        starts[0], sizes[0] = plain_starts[:-1], np.diff(plain_starts)
-        position = int(plain_starts[-1])
-        for buffer in range(1, len(starts)):
-            offsets = np.zeros(chunks.num_chunks + 1, np.int64)
-            places = (chunks.data, chunks.starts[buffer], chunks.sizes[buffer])
-            kernels.decode_variable_values(*places, offsets.view(np.uint8), 64, plain[position:])
-            starts[buffer] = offsets[:-1] + position
-            position += int(offsets[-1])
-        return ChunkBatch(plain, starts, sizes, chunks.value_starts)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundGeneralValues:
-    """Decompresses each zipped value and hands the child a batch of plain ones."""
-
-    frames: Frames
-    child: BoundPerValueCodec
-    value_bits: None = None
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.child.shape
-
-    def native(self) -> object | None:
-        if self.child.value_bits is not None or not native_codecs.is_plain(native_side(self.child)):
-            return None
-        # The content of a frame is the value: a batch is decompressed in one go, and nothing is left to decode.
-        return native_codecs.called(0, self._open)
-
-    def native_stored(self) -> object | None:
-        return None if self.native() is None else stored_side(self.frames.scheme)
-
-    def _open(self, data: Any, starts: Any, sizes: Any, first: int) -> tuple[Callable[[Any], None], Positions]:
-        frames = np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.asarray(sizes)
-        places = self.frames.places(*frames)
-
-        def fill(out: Any) -> None:
-            self.frames.scheme.decompress(*frames, np.frombuffer(out, np.uint8), places)
-
-        return fill, places
-
-    def measure(self, values: ValueBatch) -> NumBytes:
-        return self.child.measure(self._plain(values))
-
-    def decode(self, values: ValueBatch, out: BlockSlice) -> None:
-        self.child.decode(self._plain(values), out)
-
-    def _plain(self, values: ValueBatch) -> ValueBatch:
-        return values.derive(self, lambda: self._decompress(values))
-
-    def _decompress(self, values: ValueBatch) -> ValueBatch:
-        if self.child.value_bits is None:
-            plain, starts = self.frames.open(values.data, values.starts, values.sizes)
-            return ValueBatch(plain, starts[:-1], np.diff(starts))
-        # A null has no bytes here, but a child of fixed width wants some: zeros behind the last value.
-        width = self.child.value_bits // 8
-        plain, starts = self.frames.open(values.data, values.starts, values.sizes, width)
-        plain[len(plain) - width :] = 0
-        is_null = values.sizes == 0
-        sizes = np.where(is_null, width, np.diff(starts))
-        return ValueBatch(plain, np.where(is_null, len(plain) - width, starts[:-1]), sizes)
+    return compressed(child, scope.scheme(wanted.scheme).compress, wanted.level, wanted.message(child.description))
 
 
 @hookimpl

@@ -90,7 +90,7 @@ class PackedStructs:
             raise UnsupportedError(f"{block.shape} does not fit rows of fixed width in chunks of {scope.chunk_rules}")
         row_bytes = sum(widths)
         out = np.empty(block.num_values * row_bytes, np.uint8)
-        kernels.join_rows([_memory(one) for one in block.fields], np.array(widths, np.int64), block.num_values, out)
+        kernels.join_rows([one.values for one in block.fields], np.array(widths, np.int64), block.num_values, out)
         counts = cut_evenly(block.num_values, chunk_values)
         rows = CompressiveEncoding(flat=Flat(bits_per_value=8 * row_bytes))
         message = PackedStructMessage(bits_per_value=[8 * width for width in widths], values=rows)
@@ -99,10 +99,13 @@ class PackedStructs:
 
 
 def _field_bytes(shape: BlockShape) -> tuple[int, ...] | None:
-    """Bytes of each field; None where one has bitmaps, no fixed width, or no whole bytes."""
+    """Bytes of each field; None where one is a list, has no fixed width, or no whole bytes.
+
+    The reference refuses fixed-size lists here ("Expected 0 buffers in array"): it zips such structs, since 2.2.
+    """
     if not isinstance(shape, PackedStruct) or not shape.fields:
         return None
-    widths = [_bits(field) for field in shape.fields]
+    widths = [field.bits if isinstance(field, FixedWidth) else None for field in shape.fields]
     return tuple(bits // 8 for bits in widths if bits) if all(bits and bits % 8 == 0 for bits in widths) else None
 
 
@@ -113,16 +116,6 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
         return None
     chunk_values = largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
     return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
-
-
-def _memory(field: BlockSlice) -> Bytes:
-    """Values of a field from the first byte on: those that are bits may begin within one."""
-    if field.bit_offset % 8 == 0:
-        return field.values[field.bit_offset // 8 :]
-    num_bits = field.num_values * (_bits(field.shape) or 0)
-    out = np.empty(num_bits // 8, np.uint8)
-    kernels.spread_bits(field.values, field.bit_offset, num_bits, 8, out)
-    return out
 
 
 def _bits(field: BlockShape) -> int | None:

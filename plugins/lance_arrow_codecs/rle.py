@@ -25,6 +25,7 @@ from lance_arrow.spi import (
     BindScope,
     BlockShape,
     BlockSlice,
+    BlockSummary,
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
@@ -48,6 +49,8 @@ _LONGEST_RUN = 255
 _CHUNK_VALUES = 4096
 _CHUNK_BYTES = 8184
 """Most values and bytes of a chunk, as the reference cuts them. Source: spec 10."""
+_NUM_SAMPLES = 16
+_SAMPLED_VALUES = 512
 _LEAST_CHUNK_VALUES = 2
 _LEAST_CHUNK_BYTES = 24
 """Two runs of 64-bit values, padded."""
@@ -81,6 +84,7 @@ class Rle:
         chunk_values = _chunk_values(scope)
         if chunk_values < _LEAST_CHUNK_VALUES:
             return None
+        block = _filled(block, scope)
         return self._score(block, starts_of(cut_evenly(block.num_values, chunk_values)), 0, scope)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks | EncodedBlock:
@@ -88,6 +92,7 @@ class Rle:
         if context is DecodeContext.BLOCK:
             blocks = self.encode_blocks(block, np.array([0, block.num_values]), scope)
             return EncodedBlock(blocks.description, blocks.buffers[0])
+        block = _filled(block, scope)
         width = _integer_bytes(block, scope)
         counts, entries = _cut(block, width, scope)
         run_values, lengths = np.empty(int(entries.sum()) * width, np.uint8), np.empty(int(entries.sum()), np.uint8)
@@ -132,6 +137,34 @@ class Rle:
             return None
         # As small as packed integers, runs decode faster and have fewer chunks.
         return options.cost(max(num_bytes - 0.5, 0.0))
+
+
+def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
+    """Return the block with nulls as part of the run before them; as it is where that cannot make runs worth it."""
+    summary = scope.summary(block)
+    if summary.integers is None or not summary.num_nulls:
+        return block
+    is_named = scope.options.codec == Rle.key.case
+    is_worth_it = is_named or summary.remember("rle filled", lambda: _gains_by_filling(summary))
+    return summary.forward_filled if is_worth_it else block
+
+
+def _gains_by_filling(summary: BlockSummary) -> bool:
+    """Whether a sample says that runs over nulls take fewer bytes than other codecs would; filling takes time."""
+    block, num_runs, group_bits = summary.block, summary.num_runs, summary.group_bits
+    if summary.integers is None or num_runs is None or group_bits is None:
+        return False
+    run_bytes = summary.integers.itemsize + 1
+    most_bytes = min(len(block.values), int((summary.integers.itemsize + 128 * group_bits).sum()))
+    # A null ends one run and begins another, at most.
+    if (num_runs - 2 * summary.num_nulls) * run_bytes >= most_bytes:
+        return False
+    step = max(block.num_values // _NUM_SAMPLES, _SAMPLED_VALUES)
+    firsts = range(0, block.num_values, step)
+    samples = [BlockSummary(block.part(first, min(first + _SAMPLED_VALUES, block.num_values))) for first in firsts]
+    sampled_runs = sum(BlockSummary(one.forward_filled).num_runs or 0 for one in samples)
+    sampled_values = sum(one.block.num_values for one in samples)
+    return sampled_runs / sampled_values * block.num_values * run_bytes < most_bytes
 
 
 def _integer_bytes(block: BlockSlice, scope: EncodeScope) -> int:

@@ -85,7 +85,8 @@ def test_widened_values_are_exact() -> None:
         (pa.list_(pa.struct([])), "a.item", "field"),
         (pa.list_(pa.struct([("x", pa.int8())]), 0), "a", "no items"),
         (pa.list_(pa.list_(pa.struct([("x", pa.int8())]), 2)), "a.item", "lists"),
-        (pa.json_(), "a", "string"),
+        (pa.map_(pa.string(), pa.json_()), "a.entries.value", "string"),
+        (pa.list_(pa.struct([("j", pa.json_())]), 2), "a.item.j", "string"),
     ],
     ids=str,
 )

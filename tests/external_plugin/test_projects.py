@@ -202,8 +202,11 @@ def test_private_codec_is_written_read_and_missed(zigzag: Path, tmp_path: Path, 
     shown = [sys.executable, "-m", "lance_arrow.cli", "inspect", str(path), "--json"]
     inspected = run_command(shown, zigzag, {})
     assert "lance_arrow.PrivateCodec/example.zigzag/1" in inspected.stdout
-    # Deltas of ten bits around 32,400: the numbers are packed by a codec of the format.
+    # Numbers of eleven bits around 32,400, packed by a codec of the format: nulls are no distance of sixteen bits.
     assert "bitpacking" in inspected.stdout
+    (page,) = [page for one in json.loads(inspected.stdout)["columns"] if one["path"] == "c" for page in one["pages"]]
+    (data,) = [buffer["size_bytes"] for buffer in page["buffers"] if buffer["role"] == "data"]
+    assert 5 * 1024 * 11 // 8 < data < 5 * 1024 * 13 // 8
     succeeds(READ_OTHERS, example("zigzag"), path)
     without = run_command(shown, None, {})
     assert without.returncode == 0

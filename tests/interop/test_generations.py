@@ -44,6 +44,9 @@ def one(column: pa.Array, metadata: dict[str, str] | None = None) -> pa.Table:
 MAPS = one(pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32())))
 TUPLES = one(pa.array([[{"x": 1, "s": "a"}]], pa.list_(STRUCT, 1)))
 TEXTS = one(pa.array([{"x": 1, "s": "a"}], STRUCT), PACKED)
+TENSORS = one(
+    pa.array([{"x": 1, "v": [1.0, 2.0]}], pa.struct({"x": pa.int64(), "v": pa.list_(pa.float32(), 2)})), PACKED
+)
 FULL = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int8()), pa.array(range(128)))
 
 REFUSED: dict[str, Callable[[], pa.Table]] = {
@@ -55,6 +58,7 @@ REFUSED: dict[str, Callable[[], pa.Table]] = {
     "2.1-maps": lambda: MAPS,
     "2.1-tuples-of-structs": lambda: TUPLES,
     "2.1-packed-texts": lambda: TEXTS,
+    "2.1-packed-tensors": lambda: TENSORS,
     "2.3-blobs": lambda: first_kind([b"a"]),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.kernels import shred
 from lance_arrow.kernels.reference import shred as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
@@ -172,13 +172,15 @@ def test_null_fixed_size_list_of_structs_owns_its_slots():
     assert runs[:, 0].tolist() == [1, 7]
 
 
-def test_empty_list_around_fixed_size_lists_of_structs_is_unsupported():
-    nodes = [(1, None, 0, np.zeros(2, np.int32), 0, 0), (0, None, 0, None, 2, 0), (0, None, 0, None, 0, 0)]
+def test_empty_list_around_fixed_size_lists_of_structs_has_one_entry():
+    offsets = np.array([0, 0, 1, 1], np.int32)
+    nodes = [(3, None, 0, offsets, 0, 0), (1, None, 0, None, 2, 0), (2, None, 0, None, 0, 0)]
     numbers = np.array([[0, 1], [0, 0], [0, 0]], np.uint16)
-    out = np.zeros(4, np.uint16)
+    rep, def_ = np.zeros((2, 8), np.uint16)
     runs, seen = np.zeros((2, 1), np.int64), np.zeros((3, 2), np.uint8)
-    with pytest.raises(UnsupportedError, match="around fixed-size lists"):
-        shred.shred_levels(nodes, 1, numbers, out, out.copy(), runs[0], runs[1], seen)
+    assert shred.shred_levels(nodes, 3, numbers, rep, def_, runs[0], runs[1], seen) == (4, 1)
+    assert (rep[:4].tolist(), def_[:4].tolist()) == ([1, 1, 1, 1], [1, 0, 0, 1])
+    assert runs[:, 0].tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(

@@ -197,13 +197,16 @@ def test_damaged_bytes_parse_or_are_corrupt_at_a_place(data):
         assert 0 <= result.detail < len(held)
 
 
-@pytest.mark.parametrize("url", ["/lance.a.B", "lance.a.B", "type.googleapis.com/lance.a.B", "a/b/lance.a.B"])
-def test_unpack_any_keeps_the_name_only(url):
-    assert unpack_any(AnyMessage(type_url=url, value=b"\x01").SerializeToString()) == ("lance.a.B", b"\x01")
+@pytest.mark.parametrize(
+    ("url", "authority"),
+    [("/lance.a.B", ""), ("lance.a.B", ""), ("type.googleapis.com/lance.a.B", ""), ("a/b/lance.a.B", "a/b")],
+)
+def test_unpack_any_splits_the_type_url(url, authority):
+    assert unpack_any(AnyMessage(type_url=url, value=b"\x01").SerializeToString()) == ("lance.a.B", b"\x01", authority)
 
 
 def test_unpack_any_allows_an_empty_value():
-    assert unpack_any(b"\x0a\x03/x.") == ("x.", b"")
+    assert unpack_any(b"\x0a\x03/x.") == ("x.", b"", "")
 
 
 @pytest.mark.parametrize("data", [b"", b"\x0a\x01/", b"\x12\x01\x00", b"\x0a\x05/x", b"\x0a\x02/\xff"])

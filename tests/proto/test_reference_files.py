@@ -128,7 +128,8 @@ class Container:
 
 
 def typed(message_type: type[Message], data: bytes) -> tuple[Message, bytes]:
-    name, value = unpack_any(data)
+    name, value, authority = unpack_any(data)
+    assert authority == ""
     assert name == message_type.DESCRIPTOR.full_name
     return parse(message_type, value, what=name), value
 

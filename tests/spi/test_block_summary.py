@@ -1,11 +1,13 @@
 """Facts about blocks, against plain numpy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.spi import BlockSlice, BlockSummary, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi import Bitmap, BlockSlice, BlockSummary, FixedSizeList, FixedWidth, VariableWidth
 from lance_arrow.testing.samples import Sample, filled, make_sample
 
 
@@ -63,3 +65,41 @@ def test_values_that_are_no_integers_have_no_groups():
         assert summary.integers is None
         assert summary.group_bits is None
         assert summary.num_runs is None
+
+
+@given(st.sampled_from(["u1", "u2", "u4", "u8"]), st.integers(0, 300), st.floats(0, 1), st.integers(0, 9))
+def test_nulls_take_the_value_before_them(dtype, count, share, bit_offset):
+    rng = np.random.default_rng(count)
+    values = rng.integers(1, 200, count).astype(f"<{dtype}")
+    is_null = rng.random(count) < share
+    bits = np.packbits(np.concatenate([rng.random(bit_offset) < 0.5, ~is_null]), bitorder="little")
+    block = replace(block_of(np.where(is_null, 0, values)), present=Bitmap(bits, bit_offset, count))
+    summary = BlockSummary(block)
+    assert summary.is_null.tolist() == is_null.tolist()
+    assert summary.num_nulls == is_null.sum()
+    known = values[~is_null].tolist()
+    if not 0 < len(known) < count:
+        assert summary.forward_filled is block
+        return
+    expected, last = [], known[0]
+    for value, null in zip(values.tolist(), is_null.tolist(), strict=True):
+        last = last if null else value
+        expected.append(last)
+    assert summary.forward_filled.values.view(f"<{dtype}").tolist() == expected
+    assert summary.forward_filled.present is None
+
+
+def test_without_nulls_nothing_is_copied():
+    block = block_of(np.arange(9, dtype="<u4"))
+    summary = BlockSummary(block)
+    assert (summary.is_null, summary.num_nulls) == (None, 0)
+    assert summary.forward_filled is block
+    text = BlockSummary(replace(filled(Sample(VariableWidth(32), 2, [b"a", b""])), present=Bitmap(np.uint8([1]), 0, 2)))
+    assert text.num_nulls == 1
+    assert text.forward_filled is text.block
+
+
+def test_parts_keep_their_nulls():
+    present = Bitmap(np.packbits([1, 0, 1, 1, 0, 0, 1, 0, 1, 1], bitorder="little"), 1, 9)
+    part = replace(block_of(np.arange(9, dtype="<u2")), present=present).part(2, 7)
+    assert part.present.unpacked().tolist() == [True, False, False, True, False]

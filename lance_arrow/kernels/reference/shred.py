@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InternalError, InvalidArgumentError
 
 Levels: TypeAlias = NDArray[np.uint16]
 Positions: TypeAlias = NDArray[np.int64]
@@ -113,8 +113,6 @@ class _Walk:
         if level == 0:
             level = self._own_level(n, slot, offsets is not None and start == stop)
         if offsets is not None and level:
-            if any(node[4] for node in self.nodes[n:]):
-                raise UnsupportedError("null or empty lists around fixed-size lists of structs have no levels")
             self.entries.append((rep, level))
             return
         for item in range(start, stop):

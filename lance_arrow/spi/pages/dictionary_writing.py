@@ -123,7 +123,8 @@ def _scope_of_items(scope: EncodeScope) -> EncodeScope:
 
 
 def _dictionary(values: BlockSlice, indices: NDArray[np.uint32], firsts: NDArray[np.int64]) -> Dictionary:
-    return Dictionary(BlockSlice(_INDEX, values.num_values, indices.view(np.uint8)), values_at(values, firsts))
+    stored = BlockSlice(_INDEX, values.num_values, indices.view(np.uint8), present=values.present)
+    return Dictionary(stored, values_at(values, firsts))
 
 
 def _numbered(

@@ -46,6 +46,10 @@ class TestPackedStruct(CodecSuite):
     )
     chunk_values = 256
 
+    def can_write(self, shape, context):
+        # The reference zips such structs, and reads no chunks of them.
+        return not any(isinstance(field, FixedSizeList) for field in shape.fields)
+
     def encode(self, sample, context):
         widths = [bits_of(field) for field in sample.shape.fields]
         units, counts = [], []

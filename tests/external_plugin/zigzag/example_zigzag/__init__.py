@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError
 from lance_arrow.spi import (
@@ -72,7 +73,8 @@ class Zigzag:
     def _numbers(self, block: BlockSlice, scope: EncodeScope) -> BlockSlice:
         """The small numbers; made once, for scoring and for encoding."""
         base = _base(scope, block.shape)
-        return scope.summary(block).remember(("zigzag", base), lambda: _zigzag(block, base))
+        summary = scope.summary(block)
+        return summary.remember(("zigzag", base), lambda: _zigzag(block, base, summary.is_null))
 
 
 def _base(scope: EncodeScope, shape: FixedWidth) -> int:
@@ -82,11 +84,15 @@ def _base(scope: EncodeScope, shape: FixedWidth) -> int:
     return base % (1 << shape.bits)
 
 
-def _zigzag(block: BlockSlice, base: int) -> BlockSlice:
+def _zigzag(block: BlockSlice, base: int, is_null: NDArray[np.bool_] | None) -> BlockSlice:
     width = block.shape.bytes_per_value
     distance = block.values.view(f"<u{width}") - np.dtype(f"u{width}").type(base)
+    if is_null is not None:
+        # Nulls come as zeros, far from the base: any value will do, and 0 takes no bits.
+        distance[is_null] = 0
     signs = (distance.view(f"<i{width}") >> 8 * width - 1).view(distance.dtype)
-    return BlockSlice(block.shape, block.num_values, (distance << 1 ^ signs).view(np.uint8))
+    numbers = (distance << 1 ^ signs).view(np.uint8)
+    return BlockSlice(block.shape, block.num_values, numbers, present=block.present)
 
 
 @dataclass(frozen=True, slots=True)
