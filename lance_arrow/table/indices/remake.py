@@ -34,9 +34,7 @@ class IndexTarget:
         self._files = files
         self.sizes: dict[str, int] = {}
 
-    def write(
-        self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: FileVersionName
-    ) -> None:
+    def write(self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: str) -> None:
         """Write a file of the index."""
         place = Location(self._folder.filesystem, posixpath.join(self._folder.path, name))
         self._files.add(place)
