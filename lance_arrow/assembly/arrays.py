@@ -217,3 +217,22 @@ def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
     bits = np.frombuffer(known.buffers()[1], np.uint8)[start // 8 :] if len(known) else np.empty(0, np.uint8)
     flags = np.unpackbits(bits, count=start % 8 + len(known), bitorder="little")
     return flags[start % 8 :].view(np.bool_)
+
+
+class _Described:
+    """An array whose type is said to be another one of the same layout."""
+
+    def __init__(self, array: pa.Array, type_: pa.DataType) -> None:
+        self._array = array
+        self._type = type_
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        return self._type.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
+
+
+def retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Return an array of a type that is equal but for names of list items, nullability and metadata; nulls of any."""
+    if array.type.equals(type_, check_metadata=True):
+        return array
+    # Nobody knew the type of a column of nulls.
+    return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else pa.array(_Described(array, type_))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.arrays import retyped
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.table.row_fitting import retyped
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _HINT = "choose another type with --cast COLUMN=TYPE (casts=), or leave the column out with --exclude (exclude=)"

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.assembly.arrays import retyped
 from lance_arrow.assembly.list_items import list_items
 from lance_arrow.container.binary_json import holds_json, with_binary_json
 from lance_arrow.container.extension_types import JSON_METADATA
@@ -92,7 +93,8 @@ class StoredRows:
             if holds_json(array.type):
                 with located(column=field.name):
                     array = with_binary_json(array, field.type)
-            return array if array.type == field.type else _cast(array, field.type)
+            # Types that are equal may name the items of lists differently; what reads them goes by the names.
+            return retyped(array if array.type == field.type else _cast(array, field.type), field.type)
         except pa.ArrowInvalid as error:
             raise InvalidArgumentError(f"the array contradicts itself: {error}", column=field.name) from error
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_arrow.assembly.arrays import retyped
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.batch_inputs import Rows, schema_and_rows
 from lance_arrow.datasets.stored_rows import StoredRows
@@ -86,25 +87,6 @@ def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterato
             ],
             schema=schema,
         )
-
-
-class _Described:
-    """An array whose type is said to be another one of the same layout."""
-
-    def __init__(self, array: pa.Array, type_: pa.DataType) -> None:
-        self._array = array
-        self._type = type_
-
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
-        return self._type.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
-
-
-def retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Return an array of a type that is equal but for names of list items, nullability and metadata; nulls of any."""
-    if array.type.equals(type_, check_metadata=True):
-        return array
-    # Nobody knew the type of a column of nulls.
-    return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else pa.array(_Described(array, type_))
 
 
 def _loose(type_: pa.DataType) -> pa.DataType:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import decimal
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import lance_arrow
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
@@ -231,3 +233,14 @@ class Rows:
 
     def column(self, number: int) -> pa.Array:
         return self.array
+
+
+@pytest.mark.parametrize("wrap", [pa.list_, lambda field: pa.struct([("x", pa.list_(field))])])
+def test_items_of_lists_may_have_another_name(wrap: Callable[[pa.Field], pa.DataType], tmp_path: Path) -> None:
+    given, wanted = (wrap(pa.field(name, pa.int32())) for name in ("element", "item"))
+    values = [[1, None], None, []] if pa.types.is_list(given) else [{"x": [1]}, None, {"x": None}]
+    with lance_arrow.LanceWriter(tmp_path / "named.lance", pa.schema([("a", wanted)])) as writer:
+        writer.write(pa.record_batch([pa.array(values, given)], names=["a"]))
+    found = lance_arrow.read_table(tmp_path / "named.lance")
+    assert found["a"].type.equals(wanted, check_metadata=True)
+    assert found["a"].to_pylist() == values
