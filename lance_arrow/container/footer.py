@@ -128,9 +128,7 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
         tail[-FOOTER_BYTES:].tobytes()
     )
     if magic != MAGIC:
-        raise CorruptFileError(
-            f"not a Lance file: it ends with {magic!r}, expected {MAGIC!r}", byte_range=place, detail=NOT_LANCE
-        )
+        raise CorruptFileError(f"not a Lance file: it does not end with {MAGIC!r}", byte_range=place, detail=NOT_LANCE)
     version = _VERSION_OF.get((major, minor))
     if version is None:
         known = ", ".join(f"({a}, {b})" for a, b in _VERSION_OF)

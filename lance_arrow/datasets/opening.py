@@ -36,6 +36,7 @@ def dataset(
     exclude_invalid_files: bool | None = None,
     blobs: Blobs = "bytes",
     allow_external_blobs: bool = False,
+    allow_external_bases: bool = False,
     verify: Verify = "touched",
 ) -> LanceDataset:
     """Open a table, or Lance files, as one dataset.
@@ -52,7 +53,7 @@ def dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
-    blobs, allow_external_blobs, verify
+    blobs, allow_external_blobs, allow_external_bases, verify
         As `LanceFormat`.
 
     Returns
@@ -72,7 +73,11 @@ def dataset(
     many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
     choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
     options = ReadOptions(
-        dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        dictionaries=dictionaries,
+        blobs=blobs,
+        allow_external_blobs=allow_external_blobs,
+        allow_external_bases=allow_external_bases,
+        verify=verify,
     )
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
@@ -97,6 +102,7 @@ def dataset(
             dictionaries=dictionaries,
             blobs=blobs,
             allow_external_blobs=allow_external_blobs,
+            allow_external_bases=allow_external_bases,
             verify=verify,
         ),
         filesystem=as_arrow(locations[0].filesystem),

@@ -190,7 +190,7 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes]:
     tail = _read(source, tail_start, size)
     position, _, _, magic = FOOTER.unpack(tail[-FOOTER.size :])
     if magic != MAGIC:
-        raise CorruptManifestError(f"a manifest ends with {magic!r}, expected {MAGIC!r}", byte_range=(size - 4, size))
+        raise CorruptManifestError(f"a manifest does not end with {MAGIC!r}", byte_range=(size - 4, size))
     stop = size - FOOTER.size
     start = position + SECTION_HEAD.size
     if start > stop:
@@ -228,6 +228,7 @@ def _checked(
         has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
         index_position=_section(message, ("index_section",), position),
+        branch=message.branch if message.HasField("branch") else None,
     )
     has_writer = message.HasField("writer_version")
     return ManifestMeta(

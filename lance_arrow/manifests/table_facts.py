@@ -10,9 +10,10 @@ from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.errors import located
+from lance_arrow.errors import CorruptManifestError, located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
+from lance_arrow.manifests.base_scope import check_followed
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZoneIndexMeta
 
@@ -41,6 +42,8 @@ class TableFacts:
         Other places of files, by id.
     index_position
         Where the manifest's file lists the indices; None when there are none.
+    branch
+        Which branch the version is of; None for the main one.
     """
 
     root: str
@@ -52,28 +55,55 @@ class TableFacts:
     has_stable_row_ids: bool = False
     base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
     index_position: int | None = None
+    branch: str | None = None
 
-    def data_path(self, file: DataFileMeta) -> str:
-        """Return the path of a data file; `place_of` tells what it raises."""
-        return self._place(file.base_id, DATA, file.path)
+    def data_path(self, file: DataFileMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of a data file.
 
-    def data_paths(self, files: Sequence[DataFileMeta]) -> list[str]:
+        Parameters
+        ----------
+        file
+            The file.
+        allow_external_bases
+            Whether a base path may lead out of the folder that holds the table.
+
+        Raises
+        ------
+        UnsupportedError
+            As `check_followed` and `place_of`.
+        """
+        return self._place(file.base_id, DATA, file.path, allow_external_bases)
+
+    def data_paths(self, files: Sequence[DataFileMeta], *, allow_external_bases: bool = False) -> list[str]:
         """Return the paths of many data files, as `data_path` does."""
         prefix = posixpath.join(self.root, DATA, "")
-        return [prefix + file.path if file.base_id is None else self.data_path(file) for file in files]
+        return [
+            prefix + file.path
+            if file.base_id is None
+            else self.data_path(file, allow_external_bases=allow_external_bases)
+            for file in files
+        ]
 
-    def deletion_path(self, deletion: DeletionFileMeta) -> str:
-        """Return the path of a deletion file."""
-        return self._place(deletion.base_id, DELETIONS, deletion.name)
+    def deletion_path(self, deletion: DeletionFileMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of a deletion file, as `data_path` does."""
+        return self._place(deletion.base_id, DELETIONS, deletion.name, allow_external_bases)
 
-    def index_path(self, index: ZoneIndexMeta) -> str:
-        """Return the path of an index's file."""
-        return self._place(index.base_id, INDICES, index.file)
+    def index_path(self, index: ZoneIndexMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of an index's file, as `data_path` does."""
+        return self._place(index.base_id, INDICES, index.file, allow_external_bases)
 
-    def _place(self, base_id: int | None, folder: str, name: str) -> str:
-        base = None if base_id is None else self.base_paths[base_id]
+    def _place(self, base_id: int | None, folder: str, name: str, allow_external_bases: bool) -> str:
         with located(path=self.manifest_path):
-            return place_of(self.root, base, folder, name, self.protocols)
+            if base_id is None:
+                return place_of(self.root, None, folder, name, self.protocols)
+            base = self.base_paths.get(base_id)
+            if base is None:
+                raise CorruptManifestError(
+                    f"a file lies in the base path {base_id}, which there is not", detail=base_id
+                )
+            path = place_of(self.root, base, folder, name, self.protocols)
+            check_followed(self.root, self.branch, base, self.protocols, allow_external=allow_external_bases)
+            return path
 
 
 def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ would still be true; what is unknown inside a fragment travels along as long as 
 
 from __future__ import annotations
 
+import collections
 import importlib.metadata
 import struct
 import time
@@ -51,7 +52,7 @@ def editable(manifest: ManifestMeta) -> Manifest:
         )
     ids = [fragment.id for fragment in manifest.fragments]
     if len(set(ids)) != len(ids):
-        twice = next(one for at, one in enumerate(ids) if one in ids[:at])
+        twice = collections.Counter(ids).most_common(1)[0][0]
         raise CorruptManifestError(
             f"two fragments have the id {twice}: the table can be read, but nothing can be written on top of it",
             path=path,
