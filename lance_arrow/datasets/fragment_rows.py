@@ -24,7 +24,7 @@ from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.io import AnyFileSystem, Location, redact
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
@@ -265,6 +265,7 @@ def stored_column(file: DataFileMeta, opened: OpenFile, field_id: int, column: i
 
 
 def _missing(manifest_path: str, path: str) -> MissingFileError:
+    path = redact(path)
     return MissingFileError(
         f"the manifest {manifest_path!r} names the data file {path!r}, which is not there", path=path
     )
