@@ -321,3 +321,29 @@ def test_no_bytes_of_other_files_are_shown(table: Path) -> None:
     with pytest.raises(CorruptManifestError) as caught:
         LanceTable.open(table)
     assert "XY9!" not in str(caught.value)
+
+
+def test_rows_that_no_file_proves(table: Path) -> None:
+    """A fragment without files is all null, and as long as the manifest says: looked at up to a limit."""
+
+    def edit(message: Manifest) -> None:
+        del message.fragments[1:]
+        message.fragments[0].ClearField("files")
+        message.fragments[0].ClearField("deletion_file")
+        message.fragments[0].physical_rows = 1 << 32
+
+    manifests.change(table, edit)
+    never = pc.field("a") == 3
+    opened, dataset = LanceTable.open(table), lance_arrow.dataset(table)
+    assert (opened.count_rows(), dataset.count_rows()) == (1 << 32, 1 << 32)
+    assert opened.take([(1 << 32) - 1])["a"].to_pylist() == dataset.head(1)["a"].to_pylist() == [None]
+    for door in (
+        opened.to_table,
+        dataset.to_table,
+        lambda: opened.count_rows(never),
+        lambda: dataset.count_rows(filter=never),
+        lambda: dataset.to_table(filter=never),
+    ):
+        with pytest.raises(ResourceLimitError) as caught:
+            door()
+        assert caught.value.detail == "max_expanded_bytes"
