@@ -117,13 +117,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check format, style, types and the import contracts."""
-    _install(session, TEST_EXTRAS, *# What calls pyarrow, fsspec, protobuf, numpy, pyroaring, zstandard and pluggy in every way they are called.
-LOWEST_ROOMS = (
-    "io", "container", "manifests", "kernels", "spi", "proto", "datasets", "cli", "table/test_table_edits.py",
-    "table/test_lines.py", "faults/test_hostile_tables.py", "faults/test_tables.py", "faults/test_files.py",
-    "interop/test_tables_written.py", "interop/test_matrix.py",
-)  # fmt: skip
-LINT_REQUIREMENTS)
+    _install(session, TEST_EXTRAS, *LINT_REQUIREMENTS)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run(

@@ -11,6 +11,7 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | `fragments` | fragments, their data files, their deletion files |
 | `base_paths`, `base_scope` | where a file lies that a manifest names; what may not be named, or followed |
 | `deletions`, `arrow_numbers` | either form of deletion file to sorted row offsets, counted before they are listed |
+| `seals` | checksums of manifests and deletion files |
 | `row_ids` | stable row ids, searchable without being expanded |
 | `row_id_index` | which fragment and row has an id, over all fragments |
 | `row_id_writing` | stable row ids and row versions of new fragments |

@@ -15,6 +15,7 @@ from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import Location, open_source
 from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
+from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
 from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 
@@ -132,6 +133,9 @@ def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
 
 
 def _bitmap(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+    record, sealed = data[-RECORD.size :], data[: -RECORD.size]
+    if check_seal(DELETIONS, record, "the deletion file", sealed):
+        data = sealed
     try:
         bitmap = pyroaring.BitMap.deserialize(data)
     except (ValueError, IndexError) as error:
@@ -145,6 +149,10 @@ def _bitmap(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
 
 
 def _arrow(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+    footer = arrow_footer(data)
+    if footer is not None and footer >= RECORD.size:
+        at = footer - RECORD.size
+        check_seal(DELETIONS, data[at:footer], "the deletion file", data[:at], data[footer:])
     # Their order is that of a hash table.
     offsets = np.unique(read_numbers(data, bounds.check_count))
     bounds.check(len(offsets), *((int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)))
