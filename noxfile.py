@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import nox
@@ -38,6 +40,12 @@ FOUNDING_RELEASE = "0.20.0"
 DRAFT_RELEASES = ("0.19.2", "0.20.0", "0.21.0", "0.22.0", "0.23.2", "0.25.0", "0.29.0", "0.31.0", "0.32.0", "0.32.1")
 DRAFT_REQUIREMENTS = ("pyarrow<20", "numpy<2")
 TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
+# What calls pyarrow, fsspec, protobuf, numpy, pyroaring, zstandard and pluggy in every way they are called.
+LOWEST_ROOMS = (
+    "io", "container", "manifests", "kernels", "spi", "proto", "datasets", "cli", "table/test_table_edits.py",
+    "table/test_lines.py", "faults/test_hostile_tables.py", "faults/test_tables.py", "faults/test_files.py",
+    "interop/test_tables_written.py", "interop/test_matrix.py",
+)  # fmt: skip
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
@@ -119,6 +127,26 @@ def lint(session: nox.Session) -> None:
     user = ("--config-file=", "--strict", "--ignore-missing-imports", "--follow-imports=silent")
     session.run("mypy", *user, "tests/first_hour/typed_user.py")
     session.run("lint-imports")
+
+
+def _lowest(*extras: str) -> list[str]:
+    """Return the lowest versions that pyproject.toml allows, of the dependencies and of some extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    ranges = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
+    found = []
+    for one in ranges:
+        name, low = re.fullmatch(r"([A-Za-z0-9_-]+)(?:\[[^]]*\])?(?:>=|==)([0-9.]+?)(?:\.\*)?(?:,<.*)?", one).groups()
+        found.append(f"{name}=={low}")
+    return found
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Run the tests that touch dependencies with the lowest version of each; `-- cli` or other rooms for others."""
+    _install(session, "cli,sql", *_lowest("cli", "sql"), *TEST_REQUIREMENTS)
+    session.chdir(ROOT / "tests")
+    chosen = session.posargs or LOWEST_ROOMS
+    session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *chosen)
 
 
 @nox.session

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from lance_arrow.redaction import redact
+
 
 class LanceError(Exception):
     """Root of the tree.
@@ -36,7 +38,7 @@ class LanceError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.path = path
+        self.path = None if path is None else redact(path)
         self.column = column
         self.page = page
         self.byte_range = byte_range
@@ -199,8 +201,8 @@ class located:
 
     def fill(self, error: LanceError) -> None:
         """Fill in what the error does not know."""
-        if error.path is None:
-            error.path = self._path
+        if error.path is None and self._path is not None:
+            error.path = redact(self._path)
         if error.column is None:
             error.column = self._column
         if error.page is None:

@@ -1,14 +1,14 @@
 """Frozen settings and limits: what may be tuned, with the unit in each name; imports nothing of ours but errors.
 
 `Settings.from_environment()` reads the few variables a user without code needs (`LANCE_ARROW_PREFER`,
-`LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`).
+`LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`, `LANCE_ARROW_LIMITS`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 
@@ -20,7 +20,8 @@ _BYTES_PER_DECODED_BYTE = 4
 class Limits:
     """Ceilings checked against sizes that a file declares, before anything is allocated.
 
-    Raise one by passing ``Settings(limits=Limits(name=value))``.
+    Raise one by passing ``Settings(limits=Limits(name=value))``, or for datasets and tables, which take no settings,
+    by ``LANCE_ARROW_LIMITS=name=value`` in the environment.
     """
 
     max_metadata_bytes: int = 512 * MEBIBYTE
@@ -38,8 +39,9 @@ class Limits:
     max_batch_bytes: int = 4096 * MEBIBYTE
     """Largest destination of one column in one batch, and largest intermediate on the way there: what a damaged or
     hostile file may make us allocate at once. How much a usual read holds is `Settings.memory_budget_bytes`."""
-    max_expanded_bytes: int = 4096 * MEBIBYTE
-    """Largest table made or filtered at once from a file a thousand times smaller: rows of one scalar take no bytes."""
+    max_expanded_bytes: int = 1024 * MEBIBYTE
+    """Largest table made, filtered or scanned by pyarrow from a file a thousand times smaller: rows of one scalar take
+    no bytes, and count as 8 at least. Also the largest list of deleted rows."""
 
     def check(self, name: str, wanted: int) -> int:
         """Return `wanted`, or raise `ResourceLimitError` naming the limit and how to raise it."""
@@ -47,7 +49,8 @@ class Limits:
         if wanted > ceiling:
             raise ResourceLimitError(
                 f"{wanted:,} bytes or units are declared, above the limit {name}={ceiling:,}; "
-                f"raise it with Settings(limits=Limits({name}=...)) if the file is trusted",
+                f"raise it with Settings(limits=Limits({name}=...)), or LANCE_ARROW_LIMITS={name}=... in the "
+                "environment, if the file is trusted",
                 detail=name,
             )
         return wanted
@@ -116,7 +119,8 @@ class Settings:
         """Build the default settings, with what the environment says applied.
 
         ``LANCE_ARROW_PREFER`` is a list ``message/case=plugin`` separated by commas, ``LANCE_ARROW_THREADS`` and
-        ``LANCE_ARROW_MEMORY_BYTES`` are numbers of at least 1.
+        ``LANCE_ARROW_MEMORY_BYTES`` are numbers of at least 1. ``LANCE_ARROW_LIMITS`` is a list ``name=number``, with
+        the names of `Limits`.
         """
         prefer = {}
         for item in filter(None, os.environ.get("LANCE_ARROW_PREFER", "").split(",")):
@@ -131,7 +135,19 @@ class Settings:
             found,
             num_threads=found.num_threads if threads is None else threads,
             memory_budget_bytes=found.memory_budget_bytes if budget is None else budget,
+            limits=replace(found.limits, **_limits("LANCE_ARROW_LIMITS")),
         )
+
+
+def _limits(name: str) -> dict[str, int]:
+    known = [one.name for one in fields(Limits)]
+    found = {}
+    for item in filter(None, os.environ.get(name, "").split(",")):
+        limit, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or limit not in known or not text.isdecimal():
+            raise InvalidArgumentError(f"{name} holds {item!r}, expected name=number; names: {', '.join(known)}")
+        found[limit] = int(text)
+    return found
 
 
 def _number(name: str) -> int | None:

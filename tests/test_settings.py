@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow import Settings
+from lance_arrow import Limits, Settings
 from lance_arrow.errors import InvalidArgumentError
 
 
@@ -48,3 +48,14 @@ def test_windows_in_flight_fit_the_budget(num_threads: int, budget_bytes: int, w
     chosen = settings.window_bytes(num_threads + 1)
     assert chosen * (num_threads + 1) <= budget_bytes or chosen == 1
     assert settings.windows_within_budget(chosen) == num_threads + 1 or chosen == 1
+
+
+def test_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANCE_ARROW_LIMITS", "max_expanded_bytes=5, max_batch_bytes=7")
+    limits = Settings.from_environment().limits
+    assert (limits.max_expanded_bytes, limits.max_batch_bytes) == (5, 7)
+    assert limits.max_chunk_bytes == Limits().max_chunk_bytes
+    for wrong in ("max_expanded_bytes", "max_expanded_bytes=-1", "nothing=5", "max_batch_bytes=x"):
+        monkeypatch.setenv("LANCE_ARROW_LIMITS", wrong)
+        with pytest.raises(InvalidArgumentError, match="LANCE_ARROW_LIMITS"):
+            Settings.from_environment()

@@ -22,6 +22,8 @@ class ReadOptions:
         ``"bytes"``: the values, as the logical type. ``"descriptors"``: where they lie, as the file tells.
     allow_external_blobs
         Whether addresses that a file names may be followed.
+    allow_external_bases
+        Whether base paths that a manifest names may lead out of the folder that holds the table.
     verify
         What is compared with the checksums of a file that has them: ``"touched"``, every block when it is first read;
         ``"full"``, the whole file when it is opened; ``"off"``, nothing.
@@ -35,14 +37,16 @@ class ReadOptions:
     dictionaries: Dictionaries = "keep"
     blobs: Blobs = "bytes"
     allow_external_blobs: bool = False
+    allow_external_bases: bool = False
     verify: Verify = "touched"
 
     def __post_init__(self) -> None:
         _check("dictionaries", self.dictionaries, names(Dictionaries))
         _check("blobs", self.blobs, names(Blobs))
         check_verify(self.verify)
-        if not isinstance(self.allow_external_blobs, bool):
-            raise InvalidArgumentError(f"allow_external_blobs is {self.allow_external_blobs!r}, expected True or False")
+        for name in ("allow_external_blobs", "allow_external_bases"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected True or False")
 
     def changed(self) -> dict[str, object]:
         """Return the options that are not the default ones."""

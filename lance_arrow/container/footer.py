@@ -132,9 +132,7 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     )
     if magic != MAGIC:
         raise CorruptFileError(
-            _not_lance(tail, file_size, f"it ends with {magic!r}, expected {MAGIC!r}"),
-            byte_range=place,
-            detail=NOT_LANCE,
+            _not_lance(tail, file_size, f"it does not end with {MAGIC!r}"), byte_range=place, detail=NOT_LANCE
         )
     version = _VERSION_OF.get((major, minor))
     if version is None:

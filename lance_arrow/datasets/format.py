@@ -39,11 +39,14 @@ class LanceFormat(bridge.BridgeFormat):
         How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
     allow_external_blobs
         Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
+    allow_external_bases
+        Whether a table's files may lie outside of the folder that holds the table, where its manifest says so; refused
+        by default, since a manifest may name any place.
     verify
         What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
         block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
     read_options
-        The same four in one object, in their place.
+        The same five in one object, in their place.
     default_fragment_scan_options
         Wishes of scans that bring none of their own.
 
@@ -62,12 +65,17 @@ class LanceFormat(bridge.BridgeFormat):
         dictionaries: Dictionaries = "keep",
         blobs: Blobs = "bytes",
         allow_external_blobs: bool = False,
+        allow_external_bases: bool = False,
         verify: Verify = "touched",
         read_options: LanceReadOptions | None = None,
         default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
         given = LanceReadOptions(
-            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+            dictionaries=dictionaries,
+            blobs=blobs,
+            allow_external_blobs=allow_external_blobs,
+            allow_external_bases=allow_external_bases,
+            verify=verify,
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
@@ -122,6 +130,11 @@ class LanceFormat(bridge.BridgeFormat):
     def allow_external_blobs(self) -> bool:
         """Whether addresses of blobs that files name are followed."""
         return self.handler.options.allow_external_blobs
+
+    @property
+    def allow_external_bases(self) -> bool:
+        """Whether base paths that manifests name are followed out of the folder that holds the table."""
+        return self.handler.options.allow_external_bases
 
     def make_write_options(
         self,

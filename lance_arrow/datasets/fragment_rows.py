@@ -5,6 +5,7 @@ rows ─► ranges of rows that are left ─► each file reads them ─► blob
 
 from __future__ import annotations
 
+import errno
 from functools import cached_property
 
 import numpy as np
@@ -23,13 +24,16 @@ from lance_arrow.datasets.table_zones import BoundedZones, judged_fragment
 from lance_arrow.datasets.zone_predicates import ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.io import AnyFileSystem, Location, redact
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import RowRanges
 
+# What filesystems say of a path at which no file is, or can be.
+_NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+_NO_PATH = (errno.ENAMETOOLONG, errno.ELOOP)
 ADDRESS_BITS = 32
 """Bits of a row's offset in its address; the fragment's id is above them."""
 
@@ -86,7 +90,10 @@ class FragmentRows:
         if deletion is None:
             return None
         facts = self.columns.facts
-        place = Location(self._filesystem, facts.deletion_path(deletion))
+        place = Location(
+            self._filesystem,
+            facts.deletion_path(deletion, allow_external_bases=self.columns.options.allow_external_bases),
+        )
         return read_deletions(
             place, deletion, self.num_physical, manifest_path=facts.manifest_path, limits=self._limits
         )
@@ -226,12 +233,14 @@ class FragmentRows:
         """
         file = self.meta.files[number]
         facts = self.columns.facts
-        path = facts.data_path(file)
+        path = facts.data_path(file, allow_external_bases=self.columns.options.allow_external_bases)
         try:
             opened = self._files.get(
                 FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.wishes
             )
-        except FileNotFoundError as error:
+        except OSError as error:
+            if not isinstance(error, _NO_FILE) and error.errno not in _NO_PATH:
+                raise
             raise _missing(facts.manifest_path, path) from error
         size = opened.source.size()
         if file.size_bytes is not None and size != file.size_bytes:
@@ -256,6 +265,7 @@ def stored_column(file: DataFileMeta, opened: OpenFile, field_id: int, column: i
 
 
 def _missing(manifest_path: str, path: str) -> MissingFileError:
+    path = redact(path)
     return MissingFileError(
         f"the manifest {manifest_path!r} names the data file {path!r}, which is not there", path=path
     )

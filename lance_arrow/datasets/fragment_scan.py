@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import only_blobs
-from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.expansion import ExpansionWatch, check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.datasets.receipts import TableWatch
@@ -50,6 +50,8 @@ class FragmentScan:
         self._watch.see(found.opened)
         self._watch.judged(found.judged)
         self._done = 0
+        limits = default_runtime().settings.limits
+        self._expansion = ExpansionWatch(self._reading.nodes, self._reading.file_bytes, limits)
         self._windows = self._cut()
         self._is_due = True
         if not self._windows:
@@ -67,6 +69,10 @@ class FragmentScan:
         rows = self._rows
         if not rows.num_rows:
             return []
+        if not request.filter.equals(_TRUE):
+            with located(path=reading.rows.columns.facts.manifest_path):
+                file_bytes = sum(opened.source.size() for opened in self._found.opened)
+                check_expansion(self._found.filter_nodes, rows.num_rows, file_bytes, settings.limits)
         batch_rows = min(request.batch_size, max(1, rows.num_rows))
         windows: Sequence[RowRanges] = Windows(
             rows,
@@ -88,6 +94,8 @@ class FragmentScan:
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
+        with self._lock, located(path=self._reading.rows.columns.facts.manifest_path):
+            self._expansion.add(rows.num_rows)
         read, num_pages = self._found.read(rows, self._request.memory_pool)
         size = self._request.batch_size
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]

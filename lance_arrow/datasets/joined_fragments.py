@@ -214,7 +214,11 @@ def joined_files(
         metas = [fragment.files[number] for fragment in fragments]
         sizes = np.array([meta.size_bytes for meta in metas], np.int64)
         data, starts, flags = read_small_files(
-            filesystem, columns.facts.data_paths(metas), sizes, runtime.side_by_side, runtime.settings.num_threads
+            filesystem,
+            columns.facts.data_paths(metas, allow_external_bases=columns.options.allow_external_bases),
+            sizes,
+            runtime.side_by_side,
+            runtime.settings.num_threads,
         )
         small = SmallFiles.open(data, starts, sizes, flags, verify=columns.options.verify)
         left &= (small.flags == 1) & (small.num_rows == rows)

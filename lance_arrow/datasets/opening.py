@@ -15,7 +15,7 @@ from lance_arrow.datasets.format import LanceFormat
 from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.datasets.table_dataset import as_arrow, table_dataset
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
-from lance_arrow.io import AnyFileSystem
+from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -36,6 +36,7 @@ def dataset(
     exclude_invalid_files: bool | None = None,
     blobs: Blobs = "bytes",
     allow_external_blobs: bool = False,
+    allow_external_bases: bool = False,
     verify: Verify = "touched",
 ) -> LanceDataset:
     """Open a table, or Lance files, as one dataset.
@@ -52,7 +53,7 @@ def dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
-    blobs, allow_external_blobs, verify
+    blobs, allow_external_blobs, allow_external_bases, verify
         As `LanceFormat`.
 
     Returns
@@ -72,7 +73,11 @@ def dataset(
     many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
     choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
     options = ReadOptions(
-        dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+        dictionaries=dictionaries,
+        blobs=blobs,
+        allow_external_blobs=allow_external_blobs,
+        allow_external_bases=allow_external_bases,
+        verify=verify,
     )
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
@@ -88,20 +93,23 @@ def dataset(
     if line_name(branch) is not None:
         raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
     paths = [location.path for location in locations]
-    dataset = pads.dataset(
-        paths if many else paths[0],
-        format=LanceFormat(
-            version=version,
-            tag=tag,
-            as_of=as_of,
-            dictionaries=dictionaries,
-            blobs=blobs,
-            allow_external_blobs=allow_external_blobs,
-            verify=verify,
-        ),
-        filesystem=as_arrow(locations[0].filesystem),
-        schema=schema,
-        partitioning=partitioning,
-        exclude_invalid_files=exclude_invalid_files,
-    )
+    # pyarrow raises what its filesystems do, and names paths itself.
+    with foreign_errors():
+        dataset = pads.dataset(
+            paths if many else paths[0],
+            format=LanceFormat(
+                version=version,
+                tag=tag,
+                as_of=as_of,
+                dictionaries=dictionaries,
+                blobs=blobs,
+                allow_external_blobs=allow_external_blobs,
+                allow_external_bases=allow_external_bases,
+                verify=verify,
+            ),
+            filesystem=as_arrow(locations[0].filesystem),
+            schema=schema,
+            partitioning=partitioning,
+            exclude_invalid_files=exclude_invalid_files,
+        )
     return LanceDataset.from_dataset(dataset)

@@ -24,7 +24,7 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
-from lance_arrow.datasets.expansion import check_expansion
+from lance_arrow.datasets.expansion import ExpansionWatch, check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
@@ -48,7 +48,7 @@ from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import cut
+from lance_arrow.structure.row_selection import cut, difference
 
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
@@ -156,6 +156,7 @@ class FileScanHandler:
         receipt = _receipt(file, plan.nodes, request)
         judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
         receipt.judged(judged, sure_are_read=False)
+        _check_filtered(file, plan, difference(judged.rows, judged.sure))
         self._teach(request, wishes, file)
         found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
@@ -328,6 +329,7 @@ class FileScan:
         self._receipt = _receipt(file, self._asked.nodes.of, request)
         self._done = self._rows = 0
         self._late: LateReader | None = None
+        self._expansion = ExpansionWatch(self._nodes, file.source.size(), file.rows.runtime.settings.limits)
         self._windows = self._cut(self._wanted_rows())
         self._is_planned = True
         if not len(self._windows):
@@ -404,6 +406,7 @@ class FileScan:
         condition = RowFilter(plan, file.rows, file.zones, file.blobs)
         judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
         self._receipt.judged(judged)
+        _check_filtered(file, plan, judged.rows)
         # Of files that zones leave out, no more is looked at.
         if condition.is_repeatable and len(judged.rows):
             self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
@@ -424,6 +427,8 @@ class FileScan:
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
+        with self._lock, located(path=self._file.rows.file.name):
+            self._expansion.add(rows.num_rows)
         read = self._read(rows)
         if self._has_blobs:
             pieces = (piece for batch in read for piece in self._file.blobs.pending(self._nodes, batch).pieces())
@@ -448,6 +453,13 @@ class FileScan:
     def __del__(self) -> None:
         if self._is_planned:
             self._receipt.send(self._rows)
+
+
+def _check_filtered(file: OpenFile, plan: FilterPlan, rows: RowRanges) -> None:
+    """Refuse to look at rows that no bytes prove: a scan of which nothing comes would not end."""
+    with located(path=file.rows.file.name):
+        nodes = plan.nodes(file.rows.roots)
+        check_expansion(nodes, rows.num_rows, file.source.size(), file.rows.runtime.settings.limits)
 
 
 def _receipt(

@@ -89,7 +89,7 @@ class TableColumns:
     @cached_property
     def zones(self) -> TableZones:
         """What indices say of the fragments."""
-        return TableZones(self.facts)
+        return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
 
     @cached_property
     def virtual(self) -> tuple[LeafNode, ...]:

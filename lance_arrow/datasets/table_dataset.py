@@ -37,6 +37,7 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
         dictionaries=options.dictionaries,
         blobs=options.blobs,
         allow_external_blobs=options.allow_external_blobs,
+        allow_external_bases=options.allow_external_bases,
         verify=options.verify,
     )
     columns = file_format.handler.columns_of(facts)
@@ -46,7 +47,11 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
     for fragment in manifest.fragments:
         first = fragment.files[0] if fragment.files else None
         # A fragment whose columns are all null lies in no file; the manifest stands for it.
-        path = facts.manifest_path if first is None else facts.data_path(first)
+        path = (
+            facts.manifest_path
+            if first is None
+            else facts.data_path(first, allow_external_bases=options.allow_external_bases)
+        )
         fragments.append(
             file_format.make_fragment(
                 path,

@@ -105,6 +105,11 @@ class FilteredReading:
         return [*self.reading.opened, *self._first.opened]
 
     @property
+    def filter_nodes(self) -> tuple[ColumnNode, ...]:
+        """Columns that the filter mentions; none without one."""
+        return () if self._filter is None else self._filter.nodes
+
+    @property
     def live(self) -> RowRanges:
         """Live rows that may satisfy the filter."""
         return self.judged.rows

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from lance_arrow.datasets.handler import FilePlace
 from lance_arrow.datasets.table_parts import FoundPart, TablePart
 from lance_arrow.errors import MissingFileError, UnsupportedError
-from lance_arrow.io import Location, list_names, locate
+from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -105,6 +105,7 @@ class TableSession:
             file = fragment.files[0]
             path = manifest.facts.data_path(file)
             if "/" not in file.path and file.path not in names:
+                path = redact(path)
                 raise MissingFileError(
                     f"the manifest {manifest.facts.manifest_path!r} names the data file {path!r}, which is not there",
                     path=path,

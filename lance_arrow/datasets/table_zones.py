@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,8 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 
 _COLUMNS = ("min", "max", "null_count", "nan_count", "fragment_id", "zone_start", "zone_length")
+# Each index of a column is a file, opened before the first filtered row comes; more of them are not worth it.
+_MOST_SEGMENTS = 1024
 # An index that cannot be read is no index.
 _UNUSABLE = (CorruptFileError, UnsupportedError, TruncatedReadError, FileNotFoundError)
 
@@ -115,22 +117,29 @@ class TableZones:
     ----------
     facts
         The version.
+    allow_external_bases
+        Whether indices may lie outside of the folder that holds the table; those that may not are not used.
     """
 
-    def __init__(self, facts: TableFacts) -> None:
+    def __init__(self, facts: TableFacts, *, allow_external_bases: bool = False) -> None:
         self._facts = facts
+        self._allow_external_bases = allow_external_bases
         self._lock = threading.Lock()
         self._metas: tuple[ZoneIndexMeta, ...] | None = None
-        self._read: dict[str, IndexZones | None] = {}
+        self._segments_of: dict[int, list[tuple[ZoneIndexMeta, IndexZones]]] = {}
+        self._owners: dict[int, dict[int, IndexZones]] = {}
 
     def of(
         self, fragment_id: int, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
     ) -> BoundedZones | None:
         """Return the zones of a field in a fragment; None when no index covers it."""
-        for meta, zones in self._segments(field_id, leaf, filesystem, files):
-            if fragment_id in meta.fragments:
-                return zones.of(fragment_id)
-        return None
+        segments = self._segments(field_id, leaf, filesystem, files)
+        with self._lock:
+            owners = self._owners.get(field_id)
+            if owners is None:
+                owners = self._owners[field_id] = _owners(segments)
+        zones = owners.get(fragment_id)
+        return None if zones is None else zones.of(fragment_id)
 
     def excluded(
         self,
@@ -160,7 +169,7 @@ class TableZones:
             for path, (field_id, leaf) in leaves.items():
                 for meta, zones in self._segments(field_id, leaf, filesystem, files):
                     ids = zones.without(path, predicate)
-                    found.append(ids[np.isin(ids, np.fromiter(meta.fragments, np.int64, len(meta.fragments)))])
+                    found.append(meta.covers(ids))
         return np.unique(np.concatenate(found))
 
     def _segments(
@@ -168,19 +177,17 @@ class TableZones:
     ) -> list[tuple[ZoneIndexMeta, IndexZones]]:
         if self._facts.index_position is None or bounds_type(leaf) is None or is_repeated(leaf):
             return []
-        found = []
         with self._lock:
+            found = self._segments_of.get(field_id)
+            if found is not None:
+                return found
             if self._metas is None:
                 self._metas = self._listed(filesystem, files.limits)
-            for meta in self._metas:
-                if meta.field_id != field_id:
-                    continue
-                if meta.file not in self._read:
-                    self._read[meta.file] = self._zones(meta, leaf, filesystem, files)
-                zones = self._read[meta.file]
-                if zones is not None:
-                    found.append((meta, zones))
-        return found
+            metas = {meta.file: meta for meta in self._metas if meta.field_id == field_id}
+            read = [(meta, self._zones(meta, leaf, filesystem, files)) for meta in [*metas.values()][:_MOST_SEGMENTS]]
+            found = [(meta, zones) for meta, zones in read if zones is not None]
+            self._segments_of[field_id] = found
+            return found
 
     def _listed(self, filesystem: AnyFileSystem, limits: Limits) -> tuple[ZoneIndexMeta, ...]:
         facts = self._facts
@@ -198,7 +205,7 @@ class TableZones:
         self, meta: ZoneIndexMeta, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
     ) -> IndexZones | None:
         try:
-            path = self._facts.index_path(meta)
+            path = self._facts.index_path(meta, allow_external_bases=self._allow_external_bases)
             opened = files.get(FilePlace(path=path, filesystem=filesystem))
             roots = [root for root in opened.rows.roots if root.field.name in _COLUMNS]
             batches, _ = opened.rows.read(roots, RowRanges.one(0, opened.rows.num_rows))
@@ -212,6 +219,15 @@ class TableZones:
         if not set(_COLUMNS) <= set(table.column_names) or bounds is None or table.schema.field("min").type != bounds:
             return None
         return IndexZones(table)
+
+
+def _owners(segments: Sequence[tuple[ZoneIndexMeta, IndexZones]]) -> dict[int, IndexZones]:
+    """Return which index tells of each fragment: the first one that covers it, and has zones of it."""
+    found: dict[int, IndexZones] = {}
+    for meta, zones in segments:
+        for fragment_id in meta.covers(np.unique(zones.owners)).tolist():
+            found.setdefault(fragment_id, zones)
+    return found
 
 
 def judged_fragment(

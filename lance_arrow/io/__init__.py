@@ -11,6 +11,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `small_files` | many small files whole |
+| `foreign_errors` | exceptions of filesystems, without credentials in their text |
 | `metered` | counting requests and bytes |
 | `sink` | the `ByteSink` protocol: start here for writing |
 | `open_sink` | from what the caller gave to an open sink |
@@ -29,6 +30,7 @@ from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.io.exclusive import can_create_exclusively, create_exclusively
 from lance_arrow.io.fetching import fetch, fetch_into, read_coalesced
 from lance_arrow.io.folders import file_exists, list_names, list_sizes, make_folder, remove_file, write_file
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.metered import MeteredSource, ReadStats
@@ -37,10 +39,11 @@ from lance_arrow.io.open_source import locate, open_source
 from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.small_files import read_small_files
-from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource, redact
+from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource
 from lance_arrow.io.stream_sink import StreamSink
 from lance_arrow.io.trees import ListedFile, list_tree
 from lance_arrow.io.verified_source import VerifiedSource
+from lance_arrow.redaction import redact, redact_text
 
 __all__ = [
     "AnyFileSystem",
@@ -66,6 +69,7 @@ __all__ = [
     "fetch",
     "fetch_into",
     "file_exists",
+    "foreign_errors",
     "list_names",
     "list_sizes",
     "list_tree",
@@ -76,6 +80,7 @@ __all__ = [
     "read_coalesced",
     "read_small_files",
     "redact",
+    "redact_text",
     "remove_file",
     "resolve",
     "write_file",

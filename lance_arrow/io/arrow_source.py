@@ -14,6 +14,7 @@ from fsspec import AbstractFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import open_fsspec
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.source import (
@@ -82,6 +83,7 @@ class ArrowSource:
         What to print.
     """
 
+    @foreign_errors()
     def __init__(self, filesystem: arrow_fs.FileSystem, path: str, *, name: str) -> None:
         info = filesystem.get_file_info(path)
         if info.type == arrow_fs.FileType.NotFound:
@@ -110,6 +112,7 @@ class ArrowSource:
             return None
         return hashlib.sha256(state).hexdigest(), self._info.path, self._size, self._info.mtime_ns
 
+    @foreign_errors()
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read each range at its position; see `RangeSource.read`."""
         if self._file.closed:

@@ -26,6 +26,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_sink import hidden_name
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.sink import name_file
@@ -51,6 +52,7 @@ def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
     return isinstance(filesystem, AbstractFileSystem) and _condition(filesystem) is not None
 
 
+@foreign_errors()
 def create_exclusively(place: Location, data: bytes) -> bool:
     """Make a file appear, complete and at once, unless there is one.
 
@@ -71,7 +73,7 @@ def create_exclusively(place: Location, data: bytes) -> bool:
     UnsupportedError
         The filesystem has no way to do this, or was found to ignore the condition.
     OSError
-        Whatever the filesystem raises, unchanged: nobody knows whether the file appeared, or will.
+        Whatever the filesystem raises, without credentials in its text: whether the file appeared is not known.
     """
     filesystem = place.filesystem
     if type(filesystem) is LocalFileSystem:

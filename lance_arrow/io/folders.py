@@ -8,12 +8,14 @@ from fsspec import AbstractFileSystem
 from fsspec.asyn import AsyncFileSystem
 from pyarrow import fs as arrow_fs
 
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.open_sink import open_sink
 
 _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
 
 
+@foreign_errors()
 def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
     """Return the files directly in `folder` and their sizes in bytes (None where the filesystem does not tell).
 
@@ -32,13 +34,14 @@ def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
     return {info.base_name: info.size for info in infos if info.type == arrow_fs.FileType.File}
 
 
+@foreign_errors()
 def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     """Return the names of the files directly in `folder`, sorted; none when there is no such folder.
 
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, unchanged.
+        Whatever else the filesystem raises, without credentials in its text.
     """
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
@@ -52,6 +55,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
 
 
+@foreign_errors()
 def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
     """Make a folder and those above it, where the filesystem has folders; nothing where it is there already."""
     if isinstance(filesystem, AbstractFileSystem):
@@ -68,6 +72,7 @@ def write_file(place: Location, data: bytes) -> None:
         sink.write(data)
 
 
+@foreign_errors()
 def file_exists(place: Location) -> bool:
     """Tell, by asking the store, whether there is a file."""
     filesystem = place.filesystem
@@ -77,13 +82,14 @@ def file_exists(place: Location) -> bool:
     return bool(filesystem.get_file_info(place.path).type == arrow_fs.FileType.File)
 
 
+@foreign_errors()
 def remove_file(place: Location) -> None:
     """Remove a file; nothing where there is none.
 
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, unchanged.
+        Whatever else the filesystem raises, without credentials in its text.
     """
     filesystem = place.filesystem
     try:

@@ -29,6 +29,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import tokenize
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
@@ -143,6 +144,7 @@ class FsspecSource:
         self._has_ranges = has_ranges(filesystem)
         self._tail: tuple[int, Bytes] | None = None
 
+    @foreign_errors()
     def size(self) -> int:
         """Return the size in bytes, asked for once.
 
@@ -168,6 +170,7 @@ class FsspecSource:
         kept = self._tail
         return None if kept is None else kept[0]
 
+    @foreign_errors()
     def identity(self) -> Hashable | None:
         """Return filesystem, path, size and every fact about the version; None where the filesystem tells none."""
         info = self._file_info()
@@ -180,8 +183,9 @@ class FsspecSource:
         token = tokenize(type(filesystem).__qualname__, filesystem.storage_args, filesystem.storage_options)
         return token, self._path, self.size(), tuple(facts)
 
+    @foreign_errors()
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
-        """Fetch the ranges; exceptions of the filesystem are raised as they are. See `RangeSource.read`."""
+        """Fetch the ranges; exceptions of the filesystem keep their type. See `RangeSource.read`."""
         if self._closed:
             raise InvalidArgumentError("the source is closed", path=self.name)
         sizes = check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
@@ -213,6 +217,7 @@ class FsspecSource:
         self._closed = True
         self._tail = None
 
+    @foreign_errors()
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
             with self._exclusively():

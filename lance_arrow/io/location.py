@@ -14,8 +14,9 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.arrow_source import unwrap_arrow
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import unwrap
-from lance_arrow.io.source import redact
+from lance_arrow.redaction import redact
 
 AnyFileSystem: TypeAlias = AbstractFileSystem | arrow_fs.FileSystem
 
@@ -89,7 +90,8 @@ def resolve(
         return _located(filesystem, text)
     if not isinstance(uri, str) or ("://" not in text and "::" not in text) or os.path.lexists(text):
         return Location(LocalFileSystem(), text)
-    found, path = url_to_fs(text, **(storage_options or {}))
+    with foreign_errors():
+        found, path = url_to_fs(text, **(storage_options or {}))
     # The URL says more than filesystem and path do: which archive, which host.
     name = "" if type(found) is LocalFileSystem else text
     return _located(found, path, name)

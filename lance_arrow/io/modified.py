@@ -8,9 +8,11 @@ import os
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import Location
 
 
+@foreign_errors()
 def modified_ns(location: Location) -> int | None:
     """Return the time of the last change in nanoseconds since 1970; None where nobody tells.
 

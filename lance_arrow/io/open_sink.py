@@ -10,12 +10,14 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.arrow_sink import create_arrow
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_sink import create_fsspec
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.stream_sink import BinaryStream, StreamSink
 
 
+@foreign_errors()
 def open_sink(
     target: str | os.PathLike[str] | Location | ByteSink | BinaryStream,
     *,

@@ -11,6 +11,7 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.arrow_source import open_arrow
 from lance_arrow.io.buffer_source import BufferSource
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import open_fsspec
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _LOCAL = LocalFileSystem()
 
 
+@foreign_errors()
 def open_source(
     source: str | os.PathLike[str] | Location | RangeSource | Buffer,
     *,

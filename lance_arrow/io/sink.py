@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.foreign_errors import foreign_errors
 
 Writable: TypeAlias = NDArray[Any] | bytes | bytearray | memoryview
 """Contiguous bytes of any item type."""
@@ -44,7 +45,8 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink is closed or aborted, or the object is not contiguous.
         OSError
-            Whatever the filesystem raises, with the file's name if it has none; the sink has been aborted then.
+            Whatever the filesystem raises, with the file's name if it has none and without credentials in its text; the
+            sink has been aborted then.
         """
 
     def write_many(self, parts: Sequence[Writable]) -> None:
@@ -58,7 +60,8 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink was aborted: there is nothing to appear.
         OSError
-            Whatever the filesystem raises, with the file's name if it has none; the sink has been aborted then.
+            Whatever the filesystem raises, with the file's name if it has none and without credentials in its text; the
+            sink has been aborted then.
         """
 
     def abort(self) -> None:
@@ -110,10 +113,12 @@ class BufferedSink(abc.ABC):
         """Bytes written so far."""
         return self._position
 
+    @foreign_errors()
     def write(self, data: Writable) -> None:
         """Append the bytes of one object; see `ByteSink.write`."""
         self.write_many((data,))
 
+    @foreign_errors()
     def write_many(self, parts: Sequence[Writable]) -> None:
         """Append the bytes of several objects, large ones without a copy; see `ByteSink.write`."""
         if self._state is not _State.OPEN:
@@ -127,6 +132,7 @@ class BufferedSink(abc.ABC):
                     self._flush()
             self._position += len(view)
 
+    @foreign_errors()
     def close(self) -> None:
         """Make the file appear; see `ByteSink.close`."""
         if self._state is _State.CLOSED:
@@ -142,6 +148,7 @@ class BufferedSink(abc.ABC):
             raise
         self._state = _State.CLOSED
 
+    @foreign_errors()
     def abort(self) -> None:
         """Leave nothing behind; see `ByteSink.abort`."""
         if self._state is _State.OPEN:

@@ -12,6 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 from pyarrow import fs as arrow_fs
 
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import has_ranges
 from lance_arrow.io.location import AnyFileSystem
 from lance_arrow.io.source import Bytes, Positions
@@ -25,6 +26,7 @@ _ALIGNMENT_BYTES = 64
 _FILES_PER_PART = 32
 
 
+@foreign_errors()
 def read_small_files(
     filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, side_by_side: SideBySide, num_threads: int
 ) -> tuple[Bytes, Positions, NDArray[np.uint8]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -20,11 +19,6 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 Positions: TypeAlias = NDArray[np.int64]
 """``(n,) int64``, bytes from the start of the object."""
-
-_CREDENTIALS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^/@?#:]*:[^@]*@|[^/@?#]*@)")
-# In these the part before @ is a container, not a user.
-_CONTAINER_SCHEMES = ("abfs://", "abfss://", "wasb://", "wasbs://")
-_QUERYLESS_SCHEMES = ("file://", "local://", "memory://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ class RangeSource(Protocol):
         InvalidArgumentError
             A negative start, a stop before its start, or a closed source.
         OSError
-            Whatever the filesystem raises, unchanged.
+            Whatever the filesystem raises, without credentials in its text.
         """
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
@@ -139,33 +133,6 @@ def joined(answers: Sequence[Bytes]) -> tuple[Bytes, Positions]:
     sizes = np.fromiter(map(len, answers), np.int64, len(answers))
     data = np.concatenate(answers) if answers else np.empty(0, np.uint8)
     return data, np.cumsum(sizes) - sizes
-
-
-def redact(uri: str) -> str:
-    """Remove what may be secret from a URL or chain of URLs: ``user:password@`` and everything after ``?``."""
-    return "::".join(_redact_one(part) for part in uri.split("::"))
-
-
-def _redact_one(uri: str) -> str:
-    lowered = uri.lower()
-    if "://" not in lowered:
-        return uri
-    if not lowered.startswith(_CONTAINER_SCHEMES):
-        uri = _strip_user(uri)
-    if not lowered.startswith(_QUERYLESS_SCHEMES):
-        uri = uri.split("?", 1)[0]
-    return uri
-
-
-def _strip_user(uri: str) -> str:
-    matched = _CREDENTIALS.match(uri)
-    if matched is None:
-        return uri
-    user = matched.group(2)
-    # host:port/path@version is no user: a colon followed by digits up to the first slash is a port.
-    if "/" in user and re.fullmatch(r"[^/]*:\d+", user.split("/", 1)[0]):
-        return uri
-    return matched.group(1) + uri[matched.end() :]
 
 
 def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: str) -> Positions:

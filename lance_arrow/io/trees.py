@@ -11,6 +11,7 @@ from typing import Any
 from fsspec import AbstractFileSystem
 from pyarrow import fs as arrow_fs
 
+from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
 
 # What filesystems call the time of the last change.
@@ -33,13 +34,14 @@ class ListedFile:
     modified: datetime.datetime | None
 
 
+@foreign_errors()
 def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
     """Return the files below a folder by their paths relative to it, sorted; none when there is no such folder.
 
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, unchanged.
+        Whatever else the filesystem raises, without credentials in its text.
     """
     found: dict[str, ListedFile] = {}
     if isinstance(filesystem, AbstractFileSystem):

@@ -10,8 +10,9 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | `manifest`, `feature_flags` | one manifest's bytes to `ManifestMeta` |
 | `table_facts` | `TableFacts`: what every fragment of a version needs to know; schema and places |
 | `fragments` | fragments, their data files, their deletion files |
-| `base_paths` | where a file lies that a manifest names; what may not be named |
-| `deletions` | either form of deletion file to sorted row offsets |
+| `base_paths`, `base_scope` | where a file lies that a manifest names; what may not be named, or followed |
+| `deletions`, `arrow_numbers` | either form of deletion file to sorted row offsets, counted before they are listed |
+| `seals` | checksums of manifests and deletion files |
 | `row_ids` | stable row ids, searchable without being expanded |
 | `row_id_index` | which fragment and row has an id, over all fragments |
 | `row_id_writing` | stable row ids and row versions of new fragments |

@@ -8,17 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyroaring
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import Location, open_source
+from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
+from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
 from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 
-_COLUMN_TYPES = (pa.uint32(), pa.int32())
+_BYTES_PER_OFFSET = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ def read_deletions(
     manifest_path
         For error messages.
     limits
-        `max_metadata_bytes` bounds the file; the default ones when None.
+        `max_metadata_bytes` bounds the file, `max_expanded_bytes` the list of its rows; the default ones when None.
 
     Raises
     ------
@@ -79,18 +80,40 @@ def read_deletions(
         The manifest names it, but it is not there.
     CorruptManifestError
         It cannot be decoded, an offset lies beyond the fragment, or its rows are not as many as the manifest says.
+    ResourceLimitError
+        So many rows are deleted that a list of them is above `max_expanded_bytes`.
     """
     with located(path=place.name):
-        data = _content(place, manifest_path, limits if limits is not None else Limits())
-        offsets = _bitmap(data) if meta.is_bitmap else _arrow(data)
-        if len(offsets) and (offsets[0] < 0 or offsets[-1] >= num_rows):
-            wrong = int(offsets[0] if offsets[0] < 0 else offsets[-1])
-            raise CorruptManifestError(f"row {wrong} is deleted, the fragment has {num_rows}", detail=wrong)
-        if meta.num_deleted_rows is not None and len(offsets) != meta.num_deleted_rows:
+        limits = limits if limits is not None else Limits()
+        data = _content(place, manifest_path, limits)
+        bounds = _Bounds(num_rows, meta.num_deleted_rows, manifest_path, limits)
+        return DeletionVector(_bitmap(data, bounds) if meta.is_bitmap else _arrow(data, bounds), num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What a deletion file may say, checked before its rows are listed: a few bytes may name billions of them."""
+
+    num_rows: int
+    num_deleted_rows: int | None
+    manifest_path: str
+    limits: Limits
+
+    def check_count(self, count: int) -> None:
+        """Refuse more rows than there are, and more than may be listed at once."""
+        if count > self.num_rows:
+            raise CorruptManifestError(f"{count} rows are deleted, the fragment has {self.num_rows}", detail=count)
+        self.limits.check("max_expanded_bytes", count * _BYTES_PER_OFFSET)
+
+    def check(self, count: int, least: int, greatest: int) -> None:
+        """Compare what is deleted with the fragment, and with the count in the manifest."""
+        if count and (least < 0 or greatest >= self.num_rows):
+            wrong = least if least < 0 else greatest
+            raise CorruptManifestError(f"row {wrong} is deleted, the fragment has {self.num_rows}", detail=wrong)
+        if self.num_deleted_rows is not None and count != self.num_deleted_rows:
             raise CorruptManifestError(
-                f"{len(offsets)} rows are deleted, the manifest {manifest_path!r} says {meta.num_deleted_rows}"
+                f"{count} rows are deleted, the manifest {self.manifest_path!r} says {self.num_deleted_rows}"
             )
-        return DeletionVector(offsets, num_rows)
 
 
 def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
@@ -109,27 +132,28 @@ def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
         source.close()
 
 
-def _bitmap(data: bytes) -> NDArray[np.int64]:
+def _bitmap(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+    record, sealed = data[-RECORD.size :], data[: -RECORD.size]
+    if check_seal(DELETIONS, record, "the deletion file", sealed):
+        data = sealed
     try:
         bitmap = pyroaring.BitMap.deserialize(data)
     except (ValueError, IndexError) as error:
         raise CorruptManifestError(f"not a roaring bitmap: {error}") from error
+    if not bitmap:
+        bounds.check(0, 0, 0)
+        return np.empty(0, np.int64)
+    bounds.check(len(bitmap), bitmap.min(), bitmap.max())
+    bounds.check_count(len(bitmap))
     return np.array(bitmap.to_array(), np.int64)
 
 
-def _arrow(data: bytes) -> NDArray[np.int64]:
-    try:
-        with pa.ipc.open_file(pa.BufferReader(data)) as reader:
-            schema = reader.schema
-            if len(schema) != 1 or schema.field(0).type not in _COLUMN_TYPES:
-                raise CorruptManifestError(f"deleted rows are columns {schema.to_string()!r}, expected one of uint32")
-            table = reader.read_all()
-            table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptManifestError(f"not an Arrow file of row offsets: {error}") from error
-    column = table.column(0)
-    if column.null_count:
-        raise CorruptManifestError(f"{column.null_count} of the deleted rows are null")
+def _arrow(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+    footer = arrow_footer(data)
+    if footer is not None and footer >= RECORD.size:
+        at = footer - RECORD.size
+        check_seal(DELETIONS, data[at:footer], "the deletion file", data[:at], data[footer:])
     # Their order is that of a hash table.
-    offsets = np.sort(column.to_numpy().astype(np.int64))
-    return offsets[np.append(True, np.diff(offsets) > 0)[: len(offsets)]]
+    offsets = np.unique(read_numbers(data, bounds.check_count))
+    bounds.check(len(offsets), *((int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)))
+    return offsets

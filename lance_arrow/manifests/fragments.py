@@ -14,6 +14,7 @@ from lance_arrow.proto import table_pb2
 
 TOMBSTONE = -2
 NO_COLUMN = -1
+_MOST_BYTES = (1 << 63) - 1
 MAX_ROWS = 1 << 32
 """Rows of a fragment have 32-bit offsets."""
 
@@ -267,6 +268,11 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
     base_id = _base(message, fragment_id, base_ids)
     # Releases 0.27 to 4.0 tell of files of 0.1 how large they were before their ends were written.
     size_bytes = None if version is FileVersion.V0_1 else message.file_size_bytes or None
+    if size_bytes is not None and size_bytes > _MOST_BYTES:
+        raise CorruptManifestError(
+            f"data file {path!r} has {size_bytes} bytes, which no file has: they are counted with 63 bits",
+            detail=size_bytes,
+        )
     return DataFileMeta(path, fields, columns, version, size_bytes, base_id)
 
 

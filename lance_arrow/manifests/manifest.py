@@ -1,6 +1,6 @@
 """One manifest: its bytes to `ManifestMeta`, checked before anybody trusts it.
 
-[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells
+[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells; see `seals`
 u32 size | Manifest                                              at position P
 u64 P | u16 major | u16 minor | "LANC"                           the last 16 bytes
 """
@@ -20,6 +20,7 @@ from lance_arrow.io import BufferSource, Location, RangeSource, open_source
 from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
+from lance_arrow.manifests.seals import MANIFEST, RECORD, SECTION, check_seal
 from lance_arrow.manifests.table_facts import TableFacts, protocols_of
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
@@ -176,7 +177,10 @@ def read_section(place: Location, position: int, limits: Limits | None = None) -
             if start + size > stop:
                 raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
             limits.check("max_metadata_bytes", size)
-            return _read(source, start, start + size)
+            found = _read(source, start, min(start + size + RECORD.size, stop))
+            data, record = found[:size], found[size:]
+            check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
+            return data
     finally:
         source.close()
 
@@ -190,21 +194,24 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes]:
     tail = _read(source, tail_start, size)
     position, _, _, magic = FOOTER.unpack(tail[-FOOTER.size :])
     if magic != MAGIC:
-        raise CorruptManifestError(f"a manifest ends with {magic!r}, expected {MAGIC!r}", byte_range=(size - 4, size))
+        raise CorruptManifestError(f"a manifest does not end with {MAGIC!r}", byte_range=(size - 4, size))
     stop = size - FOOTER.size
     start = position + SECTION_HEAD.size
     if start > stop:
         raise CorruptManifestError(
             f"a manifest of {size} bytes says that it begins at {position}", byte_range=(stop, size)
         )
-    if position < tail_start:
-        tail = _read(source, position, tail_start) + tail
-        tail_start = position
+    sealed_from = max(0, position - RECORD.size)
+    if sealed_from < tail_start:
+        tail = _read(source, sealed_from, tail_start) + tail
+        tail_start = sealed_from
     (declared,) = SECTION_HEAD.unpack_from(tail, position - tail_start)
     if start + declared != stop:
         raise CorruptManifestError(
             f"a manifest declares {declared} bytes, {stop - start} are there", byte_range=(position, start)
         )
+    at = position - tail_start
+    check_seal(MANIFEST, tail[max(0, at - RECORD.size) : at], "the manifest", tail[at:])
     return position, tail[start - tail_start : stop - tail_start]
 
 
@@ -228,6 +235,7 @@ def _checked(
         has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
         index_position=_section(message, ("index_section",), position),
+        branch=message.branch if message.HasField("branch") else None,
     )
     has_writer = message.HasField("writer_version")
     return ManifestMeta(

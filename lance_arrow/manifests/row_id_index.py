@@ -10,6 +10,7 @@ which rows are deleted.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -142,12 +143,15 @@ class AddressIndex:
 def _without_overlaps(ranges: list[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
     """Divide ranges, sorted by their starts, into layers of ranges that do not overlap; mostly there is one."""
     layers: list[list[tuple[int, int, int, int]]] = []
+    # Where each layer ends, the least first: a range goes on the layer that ended first, or begins one.
+    ends: list[tuple[int, int]] = []
     for one in ranges:
-        for layer in layers:
-            if layer[-1][1] <= one[0]:
-                layer.append(one)
-                break
+        if ends and ends[0][0] <= one[0]:
+            number = ends[0][1]
+            heapq.heapreplace(ends, (one[1], number))
+            layers[number].append(one)
         else:
+            heapq.heappush(ends, (one[1], len(layers)))
             layers.append([one])
     return layers
 

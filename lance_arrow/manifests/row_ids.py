@@ -178,10 +178,15 @@ class RowIds:
         """Return the ids of rows, ``(n,) int64`` offsets below the length, in any order."""
         if len(self.segments) == 1:
             return self.segments[0].at(offsets)
+        if not len(offsets):
+            return np.empty(0, np.uint64)
         ids = np.empty(len(offsets), np.uint64)
         segment_of = np.searchsorted(self._starts, offsets, side="right") - 1
-        for number in np.unique(segment_of).tolist():
-            (picks,) = np.nonzero(segment_of == number)
+        # One pass, however many segments there are.
+        order = np.argsort(segment_of, kind="stable")
+        borders = np.flatnonzero(np.diff(segment_of[order], prepend=-1))
+        for first, picks in zip(borders.tolist(), np.split(order, borders[1:]), strict=True):
+            number = int(segment_of[order[first]])
             ids[picks] = self.segments[number].at(offsets[picks] - self._starts[number])
         return ids
 

@@ -13,6 +13,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import CorruptManifestError, located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
+from lance_arrow.manifests.base_scope import check_followed
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZoneIndexMeta
 
@@ -41,6 +42,8 @@ class TableFacts:
         Other places of files, by id.
     index_position
         Where the manifest's file lists the indices; None when there are none.
+    branch
+        Which branch the version is of; None for the main one.
     """
 
     root: str
@@ -52,42 +55,59 @@ class TableFacts:
     has_stable_row_ids: bool = False
     base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
     index_position: int | None = None
+    branch: str | None = None
 
-    def data_path(self, file: DataFileMeta) -> str:
-        """Return the path of a data file; `place_of` tells what it raises."""
-        return self._place(file.base_id, DATA, file.path)
+    def data_path(self, file: DataFileMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of a data file.
 
-    def data_paths(self, files: Sequence[DataFileMeta]) -> list[str]:
-        """Return the paths of many data files, as `data_path` does."""
-        prefix = posixpath.join(self.root, DATA, "")
-        return [prefix + file.path if file.base_id is None else self.data_path(file) for file in files]
-
-    def deletion_path(self, deletion: DeletionFileMeta) -> str:
-        """Return the path of a deletion file."""
-        return self._place(deletion.base_id, DELETIONS, deletion.name)
-
-    def index_path(self, index: ZoneIndexMeta) -> str:
-        """Return the path of an index's file."""
-        return self._place(index.base_id, INDICES, index.file)
-
-    def index_folder(self, base_id: int | None, uuid: str) -> str:
-        """Return the folder of an index; `place_of` tells what it raises.
+        Parameters
+        ----------
+        file
+            The file.
+        allow_external_bases
+            Whether a base path may lead out of the folder that holds the table.
 
         Raises
         ------
-        CorruptManifestError
-            There is no such base path.
+        UnsupportedError
+            As `check_followed` and `place_of`.
         """
-        if base_id is not None and base_id not in self.base_paths:
-            raise CorruptManifestError(
-                f"an index lies at the base path {base_id}, which is unknown", path=self.manifest_path, detail=base_id
-            )
-        return self._place(base_id, INDICES, uuid)
+        return self._place(file.base_id, DATA, file.path, allow_external_bases)
 
-    def _place(self, base_id: int | None, folder: str, name: str) -> str:
-        base = None if base_id is None else self.base_paths[base_id]
+    def data_paths(self, files: Sequence[DataFileMeta], *, allow_external_bases: bool = False) -> list[str]:
+        """Return the paths of many data files, as `data_path` does."""
+        prefix = posixpath.join(self.root, DATA, "")
+        return [
+            prefix + file.path
+            if file.base_id is None
+            else self.data_path(file, allow_external_bases=allow_external_bases)
+            for file in files
+        ]
+
+    def deletion_path(self, deletion: DeletionFileMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of a deletion file, as `data_path` does."""
+        return self._place(deletion.base_id, DELETIONS, deletion.name, allow_external_bases)
+
+    def index_path(self, index: ZoneIndexMeta, *, allow_external_bases: bool = False) -> str:
+        """Return the path of an index's file, as `data_path` does."""
+        return self._place(index.base_id, INDICES, index.file, allow_external_bases)
+
+    def index_folder(self, base_id: int | None, uuid: str, *, allow_external_bases: bool = False) -> str:
+        """Return the folder of an index, as `data_path` does."""
+        return self._place(base_id, INDICES, uuid, allow_external_bases)
+
+    def _place(self, base_id: int | None, folder: str, name: str, allow_external_bases: bool) -> str:
         with located(path=self.manifest_path):
-            return place_of(self.root, base, folder, name, self.protocols)
+            if base_id is None:
+                return place_of(self.root, None, folder, name, self.protocols)
+            base = self.base_paths.get(base_id)
+            if base is None:
+                raise CorruptManifestError(
+                    f"a file lies in the base path {base_id}, which there is not", detail=base_id
+                )
+            path = place_of(self.root, base, folder, name, self.protocols)
+            check_followed(self.root, self.branch, base, self.protocols, allow_external=allow_external_bases)
+            return path
 
 
 def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:

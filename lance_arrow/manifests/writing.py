@@ -6,6 +6,7 @@ would still be true; what is unknown inside a fragment travels along as long as 
 
 from __future__ import annotations
 
+import collections
 import importlib.metadata
 import struct
 import time
@@ -20,6 +21,7 @@ from lance_arrow.manifests.feature_flags import (
     STABLE_ROW_IDS,
 )
 from lance_arrow.manifests.manifest import FOOTER, MAGIC, SECTION_HEAD, ManifestMeta
+from lance_arrow.manifests.seals import MANIFEST, RECORD, SECTION, seal
 from lance_arrow.proto.reading import iter_unknown, parse, unknown_numbers
 from lance_arrow.proto.table_pb2 import DataFragment, Manifest
 
@@ -51,7 +53,7 @@ def editable(manifest: ManifestMeta) -> Manifest:
         )
     ids = [fragment.id for fragment in manifest.fragments]
     if len(set(ids)) != len(ids):
-        twice = next(one for at, one in enumerate(ids) if one in ids[:at])
+        twice = collections.Counter(ids).most_common(1)[0][0]
         raise CorruptManifestError(
             f"two fragments have the id {twice}: the table can be read, but nothing can be written on top of it",
             path=path,
@@ -171,7 +173,8 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
         message.ClearField(name)
         if data is not None:
             setattr(message, name, len(sections))
-            sections += SECTION_HEAD.pack(len(data)) + data
+            section = SECTION_HEAD.pack(len(data)) + data
+            sections += section + seal(SECTION, section)
     # An older writer's position is of an older file.
     message.ClearField("transaction_section_deprecated")
     body = message.SerializeToString(deterministic=True)
@@ -179,4 +182,5 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
         head = SECTION_HEAD.pack(len(body))
     except struct.error as error:
         raise UnsupportedError(f"a manifest of {len(body):,} bytes cannot be stored: compact the table") from error
-    return b"".join((sections, head, body, FOOTER.pack(len(sections), *_FOOTER_NUMBERS, MAGIC)))
+    footer = FOOTER.pack(len(sections) + RECORD.size, *_FOOTER_NUMBERS, MAGIC)
+    return b"".join((sections, seal(MANIFEST, head, body, footer), head, body, footer))

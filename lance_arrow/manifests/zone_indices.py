@@ -9,7 +9,9 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyroaring
+from numpy.typing import NDArray
 
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
 
@@ -18,9 +20,10 @@ ZONE_FILE = "zonemap.lance"
 ZONE_TYPE = "zonemapindexdetails"
 REUSE_TYPE = "fragmentreuseindexdetails"
 _NEWEST_KNOWN = 0
+_MOST_IDS = 1 << 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ZoneIndexMeta:
     """One segment of a ZONEMAP index.
 
@@ -35,14 +38,20 @@ class ZoneIndexMeta:
     base_id
         Which base path it lies in; None for the table itself.
     fragments
-        Ids of the fragments that it covers.
+        Ids of the fragments that it covers: a roaring bitmap, since a few bytes may name billions of them. Ask it, or
+        intersect it with ids that are there; never iterate over it.
     """
 
     name: str
     field_id: int
     file: str
     base_id: int | None
-    fragments: frozenset[int]
+    fragments: pyroaring.BitMap
+
+    def covers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which of some fragment ids it covers, ``(n,) int64`` ascending."""
+        known = ids[(ids >= 0) & (ids < _MOST_IDS)]
+        return np.array((pyroaring.BitMap(known.astype(np.uint32)) & self.fragments).to_array(), np.int64)
 
 
 def uuid_text(data: bytes) -> str:
@@ -83,7 +92,7 @@ def _usable(indices: Sequence[IndexMetadata]) -> list[ZoneIndexMeta]:
         if len(index.fields) != 1 or len(index.uuid.uuid) != 16 or not index.fragment_bitmap:
             continue
         try:
-            covered = frozenset(pyroaring.BitMap.deserialize(index.fragment_bitmap))
+            covered = pyroaring.BitMap.deserialize(index.fragment_bitmap)
         except (ValueError, IndexError):
             continue
         base_id = index.base_id if index.HasField("base_id") else None

@@ -21,6 +21,7 @@ _OF_SPARK = ("checkpointlocation", "queryname", "__partition_columns", "outputmo
 READ_NAMES = (
     "path", "version", "tag", "asOf", "branch", "columns", "filter", "batchSize", "splitRows", "splitBytes",
     "withRowId", "blobs", "timestamps", "pushFilters", "maxPrunedFragments", "verify", "storageOptions",
+    "allowExternalBases",
 )  # fmt: skip
 STREAM_NAMES = ("startingVersion", "changes", "maxRowsPerTrigger", "maxBytesPerTrigger", "maxFragmentsPerTrigger")
 WRITE_NAMES = (
@@ -184,6 +185,7 @@ class ReadChoices:
     truncates_times: bool = False
     pushes_filters: bool = False
     max_pruned_fragments: int = 10_000
+    allow_external_bases: bool = False
 
     @classmethod
     def of(cls, options: SourceOptions) -> ReadChoices:
@@ -206,6 +208,7 @@ class ReadChoices:
             truncates_times=options.choice("timestamps", ("exact", "truncate")) == "truncate",
             pushes_filters=options.flag("pushFilters", default=False),
             max_pruned_fragments=10_000 if pruned is None else pruned,
+            allow_external_bases=options.flag("allowExternalBases", default=False),
         )
 
 

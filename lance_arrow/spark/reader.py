@@ -149,7 +149,12 @@ class TableScan:
                 yield fitted.slice(start, rows)
 
     def _reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
-        options = ReadOptions(dictionaries="decode", blobs=self.choices.blobs, verify=self.choices.verify)
+        options = ReadOptions(
+            dictionaries="decode",
+            blobs=self.choices.blobs,
+            verify=self.choices.verify,
+            allow_external_bases=self.choices.allow_external_bases,
+        )
         columns = TableColumns(self.facts, options)
         filesystem = self.choices.address.location().filesystem
         return TableReader(columns, fragments, filesystem, OpenFiles(options))

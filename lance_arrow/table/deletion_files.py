@@ -11,7 +11,9 @@ import pyroaring
 from numpy.typing import NDArray
 
 from lance_arrow.io import Location, make_folder, write_file
+from lance_arrow.manifests import seals
 from lance_arrow.manifests.base_paths import DELETIONS
+from lance_arrow.manifests.seals import arrow_footer, seal
 from lance_arrow.proto.table_pb2 import DeletionFile
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -56,10 +58,14 @@ def _arrow(offsets: NDArray[np.int64]) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch([pa.array(offsets.astype(np.uint32))], schema=_SCHEMA))
-    return sink.getvalue().to_pybytes()
+    data = sink.getvalue().to_pybytes()
+    at = arrow_footer(data)
+    assert at is not None
+    return b"".join((data[:at], seal(seals.DELETIONS, data[:at], data[at:]), data[at:]))
 
 
 def _bitmap(offsets: NDArray[np.int64]) -> bytes:
     bitmap = pyroaring.BitMap(offsets.astype(np.uint32))
     bitmap.run_optimize()
-    return bytes(bitmap.serialize())
+    data = bytes(bitmap.serialize())
+    return data + seal(seals.DELETIONS, data)

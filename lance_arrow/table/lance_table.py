@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class LanceTable(TableEdits, TableUpkeep):
         dictionaries: Dictionaries = "keep",
         blobs: Blobs = "bytes",
         allow_external_blobs: bool = False,
+        allow_external_bases: bool = False,
         verify: Verify = "touched",
         unsafe_single_writer: bool = False,
     ) -> LanceTable:
@@ -105,6 +107,9 @@ class LanceTable(TableEdits, TableUpkeep):
             fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
         dictionaries, blobs, allow_external_blobs, verify
             As for `LanceFile`.
+        allow_external_bases
+            Whether files may lie outside of the folder that holds the table, where the manifest says so; a clone of a
+            sibling table needs no such word.
         unsafe_single_writer
             Whether to write on a filesystem where nothing keeps writers apart: a promise that nobody else writes.
 
@@ -120,7 +125,11 @@ class LanceTable(TableEdits, TableUpkeep):
             The manifest contradicts itself.
         """
         options = ReadOptions(
-            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+            dictionaries=dictionaries,
+            blobs=blobs,
+            allow_external_blobs=allow_external_blobs,
+            allow_external_bases=allow_external_bases,
+            verify=verify,
         )
         choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
         root = table_location(uri, filesystem, storage_options)
@@ -384,7 +393,8 @@ class LanceTable(TableEdits, TableUpkeep):
         -------
         LanceTable
             The new table, whose first version has the number of the one it begins with. It is lost when this table's
-            files are cleaned up: nothing here tells that it exists.
+            files are cleaned up: nothing here tells that it exists. Unless it lies below the folder that holds this
+            table, it must be opened with ``allow_external_bases=True``.
 
         Raises
         ------
@@ -399,7 +409,9 @@ class LanceTable(TableEdits, TableUpkeep):
         source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
         strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer).strategy
         made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
-        return LanceTable(target, None, made, self._options, unsafe_single_writer=unsafe_single_writer)
+        # The caller has named the source, wherever it lies.
+        options = replace(self._options, allow_external_bases=True)
+        return LanceTable(target, None, made, options, unsafe_single_writer=unsafe_single_writer)
 
     def dataset(self) -> LanceDataset:
         """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
@@ -419,7 +431,11 @@ class LanceTable(TableEdits, TableUpkeep):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = ReadOptions(verify=self._options.verify, allow_external_blobs=self._options.allow_external_blobs)
+        options = ReadOptions(
+            verify=self._options.verify,
+            allow_external_blobs=self._options.allow_external_blobs,
+            allow_external_bases=self._options.allow_external_bases,
+        )
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 import zstandard
@@ -157,6 +158,32 @@ def test_billions_of_rows_from_no_bytes(name: str, num_rows: int, tmp_path: Path
     dataset = pads.dataset(path, format=lance_arrow.LanceFormat())
     assert dataset.count_rows() == num_rows
     assert dataset.head(3)["c"].to_pylist() == [value] * 3
+    never = pc.field("c").is_valid() if value is None else pc.field("c") > 7
+    filtered = (
+        lambda: dataset.to_table(filter=never),
+        lambda: dataset.count_rows(filter=never),
+        lambda: list(dataset.to_batches(filter=never)),
+        lambda: dataset.head(3, filter=never),
+    )
+    for read in filtered:
+        with pytest.raises(ResourceLimitError) as caught:
+            read()
+        assert caught.value.detail == "max_expanded_bytes"
+
+
+def test_a_scan_of_pyarrow_stops_at_the_limit(tmp_path: Path) -> None:
+    """A hundred million rows of a scalar are read; ten times as many are not."""
+    path = tmp_path / "some.lance"
+    type_, page, _ = ENDLESS["scalar"]
+    path.write_bytes(many_rows(10**8, type_, page).build())
+    seen = sum(batch.num_rows for batch in pads.dataset(path, format=lance_arrow.LanceFormat()).to_batches())
+    assert seen == 10**8
+    path.write_bytes(many_rows(10**9, type_, page).build())
+    counts = (batch.num_rows for batch in pads.dataset(path, format=lance_arrow.LanceFormat()).to_batches())
+    seen: list[int] = []
+    with pytest.raises(ResourceLimitError, match="LANCE_ARROW_LIMITS=max_expanded_bytes"):
+        seen.extend(counts)
+    assert sum(seen) <= Limits().max_expanded_bytes // 8
 
 
 def test_a_file_of_ordinary_size_is_not_bounded(tmp_path: Path) -> None:

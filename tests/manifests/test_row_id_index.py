@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
+from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex, _without_overlaps
 from lance_arrow.manifests.row_ids import parse_row_ids
 from lance_arrow.proto.rowids_pb2 import RowIdSequence
 
@@ -98,3 +98,20 @@ def test_addresses_name_fragments_by_their_ids() -> None:
     assert second[0].tolist() == [-1, 2, -1]
     assert first[1].tolist() == [5, 1, -1]
     assert list(AddressIndex(np.empty(0, np.int64)).candidates(ids)) == []
+
+
+def test_ranges_that_all_overlap_are_layered_once_each() -> None:
+    """Many fragments that claim the same ids: work grows with them, not with their square."""
+    asked = 0
+
+    class Counted(int):
+        def __le__(self, other: int) -> bool:
+            nonlocal asked
+            asked += 1
+            return int(self) <= int(other)
+
+    ranges = [(0, Counted(10), number, 0) for number in range(4000)]
+    assert len(_without_overlaps(ranges)) == 4000
+    assert asked <= 4000 * 2
+    apart = [(10 * number, Counted(10 * number + 10), number, 0) for number in range(4000)]
+    assert len(_without_overlaps(apart)) == 1

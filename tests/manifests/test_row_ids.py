@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptManifestError
 from lance_arrow.manifests.row_ids import parse_row_ids, parse_row_versions
-from lance_arrow.proto.rowids_pb2 import RowDatasetVersionSequence, RowIdSequence
+from lance_arrow.proto.rowids_pb2 import RowDatasetVersionSequence, RowIdSequence, U64Segment
 
 WIDTHS = {"u16_array": ("<u2", 1 << 16), "u32_array": ("<u4", 1 << 32), "u64_array": ("<u8", 1 << 64)}
 Form = tuple[dict[str, Any], list[int]]
@@ -108,3 +108,18 @@ def test_row_versions_are_runs() -> None:
     assert versions.at(np.array([4, 0, 2, 3])).tolist() == [7, 1, 1, 7]
     with pytest.raises(CorruptManifestError, match="5 row versions for 6"):
         parse_row_versions(message.SerializeToString(), 6)
+
+
+def test_ids_of_many_segments_take_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred thousand segments of one id each: places are not compared with each segment."""
+    message = RowIdSequence()
+    for start in range(0, 200_000, 2):
+        message.segments.add().range.CopyFrom(U64Segment.Range(start=start, end=start + 1))
+    ids = parse_row_ids(message.SerializeToString(), 100_000)
+    compared = []
+    nonzero = np.nonzero
+    monkeypatch.setattr(np, "nonzero", lambda *args: compared.append(args) or nonzero(*args))
+    offsets = np.random.default_rng(18).permutation(100_000)
+    assert (ids.at(offsets) == 2 * offsets.astype(np.uint64)).all()
+    assert len(compared) <= 1
+    assert ids.at(np.empty(0, np.int64)).shape == (0,)

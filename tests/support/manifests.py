@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+from lance_arrow.manifests.seals import MANIFEST, RECORD
 from lance_arrow.proto.table_pb2 import Manifest
 
 FOOTER = struct.Struct("<QHH4s")
@@ -26,6 +27,8 @@ def message_of(path: Path) -> Manifest:
 
 def file_of(message: Manifest, before: bytes = b"") -> bytes:
     """The file of a message, sections in front of it."""
+    # A checksum of the message as it was.
+    before = before[: -RECORD.size] if before.endswith(MANIFEST) else before
     body = message.SerializeToString()
     return before + SIZE.pack(len(body)) + body + FOOTER.pack(len(before), 0, 2, b"LANC")
 

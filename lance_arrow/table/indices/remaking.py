@@ -105,9 +105,9 @@ class IndexRemaking:
         return new
 
     def _remake_of(self, index: IndexMetadata, stable: bool) -> Remake | None:
-        folder = self._folder(index)
         kind = details_type(index)
         try:
+            folder = self._folder(index)
             if kind == _BTREE_TYPE:
                 return btree_remake(index, folder)
             if kind == ZONE_TYPE:
@@ -119,5 +119,9 @@ class IndexRemaking:
 
     def _folder(self, index: IndexMetadata) -> Location:
         base_id = index.base_id if index.HasField("base_id") else None
-        path = self._base.facts.index_folder(base_id, uuid_text(index.uuid.uuid))
+        path = self._base.facts.index_folder(
+            base_id,
+            uuid_text(index.uuid.uuid),
+            allow_external_bases=self._reader.columns.options.allow_external_bases,
+        )
         return Location(self._line.filesystem, path)

@@ -1,0 +1,90 @@
+"""`foreign_errors`: the door that exceptions of filesystems come in by; no secret in their text passes it.
+
+An exception keeps its type, so that ``except FileNotFoundError`` still works, and its identity; only its text changes,
+and only where it holds a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator
+from typing import Any
+
+from lance_arrow.errors import LanceError
+from lance_arrow.redaction import redact_text
+
+
+class foreign_errors(ContextDecorator):
+    """Let exceptions of a filesystem pass without the secrets in their text; of this package's own, nothing changes.
+
+    Use it around calls of filesystems, or as a decorator of a function that makes them.
+    """
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, LanceError):
+            hide_secrets(error)
+
+
+def hide_secrets(error: BaseException) -> None:
+    """Take secrets out of the text of an exception, and of those that it was raised from; types stay.
+
+    Texts among its arguments are changed in place. An exception that makes its text of other things (an object with a
+    URL, say) gets a subclass of its type, of the same name, that prints the redacted text. Its fields keep what they
+    have, for programs.
+    """
+    for one in _chain(error):
+        if redact_text(str(one)) == str(one) and redact_text(repr(one)) == repr(one):
+            continue
+        one.args = tuple(redact_text(arg) if isinstance(arg, str) else arg for arg in one.args)
+        if isinstance(one, OSError):
+            for name in ("strerror", "filename", "filename2"):
+                value = getattr(one, name)
+                if isinstance(value, str):
+                    setattr(one, name, redact_text(value))
+        if redact_text(str(one)) != str(one) or redact_text(repr(one)) != repr(one):
+            _print_otherwise(one)
+    for one in _chain(error):
+        notes = getattr(one, "__notes__", None)
+        if notes:
+            notes[:] = [redact_text(note) for note in notes]
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen and not isinstance(one, LanceError):
+            seen.add(id(one))
+            yield one
+            waiting += [one.__cause__, one.__context__]
+
+
+def _print_otherwise(error: BaseException) -> None:
+    text, shown = redact_text(str(error)), redact_text(repr(error))
+    kind = type(error)
+    methods: dict[str, Any] = {
+        "__slots__": (),
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__str__": _returning(text),
+        "__repr__": _returning(shown),
+        "__reduce__": lambda self: (_plainest(kind), (text,)),
+    }
+    try:
+        error.__class__ = type(kind.__name__, (kind,), methods)
+    except TypeError:
+        # Built-in exceptions cannot get another class: their text is made of their arguments.
+        error.args = (text,)
+
+
+def _returning(text: str) -> Callable[[object], str]:
+    return lambda self: text
+
+
+def _plainest(kind: type[BaseException]) -> type[BaseException]:
+    """Return the built-in exception that another is: it can be made of a text alone, in another process too."""
+    return next(one for one in kind.__mro__ if one.__module__ == "builtins" and issubclass(one, BaseException))

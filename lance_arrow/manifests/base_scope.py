@@ -1,0 +1,85 @@
+"""Which base paths are followed: those below the folder that holds the table; others only where the caller says so.
+
+    /lake/t.lance        the table, or a branch of it        /lake         the folder that holds it
+    /lake/other.lance    followed                            /etc, s3://other-bucket, ../x, x: not followed
+
+A manifest is a file that anybody may have written: without this, it could have any file of the machine, or of the
+bucket's owner, opened. Paths are compared as they are spelt, and local ones also as they are once links are resolved:
+`/tmp/lake` and `/private/tmp/lake` may be one folder. A link inside of the folder is followed, as one inside of the
+table is: a manifest cannot make any.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import posixpath
+
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.io import redact
+from lance_arrow.manifests.base_paths import BasePathMeta, split_url
+
+WORD = "allow_external_bases"
+
+
+def check_followed(
+    root: str, branch: str | None, base: BasePathMeta, protocols: tuple[str, ...], *, allow_external: bool
+) -> None:
+    """Refuse a base path that leads out of the folder that holds the table, unless the caller has allowed that.
+
+    Parameters
+    ----------
+    root
+        Path of the line of versions that the manifest is of.
+    branch
+        Its branch: a branch counts as in its table's folder.
+    base
+        What the file names.
+    protocols
+        What URLs of the table's filesystem begin with.
+    allow_external
+        What the caller says.
+
+    Raises
+    ------
+    UnsupportedError
+        It leads elsewhere; the message names it, and the word that allows it.
+    """
+    if not allow_external and not _is_below(base.path, _folder_of(root, branch), "file" in protocols):
+        raise UnsupportedError(
+            f"files of the table lie at the base path {redact(base.path)!r}, outside of the folder that holds the "
+            f"table; a manifest could name any place, so none is followed unless the table is opened with {WORD}=True",
+            detail=redact(base.path),
+        )
+
+
+def _folder_of(root: str, branch: str | None) -> str:
+    """Return the folder that holds a table; empty for a table that is a whole bucket or host."""
+    path = root.rstrip("/")
+    inner = "" if branch is None else f"/tree/{branch}"
+    if inner and path.endswith(inner):
+        path = path.removesuffix(inner)
+    scheme, inside = split_url(path)
+    folder = posixpath.dirname(inside)
+    return f"{scheme}://{folder}" if scheme and folder else folder
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_below(path: str, folder: str, is_local: bool) -> bool:
+    if not folder:
+        return False
+    own_scheme, own = split_url(folder)
+    scheme, inside = split_url(path)
+    if own_scheme and scheme and scheme.lower() != own_scheme.lower():
+        return False
+    if _begins_with(inside, own, is_local):
+        return True
+    return is_local and os.path.isabs(inside) and _begins_with(os.path.realpath(inside), os.path.realpath(own), True)
+
+
+def _begins_with(path: str, folder: str, is_local: bool) -> bool:
+    """Whether a path lies below a folder, or is it; only local filesystems tell `/a` from `a`."""
+    if not is_local:
+        path, folder = "/" + path.lstrip("/"), "/" + folder.lstrip("/")
+    path, folder = posixpath.normpath(path), posixpath.normpath(folder)
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
