@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import handmade
 import numpy as np
+import pyarrow as pa
 import pytest
-from forged import lz4
+import zstandard
+from forge_pages import general, variable
+from forged import ZSTD, lz4
 from forged_arrays import symbols
 
 import lance_arrow
 from lance_arrow.kernels import native_checks, native_codecs
+from lance_arrow.spi import Bytes
+from lance_arrow_codecs.zstd import BoundZstd
 
 COUNT = 300
 # Codes of the inner table stand for codes of the outer one, which stand for the values.
@@ -52,6 +59,37 @@ def test_symbols_of_symbols(rows: list[int], is_compressed: bool) -> None:
         )
         assert ends is not None
         assert [values[start:stop] for start, stop in zip([0, *ends], ends, strict=False)] == [VALUES[n] for n in rows]
+
+
+def test_a_codec_in_python_reads_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outer read is between fetching and placing its values when the inner one begins, in the same thread."""
+    outer, inner = [
+        [b"%s %d " % (word, number) * (number % 40 + 1) for number in range(COUNT)] for word in (b"outer", b"inner")
+    ]
+    paths = []
+    for name, values in (("outer", outer), ("inner", inner)):
+        stored = [len(value).to_bytes(8, "little") + zstandard.ZstdCompressor().compress(value) for value in values]
+        layout, buffers = handmade.zipped(general(variable(), ZSTD), stored, "2.2")
+        paths.append(tmp_path / f"{name}.lance")
+        paths[-1].write_bytes(handmade.file_of(pa.field("c", pa.binary()), layout, buffers, COUNT, "2.2"))
+    decompress = BoundZstd.decompress
+    found = []
+
+    def and_read(self: BoundZstd, frames: Bytes, *places: Any) -> None:
+        monkeypatch.setattr(BoundZstd, "decompress", decompress)
+        before = frames.tobytes()
+        with lance_arrow.LanceFile(paths[1]) as file:
+            found.append(file.take(range(1, COUNT, 2))["c"].to_pylist())
+        # Damaged frames would be refused, and the rows read again by another way.
+        assert frames.tobytes() == before
+        decompress(self, frames, *places)
+
+    for rows in ([0, 3, 5], range(0, COUNT, 3)):
+        with lance_arrow.LanceFile(paths[0]) as file:
+            assert file.take([1])["c"].to_pylist() == [outer[1]]
+            monkeypatch.setattr(BoundZstd, "decompress", and_read)
+            assert file.take(rows)["c"].to_pylist() == [outer[row] for row in rows]
+    assert found == [inner[1::2]] * 2
 
 
 def test_only_scratch_has_variables_of_a_thread() -> None:
