@@ -33,6 +33,7 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     ValueBatch,
+    ValueLocator,
     VariableWidth,
     hookimpl,
     native_side,
@@ -81,7 +82,9 @@ class Fsst:
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
-        return BoundFsst(child, child.shape, table, num_buffers, case == _VARIABLE.case)
+        # A private codec may locate what is not yet the codes.
+        is_located = case == _VARIABLE.case and isinstance(child, ValueLocator)
+        return BoundFsst(child, child.shape, table, num_buffers, is_located)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Encode a sample; withdraw from bytes that are no text, and from what is too little or too short to gain."""

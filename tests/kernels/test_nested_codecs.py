@@ -94,9 +94,7 @@ def test_a_codec_in_python_reads_another_file(tmp_path: Path, monkeypatch: pytes
 
 def test_only_scratch_has_variables_of_a_thread() -> None:
     """A nested call finds what the outer one holds in a variable of their thread: `scratch.hpp` leases instead."""
-    folder = Path(lance_arrow.__file__).parent
+    folder = Path(__file__).parents[2] / "lance_arrow"
     sources = [path for kind in ("*.hpp", "*.pyx", "*.pxd", "*.h") for path in sorted(folder.rglob(kind))]
-    if not sources:
-        pytest.skip("the package is installed without its native sources")
     found = {path.name for path in sources if re.search(r"\bthread_local\b", path.read_text())}
     assert found == {"scratch.hpp"}
