@@ -163,7 +163,9 @@ def sanitize(session: nox.Session) -> None:
         "LD_PRELOAD": _preloaded(session, "libasan.so", "libstdc++.so"),
     }
     session.chdir(ROOT / "tests")
-    session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *SANITIZED, env=env)
+    where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
+    workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
+    session.run("pytest", *where, *workers, *SANITIZED, env=env)
     session.run("python", "differential/trees.py", "--every", "50", env=env)
     session.run("python", "faults/fuzz.py", *minutes, env=env)
 
