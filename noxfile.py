@@ -55,6 +55,8 @@ SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
+# What is run under sanitizers; tests that count calls or measure memory and time are elsewhere.
+SANITIZED = ("kernels", "assembly", "plugins", "faults", "datasets")
 # Filesystems, and the servers that are Python packages.
 SERVER_REQUIREMENTS = [
     "adlfs",
@@ -86,19 +88,22 @@ def _source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _wheel(session: nox.Session) -> Path:
-    """Build the wheel of this source state once, in isolation, and return its path."""
-    folder = ROOT / ".nox" / "wheels" / _source_digest()
+def _wheel(session: nox.Session, sanitizers: str = "") -> Path:
+    """Build the wheel of this source state once, in isolation, and return its path; with sanitizers where named."""
+    kind = sanitizers.replace(",", "-")
+    folder = ROOT / ".nox" / f"wheels{kind and '-'}{kind}" / _source_digest()
     found = sorted(folder.glob("*.whl"))
     if not found:
         shutil.rmtree(folder.parent, ignore_errors=True)
-        session.run("python", "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+        # CMake remembers its options in the build folder.
+        own = [f"-Cbuild-dir=build/{kind}", f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}"] if kind else []
+        session.run("python", "-m", "pip", "wheel", "--no-deps", *own, "--wheel-dir", str(folder), str(ROOT))
         found = sorted(folder.glob("*.whl"))
     return found[0]
 
 
-def _install(session: nox.Session, extras: str, *requirements: str) -> None:
-    session.install(f"lance-arrow[{extras}] @ {_wheel(session).as_uri()}", *requirements)
+def _install(session: nox.Session, extras: str, *requirements: str, sanitizers: str = "") -> None:
+    session.install(f"lance-arrow[{extras}] @ {_wheel(session, sanitizers).as_uri()}", *requirements)
 
 
 @nox.session
@@ -161,6 +166,36 @@ def fuzz(session: nox.Session) -> None:
     """Read damaged files: only rows or a LanceError, no crash, hang or hunger; `-- --minutes 30` for as long."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/fuzz.py", *session.posargs)
+
+
+def _preloaded(session: nox.Session, *libraries: str) -> str:
+    """Return what LD_PRELOAD must name: Python itself is not instrumented, so runtimes of GCC must come first."""
+    found = []
+    for library in libraries:
+        path = session.run("g++", f"-print-file-name={library}", external=True, silent=True)
+        found.append(str(Path(str(path).strip()).resolve()))
+    return " ".join(found)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Test and fuzz a build with ASan, UBSan and assertions of the C++ library; `-- --minutes 30` fuzzes so long."""
+    minutes = session.posargs or ["--minutes", "2"]
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, sanitizers="address,undefined")
+    env = {
+        # So ASan sees each allocation of Python.
+        "PYTHONMALLOC": "malloc",
+        # The interpreter leaves memory at its exit: that is no leak of native code.
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:hard_rss_limit_mb=6000",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "LD_PRELOAD": _preloaded(session, "libasan.so", "libstdc++.so"),
+    }
+    session.chdir(ROOT / "tests")
+    where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
+    workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
+    session.run("pytest", *where, *workers, *SANITIZED, env=env)
+    session.run("python", "differential/trees.py", "--every", "50", env=env)
+    session.run("python", "faults/fuzz.py", *minutes, env=env)
 
 
 @nox.session

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "../kernels/checksums.hpp"
+#include "../kernels/scratch.hpp"
 #include "wire.hpp"
 #include "zone_judge.hpp"
 
@@ -266,7 +267,9 @@ class Sieve {
   }
 
   bool Looks(const std::string& path) {
-    thread_local std::vector<char> memory(kTailBytes);
+    const kernels::Leased<std::vector<char>> leased;
+    std::vector<char>& memory = *leased;
+    memory.resize(kTailBytes);
     const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return false;
     struct stat status;

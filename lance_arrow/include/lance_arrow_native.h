@@ -5,7 +5,8 @@
  * LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped values, or a buffer scheme, that keeps some values as they are behind a head may
  * say so by a method `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep
  * pointers, call Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any
- * thread, and from several at once. */
+ * thread, from several at once, and again by the same thread before they return (a codec calls its child, which may be of
+ * its own kind): scratch memory belongs to a call, never to a thread. */
 #ifndef LANCE_ARROW_NATIVE_H
 #define LANCE_ARROW_NATIVE_H
 

@@ -32,7 +32,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     cdef Py_ssize_t part, num_parts = len(part_rows)
     cdef PageRef ref
     cdef NativePage page
-    cdef uint8_t* address
+    cdef uint8_t* address = NULL
     take.pages = wanted[0]
     for item in take.pages:
         page = item[0]

@@ -61,7 +61,8 @@ class FlatPage : public Page {
     if (place.values == nullptr) return above_limit();
     copy_runs(rows, value_bits, ranges, fetched, 0, place.values, value_bits % 8 == 0 ? 0 : place.bit_offset);
     if (has_validity_) {
-      thread_local std::vector<uint8_t> bits;
+      const Leased<std::vector<uint8_t>> leased;
+      std::vector<uint8_t>& bits = *leased;
       bits.resize(static_cast<size_t>((count + 7) / 8));
       copy_runs(rows, 1, ranges, fetched, ranges.second, bits.data(), 0);
       const size_t at = out->def.size();

@@ -31,20 +31,22 @@ struct LocalRuns {
   LaRuns view() const { return {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}; }
 };
 
-// The definition levels of a chunk without lists, checked; they stay until the next chunk of this thread.
-inline Outcome ChunkedPage::flat_levels(const Opened& opened, int64_t chunk, const uint16_t** levels) const {
-  thread_local std::vector<uint16_t> held;
-  const int64_t num_values = opened.chunk.num_values;
-  if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
-  held.resize(static_cast<size_t>(num_values));
-  const Outcome outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, held.data());
-  *levels = held.data();
-  return outcome.message != nullptr ? outcome : check_levels({nullptr, held.data(), num_values}, 0, form_.max_def);
+inline int64_t kept_bytes(const LocalRuns& runs) {
+  return kernels::kept_bytes(runs.starts) + kernels::kept_bytes(runs.stops);
 }
 
-// All values of a chunk, of one width: where they lie as they are, or decoded; they stay until the next chunk.
-inline Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, const uint8_t** values) const {
-  thread_local std::vector<uint8_t> decoded;
+// The definition levels of a chunk without lists, checked.
+inline Outcome ChunkedPage::flat_levels(const Opened& opened, int64_t chunk, std::vector<uint16_t>* levels) const {
+  const int64_t num_values = opened.chunk.num_values;
+  if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
+  levels->resize(static_cast<size_t>(num_values));
+  const Outcome outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, levels->data());
+  return outcome.message != nullptr ? outcome : check_levels({nullptr, levels->data(), num_values}, 0, form_.max_def);
+}
+
+// All values of a chunk, of one width: where they lie as they are, or in `decoded`.
+inline Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded,
+                                        const uint8_t** values) const {
   const int64_t width = form_.values->bits / 8;
   if (chunk.num_values > limit / width) return above_limit();
   const int64_t num_bytes = chunk.num_values * width;
@@ -52,11 +54,11 @@ inline Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, con
     *values = chunk.buffers[0];
     return chunk.sizes[0] < num_bytes ? corrupt("a chunk is shorter than its values", -1) : success();
   }
-  if (static_cast<int64_t>(decoded.size()) < num_bytes) decoded.resize(static_cast<size_t>(num_bytes));
-  *values = decoded.data();
+  if (static_cast<int64_t>(decoded->size()) < num_bytes) decoded->resize(static_cast<size_t>(num_bytes));
+  *values = decoded->data();
   const int64_t start = 0;
   const LaRuns all{&start, &chunk.num_values, 1};
-  LaValues place{decoded.data(), 0, nullptr, 0, nullptr, nullptr};
+  LaValues place{decoded->data(), 0, nullptr, 0, nullptr, nullptr};
   return refused(form_.values->select(form_.values->self, &chunk, &all, &place));
 }
 
@@ -70,6 +72,8 @@ inline Outcome ChunkedPage::open_marked(int64_t start, int64_t stop, const Marks
   const size_t def_at = out->def.size();
   if (form_.def != nullptr) out->def.resize(def_at + static_cast<size_t>(count));
   auto* def_to = reinterpret_cast<uint8_t*>(out->def.data() + def_at);
+  const Leased<std::vector<uint16_t>> levels;
+  const Leased<std::vector<uint8_t>> decoded;
   const Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
     const int64_t first = places_.value_starts[chunk];
     const int64_t begin = std::max(first, start), end = std::min(places_.value_starts[chunk + 1], stop);
@@ -78,14 +82,13 @@ inline Outcome ChunkedPage::open_marked(int64_t start, int64_t stop, const Marks
     Outcome found = open_chunk(chunk, bytes, size, &opened);
     if (found.message != nullptr) return found;
     if (form_.def != nullptr) {
-      const uint16_t* levels = nullptr;
-      found = flat_levels(opened, chunk, &levels);
+      found = flat_levels(opened, chunk, &*levels);
       if (found.message != nullptr) return found;
-      const auto* from = reinterpret_cast<const uint8_t*>(levels + (begin - first));
+      const auto* from = reinterpret_cast<const uint8_t*>(levels->data() + (begin - first));
       def_to = marks.pick(2, from, first_row + begin, first_row + end, def_to);
     }
     const uint8_t* values = nullptr;
-    found = whole_chunk(opened.chunk, out->limit, &values);
+    found = whole_chunk(opened.chunk, out->limit, &*decoded, &values);
     if (found.message != nullptr) return found;
     to = marks.pick(width, values + (begin - first) * width, first_row + begin, first_row + end, to);
     return success();
@@ -98,7 +101,9 @@ inline Outcome ChunkedPage::open_marked(int64_t start, int64_t stop, const Marks
 
 inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched,
                                       LeafPart* out) const {
-  thread_local LocalRuns local;
+  const Leased<LocalRuns> leased;
+  const Leased<std::vector<uint16_t>> levels;
+  LocalRuns& local = *leased;
   int64_t run = 0;
   return for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
     Opened opened;
@@ -108,26 +113,46 @@ inline Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, 
     local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, first, &run);
     const uint16_t* def = nullptr;
     if (form_.def != nullptr) {
-      const uint16_t* levels = nullptr;
-      outcome = flat_levels(opened, chunk, &levels);
+      outcome = flat_levels(opened, chunk, &*levels);
       if (outcome.message != nullptr) return outcome;
       const size_t at = out->def.size();
       for (size_t one = 0; one < local.starts.size(); ++one)
-        out->def.insert(out->def.end(), levels + local.starts[one], levels + local.stops[one]);
+        out->def.insert(out->def.end(), levels->begin() + local.starts[one], levels->begin() + local.stops[one]);
       def = out->def.data() + at;
     }
     return append_values(opened, local.view(), local.count, def, out);
   });
 }
 
+// What a call of `open_nested` notes of its chunks.
+struct ChunkedPage::NestedScratch {
+  std::vector<Opened> chunks;
+  std::vector<uint16_t> rep, def, visible;
+  std::vector<int64_t> level_starts, value_starts, first_rows, num_rows, places, left_before, left_after;
+  LocalRuns local;
+
+  void clear() {
+    chunks.clear();
+    visible.clear();
+    for (auto* list : {&level_starts, &value_starts, &first_rows, &num_rows, &left_before, &left_after}) list->clear();
+  }
+
+  friend int64_t kept_bytes(const NestedScratch& held) {
+    int64_t bytes = kernels::kept_bytes(held.chunks) + native::kept_bytes(held.local);
+    for (const auto* list : {&held.rep, &held.def, &held.visible}) bytes += kernels::kept_bytes(*list);
+    for (const auto* list : {&held.level_starts, &held.value_starts, &held.first_rows, &held.num_rows, &held.places,
+                             &held.left_before, &held.left_after})
+      bytes += kernels::kept_bytes(*list);
+    return bytes;
+  }
+};
+
 inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched,
                                         LeafPart* out) const {
-  thread_local std::vector<Opened> chunks;
-  thread_local std::vector<uint16_t> rep, def;
-  thread_local std::vector<int64_t> level_starts, value_starts, first_rows, num_rows, places;
-  thread_local std::vector<int64_t> left_before, left_after;
-  for (auto* list : {&level_starts, &value_starts, &first_rows, &num_rows, &left_before, &left_after}) list->clear();
-  chunks.clear();
+  const Leased<NestedScratch> scratch;
+  scratch->clear();
+  auto& [chunks, rep, def, visible, level_starts, value_starts, first_rows, num_rows, places, left_before, left_after,
+         local] = *scratch;
   int64_t num_levels = 0, num_values = 0;
   Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
     chunks.emplace_back();
@@ -180,12 +205,9 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
     if (form_.def != nullptr) out->def.insert(out->def.end(), def.begin() + found[0][run], def.begin() + found[1][run]);
   }
   // Levels of the selected values alone, for what must know which slots are null.
-  thread_local std::vector<uint16_t> visible;
-  visible.clear();
   if (form_.has_items && form_.def != nullptr && form_.max_visible > 0)
     for (size_t at = first_def; at < out->def.size(); ++at)
       if (out->def[at] <= form_.max_visible) visible.push_back(out->def[at]);
-  thread_local LocalRuns local;
   int64_t run = 0, done_values = 0;
   for (size_t at = 0; at < chunks.size(); ++at) {
     local.cut(found[2], found[3], count, value_starts[at], value_starts[at + 1], value_starts[at], &run);

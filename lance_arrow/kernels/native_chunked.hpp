@@ -102,6 +102,8 @@ class ChunkedPage : public Page {
     int64_t rep_size, def_size;
   };
 
+  struct NestedScratch;
+
   static int64_t find(const int64_t* starts, int64_t count, int64_t wanted) {  // last start <= wanted
     return std::upper_bound(starts, starts + count, wanted) - starts - 1;
   }
@@ -232,7 +234,8 @@ class ChunkedPage : public Page {
 
   Outcome append_items(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
                        LeafPart* out) const {
-    thread_local std::vector<uint8_t> indices;
+    const Leased<std::vector<uint8_t>> leased;
+    std::vector<uint8_t>& indices = *leased;
     const int64_t width = form_.values->bits / 8;
     indices.resize(static_cast<size_t>(count * width));
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
@@ -246,8 +249,8 @@ class ChunkedPage : public Page {
     return outcome;
   }
 
-  Outcome whole_chunk(const LaChunk& chunk, int64_t limit, const uint8_t** values) const;
-  Outcome flat_levels(const Opened& opened, int64_t chunk, const uint16_t** levels) const;
+  Outcome whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded, const uint8_t** values) const;
+  Outcome flat_levels(const Opened& opened, int64_t chunk, std::vector<uint16_t>* levels) const;
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
   Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
 

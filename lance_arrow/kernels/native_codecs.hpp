@@ -1,7 +1,7 @@
 // The C tables of the codecs of the format (lance_arrow_native.h): selected values of one chunk, straight to their place.
 //
 // A take touches few values of many chunks. Where values can be reached singly they are; other codecs decode the chunk
-// into per-thread memory and pick.
+// into scratch memory and pick.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,12 @@
 #include "fastlanes.hpp"
 #include "bitmaps.hpp"
 #include "runs.hpp"
+#include "scratch.hpp"
 #include "symbols.hpp"
 
 namespace lance_arrow::kernels::native {
 
 constexpr LaRefusal kDone = nullptr;
-
-// Memory of one thread that is used again at the next call; no two users of the same slot are alive at once.
-enum ScratchSlot { kChunkScratch, kSlots };
-inline uint8_t* scratch(ScratchSlot slot, int64_t num_bytes) {
-  thread_local std::vector<uint8_t> held[kSlots];
-  if (static_cast<int64_t>(held[slot].size()) < num_bytes) held[slot].resize(static_cast<size_t>(num_bytes));
-  return held[slot].data();
-}
 
 inline int64_t num_selected(const LaRuns& runs) {
   int64_t count = 0;
@@ -147,9 +140,10 @@ LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs
   if (chunk.num_values > (int64_t{1} << 31)) return "a chunk promises more values than one can hold";
   const int64_t num_bytes = chunk.num_values * width;
   if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
-  uint8_t* whole = scratch(kChunkScratch, num_bytes);
-  const Outcome outcome = decode(whole, num_bytes);
-  if (outcome.message == nullptr) copy_fixed_runs(whole, width, runs, out->values);
+  const Leased<std::vector<uint8_t>> whole;
+  if (static_cast<int64_t>(whole->size()) < num_bytes) whole->resize(static_cast<size_t>(num_bytes));
+  const Outcome outcome = decode(whole->data(), num_bytes);
+  if (outcome.message == nullptr) copy_fixed_runs(whole->data(), width, runs, out->values);
   return outcome.message;
 }
 
@@ -252,11 +246,17 @@ struct Intermediate {
   static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
     auto& bytes = static_cast<Intermediate*>(self)->bytes;
     if (num_bytes < 0 || num_bytes > (int64_t{1} << 40) - end) return nullptr;
-    if (static_cast<int64_t>(bytes.size()) < end + num_bytes)
-      bytes.resize(static_cast<size_t>(std::max(end + num_bytes, 2 * static_cast<int64_t>(bytes.size()))));
+    constexpr int64_t least = 1024;  // no bytes have a place too: null means refused
+    const auto room = static_cast<int64_t>(bytes.size());
+    if (room < std::max(end + num_bytes, least))
+      bytes.resize(static_cast<size_t>(std::max({end + num_bytes, 2 * room, least})));
     return bytes.data() + end;
   }
 };
+
+inline int64_t kept_bytes(const Intermediate& held) {
+  return kernels::kept_bytes(held.bytes) + kernels::kept_bytes(held.ends);
+}
 
 // FSST codes, which the child says where to find.
 struct Symbols {
@@ -265,7 +265,8 @@ struct Symbols {
 
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const Symbols*>(self);
-    thread_local Intermediate codes;
+    const Leased<Intermediate> leased;  // the child may be FSST too, or hold it
+    Intermediate& codes = *leased;
     const int64_t count = num_selected(*runs);
     codes.ends.resize(static_cast<size_t>(count));
     LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};

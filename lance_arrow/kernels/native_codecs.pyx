@@ -117,7 +117,7 @@ def variable(int64_t offset_bits):
 
 
 def symbols(child, const uint8_t[::1] table not None):
-    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none or yields FSST codes."""
+    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none, or no byte strings."""
     cdef Outcome outcome
     cdef HeldChunkCodec* held
     if child is None:

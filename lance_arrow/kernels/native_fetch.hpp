@@ -118,11 +118,11 @@ class Fetcher {
     count_.bytes_read += wide_bytes;
     if (!inside(wide_start, wide_bytes, reader_.size)) return corrupt("a block lies outside the file", wide_start);
     const bool is_exact = wide_bytes == size;
-    thread_local Buffer kept;
+    const Leased<Buffer> kept;
     Buffer large;
     uint8_t* wide = out;
     if (reader_.fd >= 0) {
-      if (!is_exact) wide = (wide_bytes <= kKeptArena ? kept : large).reserve(0, wide_bytes, wide_bytes);
+      if (!is_exact) wide = (wide_bytes <= kKeptArena ? *kept : large).reserve(0, wide_bytes, wide_bytes);
       if (wide == nullptr) return above_limit();
       const Outcome outcome = read_bytes(reader_, wide_start, wide_bytes, wide);
       if (outcome.message != nullptr) return outcome;

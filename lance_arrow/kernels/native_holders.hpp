@@ -52,9 +52,8 @@ inline HeldChunkCodec* hold_variable(int64_t offset_bits) {
 
 inline HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes,
                                     Outcome* outcome) {
-  // Codes of codes would share one memory between both; nobody writes them, and `decode` reads them.
   *outcome = success();
-  if (child->bits != 0 || child->select == &Symbols::select) return nullptr;
+  if (child->bits != 0) return nullptr;
   auto form = std::make_shared<Symbols>();
   form->child = child;
   *outcome = form->table.open(table, table_bytes);

@@ -158,7 +158,7 @@ class LeafReader {
     return fetcher_.is_pending(ref.data_start + ranges.starts.front(), ranges.stops.back() - ranges.starts.front());
   }
 
-  // Reads ranges into memory that this thread uses again, or into `large`: it is rarely above what a thread keeps.
+  // Reads ranges into scratch memory, or into `large`; the next call overwrites them.
   Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
     const size_t num_ranges = ranges.starts.size();
     if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
@@ -183,8 +183,7 @@ class LeafReader {
       range = end;
     }
     arena_bytes_ = arena_bytes;
-    thread_local Buffer kept;
-    uint8_t* arena = (arena_bytes <= kKeptArena ? &kept : large)->reserve(0, arena_bytes, limit);
+    uint8_t* arena = (arena_bytes <= kKeptArena ? &*kept_ : large)->reserve(0, arena_bytes, limit);
     if (arena == nullptr) return above_limit();
     for (const Span& span : spans_) {
       const Outcome outcome = fetcher_.fetch(span.start, span.size, arena + span.place);
@@ -296,6 +295,7 @@ class LeafReader {
   int64_t arena_bytes_ = 0;
   LocalRuns local_;
   Ranges ranges_, values_;
+  const Leased<Buffer> kept_;  // lives while pages are opened: codecs in Python may read other files meanwhile
   std::vector<int64_t> places_;
   std::vector<Span> spans_;
 };

@@ -175,31 +175,22 @@ struct LeafPart {
     num_values = bit_offset = num_bytes = 0;
   }
 
-  int64_t kept_bytes() const {
-    return values.room() + static_cast<int64_t>(2 * (rep.capacity() + def.capacity()) + 8 * ends.capacity());
-  }
 };
+
+inline int64_t kept_bytes(const Buffer& buffer) { return buffer.room(); }
+
+inline int64_t kept_bytes(const LeafPart& part) {
+  return part.values.room() + kernels::kept_bytes(part.rep) + kernels::kept_bytes(part.def) +
+         kernels::kept_bytes(part.ends);
+}
 
 // A thread that reads leaf after leaf fills the same memory again: fresh pages cost more than what is written to them.
-class SparePart {
- public:
-  static std::unique_ptr<LeafPart> borrow() {
-    std::unique_ptr<LeafPart> part = std::move(spare());
-    return part != nullptr ? std::move(part) : std::make_unique<LeafPart>();
-  }
+inline std::unique_ptr<LeafPart> borrow_part() { return Spare<LeafPart>::take(); }
 
-  static void give_back(std::unique_ptr<LeafPart> part) {
-    part->clear();
-    if (part->kept_bytes() <= kKeptPart) spare() = std::move(part);
-  }
-
- private:
-  static constexpr int64_t kKeptPart = 16 << 20;
-  static std::unique_ptr<LeafPart>& spare() {
-    thread_local std::unique_ptr<LeafPart> held;
-    return held;
-  }
-};
+inline void give_back_part(std::unique_ptr<LeafPart> part) {
+  part->clear();
+  Spare<LeafPart>::give_back(std::move(part));
+}
 
 // A long run is read and opened in batches of about this many bytes, which stay in a core's cache.
 constexpr int64_t kBatchBytes = 256 << 10;

@@ -16,9 +16,9 @@ struct Leaf {
   bool lent = false;  // values already lie where Arrow wants them
 
   // The only part, in memory that this thread filled before.
-  void borrow_part() { parts[0] = SparePart::borrow(); }
+  void borrow_part() { parts[0] = native::borrow_part(); }
   void give_back_part() {
-    SparePart::give_back(std::move(parts[0]));
+    native::give_back_part(std::move(parts[0]));
     parts.clear();
   }
 };

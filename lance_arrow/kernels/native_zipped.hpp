@@ -80,7 +80,8 @@ class ZippedPage : public Page {
 
   Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
     const int64_t num_ranges = static_cast<int64_t>(ranges.starts.size());
-    thread_local std::vector<int64_t> stops, region_entries, starts, sizes;
+    const Leased<std::vector<int64_t>> leased[4];  // of this call: the values' codec may be Python
+    auto &stops = *leased[0], &region_entries = *leased[1], &starts = *leased[2], &sizes = *leased[3];
     stops.resize(ranges.starts.size());
     region_entries.resize(ranges.starts.size());
     int64_t data_bytes = 0, num_rows = 0;

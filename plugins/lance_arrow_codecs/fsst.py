@@ -1,7 +1,8 @@
 """FSST: strings whose frequent byte sequences are replaced by one-byte codes, value by value.
 
-The codes lie in a child that yields variable-width values (always Variable so far); the table is part of the
-description. Source: CompressiveEncoding.Fsst; spec 5.6.
+The codes lie in a Variable child; the table is part of the description. Other children of the format are refused, as
+the reference refuses them: no writer makes FSST codes of FSST codes, nor of compressed ones. Source:
+CompressiveEncoding.Fsst; spec 5.6.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ _NO_PLACES = np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
 _GENERAL = EncodingKey(COMPRESSIVE, "general")
+_CHILDREN = (_VARIABLE.case, "private_codec")
 _TABLE_BYTES = 2312
 _LEAST_BYTES = 32 << 10
 _LEAST_LENGTH = 5
@@ -65,7 +67,10 @@ class Fsst:
     writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
-        """Check the symbol table and that the child yields byte strings."""
+        """Check the symbol table, and that the child is `variable`, or a private codec of byte strings."""
+        case = message.values.WhichOneof("compression")
+        if case not in _CHILDREN:
+            raise CorruptFileError(f"FSST codes are encoded as {case}, expected variable", detail=case)
         child: BoundChunkCodec | BoundPerValueCodec
         if context is DecodeContext.PER_VALUE:
             child = scope.value_codec(message.values)
@@ -77,7 +82,9 @@ class Fsst:
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
-        return BoundFsst(child, child.shape, table, num_buffers)
+        # A private codec may locate what is not yet the codes.
+        is_located = case == _VARIABLE.case and isinstance(child, ValueLocator)
+        return BoundFsst(child, child.shape, table, num_buffers, is_located)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Encode a sample; withdraw from bytes that are no text, and from what is too little or too short to gain."""
@@ -191,6 +198,8 @@ class BoundFsst:
     shape: VariableWidth
     table: Bytes
     num_buffers: int
+    is_located: bool
+    """Whether the child locates the codes; other children decode them."""
     value_bits: None = None
 
     def native(self) -> object | None:
@@ -212,14 +221,14 @@ class BoundFsst:
 
     @property
     def value_codec(self) -> BoundFsst:
-        return BoundFsst(LocatedCodes(self.shape), self.shape, self.table, 0)
+        return BoundFsst(LocatedCodes(self.shape), self.shape, self.table, 0, True)
 
     def _codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
         """Codes of all values: where they lie already, or decoded."""
         return batch.derive(self, lambda: self._find_codes(batch))
 
     def _find_codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
-        if isinstance(self.child, ValueLocator):
+        if self.is_located:
             return self.child.locate(batch)
         codes = new_block(VariableWidth(_CODE_OFFSET_BITS), batch.num_values, self.child.measure(batch))
         self.child.decode(batch, codes)

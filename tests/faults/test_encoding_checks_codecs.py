@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from forged import (
     FSST,
     INLINE,
     INTS,
+    LZ4,
     PACKED,
     PACKED_LEVELS,
     PLAIN,
@@ -37,6 +39,7 @@ from forged import (
     ZIP_STRUCTS,
     ZIP_TEXTS,
     ZSTD,
+    lz4,
     packed,
 )
 
@@ -51,8 +54,8 @@ from lance_arrow.proto import encodings_v21_pb2 as pb
 INLINE_32 = Codec(inline_bitpacking=pb.InlineBitpacking(uncompressed_bits_per_value=32))
 
 
-def text(*stored: bytes, codec: Codec | None = None) -> Page:
-    return chunks(len(stored), codec or variable(), *strings(list(stored)))
+def text(*stored: bytes, codec: Codec | None = None, store: Callable[[bytes], bytes] = bytes) -> Page:
+    return chunks(len(stored), codec or variable(), *map(store, strings(list(stored))))
 
 
 def offsets(numbers: list[int], body: bytes) -> Page:
@@ -63,6 +66,10 @@ def offsets(numbers: list[int], body: bytes) -> Page:
 
 def fsst(table: bytes = SYMBOLS, codes: tuple[bytes, ...] = (b"\0\1", b"", b"\1")) -> Page:
     return text(*codes, codec=Codec(fsst=pb.Fsst(symbol_table=table, values=variable())))
+
+
+def symbols_of(values: Codec) -> Codec:
+    return Codec(fsst=pb.Fsst(symbol_table=SYMBOLS, values=values))
 
 
 def runs(values: bytes, lengths: bytes) -> Page:
@@ -203,7 +210,14 @@ CASES: list[Bad] = [
     bad("fsst-code", FSST, fsst(codes=(b"\2", b"", b""))),
     bad("fsst-escape", FSST, fsst(codes=(b"\0\xff", b"\1", b""))),
     bad("fsst-text", FSST, fsst(codes=(b"\xff\xff", b"", b""))),
-    bad("fsst-child", FSST, coded(FSST, Codec(fsst=pb.Fsst(symbol_table=SYMBOLS, values=flat(32)))), CorruptFileError),
+    bad("fsst-child", FSST, coded(FSST, symbols_of(flat(32))), CorruptFileError),
+    bad("fsst-of-fsst", FSST, coded(FSST, symbols_of(symbols_of(variable()))), CorruptFileError),
+    bad(
+        "fsst-of-compressed-fsst",
+        FSST,
+        lambda: text(b"\0", b"", b"\1", codec=symbols_of(general(symbols_of(variable()), LZ4)), store=lz4),
+        CorruptFileError,
+    ),
     # Rle
     bad("rle-length-0", RUNS, runs(words([7, 8, 9], 4), bytes([6, 0, 4]))),
     bad("rle-sum-less", RUNS, runs(words([7, 8, 9], 4), bytes([5, 1, 3]))),

@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
+from forged_arrays import symbols
 from witness import Witness, WitnessDied, WitnessRefused
 
 import lance_arrow
+from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 
 pytestmark = pytest.mark.interop
@@ -172,6 +174,26 @@ def outcome(witness: Witness, path: Path, expected: pa.Table) -> str:
     except WitnessDied:
         return "died"
     return "equal" if found["c"].to_pylist() == expected["c"].to_pylist() else "other"
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_symbols_of_symbols_are_refused_by_both(
+    is_compressed: bool, version: str, witness: Witness, tmp_path: Path
+) -> None:
+    inner = encoding(fsst=pb.Fsst(symbol_table=symbols(b"ab", b"c"), values=variable(flat(32))))
+    codes = [bytes([number % 2]) for number in range(COUNT)]
+    stored = u32(*np.cumsum([4 * (COUNT + 1), *map(len, codes)])) + b"".join(codes)
+    nested = general(inner) if is_compressed else inner
+    codec = encoding(fsst=pb.Fsst(symbol_table=symbols(b"x", b"y"), values=nested))
+    case = Case("nested", codec, (zstd(stored) if is_compressed else stored,), STRINGS, "refused")
+    expected, content = made(case, version)
+    path = tmp_path / "made.lance"
+    path.write_bytes(content)
+    with lance_arrow.LanceFile(path) as file, pytest.raises(CorruptFileError, match="expected variable") as caught:
+        file.take([0, 3, 5])
+    assert caught.value.column == "c"
+    assert outcome(witness, path, expected) == "refused"
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,19 @@ _PLAIN_COLUMN = b"\x0a\x00"
 
 
 def chunked(
-    codec: v21.CompressiveEncoding, buffers: Sequence[bytes], num_rows: int, version: str
+    codec: v21.CompressiveEncoding, buffers: Sequence[bytes], num_rows: int, version: str, num_chunks: int = 1
 ) -> tuple[Message, list[bytes]]:
-    """Describe a mini-block page of one chunk without levels; return it with its page buffers."""
+    """Describe a mini-block page without levels, whose chunks are equal; return it with its page buffers.
+
+    `num_rows` are those of all chunks; of more than one, each has a power of two.
+    """
     wide = version != "2.1"
     head = struct.pack("<H", 0) + b"".join(struct.pack("<I" if wide else "<H", len(one)) for one in buffers)
     chunk = b"".join(one + b"\xfe" * (-len(one) % 8) for one in (head, *buffers))
-    word = struct.pack("<I" if wide else "<H", (len(chunk) // 8 - 1) << 4)
+    log = (num_rows // num_chunks).bit_length() - 1
+    counts = [log] * (num_chunks - 1) + [0]
+    word = b"".join(struct.pack("<I" if wide else "<H", (len(chunk) // 8 - 1) << 4 | count) for count in counts)
+    chunk *= num_chunks
     if version == "2.3":
         values = v23.ChunkedValues(
             value_compression=codec, levels=v23.ChunkedLevels(), num_buffers=len(buffers), num_items=num_rows

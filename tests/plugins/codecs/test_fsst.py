@@ -89,7 +89,7 @@ class TestFsst(CodecSuite):
     def test_child_must_be_byte_strings(self):
         description = fsst(32, symbol_table(SYMBOLS))
         description.fsst.values.flat.bits_per_value = 8
-        with pytest.raises(CorruptFileError, match="variable width"):
+        with pytest.raises(CorruptFileError, match="encoded as flat"):
             self.bind(EncodedSample(description, (), ()), DecodeContext.PER_VALUE, VariableWidth(32))
 
 

@@ -1,0 +1,36 @@
+"""The short form of `trees.py`: some hundred trees of codecs, the same at every run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trees
+from trees import Case
+
+EVERY = 150
+
+
+def test_doors_agree_on_trees_of_codecs() -> None:
+    found, failures = trees.run(EVERY)
+    assert not failures, "\n".join(failures[:5])
+    assert sum(found.values()) > 300
+    assert found["equal"] > found["impossible"] > 0
+    assert found["refused"] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "expected"),
+    [
+        (("fsst", "variable"), "chunk 2.2", "equal"),
+        (("general-lz4", "fsst", "variable"), "chunk 2.2", "equal"),
+        (("fsst", "variable.offsets", "delta", "range"), "chunk 2.3", "equal"),
+        (("general-zstd", "fsst", "variable-zstd"), "zipped 2.3", "equal"),
+        (("fsst", "fsst", "variable"), "chunk 2.2", "refused"),
+        (("fsst", "general-lz4", "fsst", "variable"), "chunk 2.2", "refused"),
+        (("fsst", "general-lz4", "variable"), "zipped 2.2", "refused"),
+        (("fsst", "dictionary.items", "fsst", "variable"), "items 2.2", "refused"),
+    ],
+)
+def test_symbols(path: tuple[str, ...], place: str, expected: str, tmp_path: Path) -> None:
+    assert trees.outcome(Case("texts", path, place), tmp_path) == expected
