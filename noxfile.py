@@ -148,7 +148,7 @@ def _lowest(*extras: str) -> list[str]:
 @nox.session
 def lowest(session: nox.Session) -> None:
     """Run the tests that touch dependencies with the lowest version of each; `-- cli` or other rooms for others."""
-    _install(session, "cli,sql", *_lowest("cli", "sql"), *TEST_REQUIREMENTS)
+    _install(session, "cli,duckdb,polars,sql", *_lowest("cli", "duckdb", "polars", "sql"), *TEST_REQUIREMENTS)
     session.chdir(ROOT / "tests")
     chosen = session.posargs or LOWEST_ROOMS
     session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *chosen)
