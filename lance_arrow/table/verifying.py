@@ -154,7 +154,11 @@ def verify_fragment(rows: FragmentRows, filesystem: AnyFileSystem, runtime: Runt
 def _verify_data_file(
     rows: FragmentRows, number: int, filesystem: AnyFileSystem, runtime: Runtime | None
 ) -> VerifyReport:
-    place = Location(filesystem, rows.columns.facts.data_path(rows.meta.files[number]))
+    facts = rows.columns.facts
+    try:
+        place = Location(filesystem, facts.data_path(rows.meta.files[number]))
+    except LanceError as error:
+        return _failed(Location(filesystem, facts.manifest_path), error)
     mismatch: LanceError | None = None
     try:
         # Opening compares what the manifest says of size and rows.

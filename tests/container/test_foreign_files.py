@@ -70,11 +70,11 @@ def test_each_reader(tmp_path: Path, reader: str) -> None:
     ("content", "said"),
     [
         (b"", "not a Lance file: it is empty"),
-        (b"\x00\x01" * 40, "not a Lance file: it ends with"),
-        (b"\xff" * 200, "not a Lance file: it ends with"),
+        (b"\x00\x01" * 40, "not a Lance file: it does not end with"),
+        (b"\xff" * 200, "not a Lance file: it does not end with"),
         (b"some words without a comma\n" * 9, "not a Lance file but text: "),
         ("é".encode() * 5000, "not a Lance file but text: "),
-        (b"   \n" * 30, "not a Lance file: it ends with"),
+        (b"   \n" * 30, "not a Lance file: it does not end with"),
     ],
 )
 def test_what_is_no_table_is_not_to_be_converted(content: bytes, said: str) -> None:

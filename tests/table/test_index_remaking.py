@@ -11,7 +11,7 @@ import pyroaring
 import pytest
 
 from lance_arrow import LanceTable
-from lance_arrow.errors import CorruptFileError, InternalError
+from lance_arrow.errors import CorruptFileError, InternalError, ResourceLimitError
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.table.indices.address_sets import _decoded_bitmap, _decoded_tree, _encoded_bitmap, _encoded_tree
 from lance_arrow.table.indices.moves import RowMoves
@@ -53,6 +53,18 @@ def test_rows_that_are_missing(tmp_path: Path) -> None:
     table = LanceTable.create(tmp_path / "t.lance", pa.table({"id": range(40)}), max_rows_per_file=10)
     with pytest.raises(InternalError, match="more or fewer rows"):
         RowMoves(table._reader, [range(2)], [RewriteGroup([], [DataFragment(id=7, physical_rows=19)])])
+
+
+@pytest.mark.parametrize("kind", ["tree", "bitmap"])
+def test_few_bytes_that_name_billions_of_rows(kind: str, moves: RowMoves) -> None:
+    bomb = pyroaring.BitMap64() if kind == "bitmap" else pyroaring.BitMap()
+    bomb.add_range(0, 1 << 31)
+    data = bytes(bomb.serialize())
+    if kind == "tree":
+        data = struct.pack("<III", 1, 0, len(data)) + data
+    assert len(data) < 1 << 20
+    with pytest.raises(ResourceLimitError, match="max_expanded_bytes"):
+        (_decoded_tree if kind == "tree" else _decoded_bitmap)(data, moves)
 
 
 def test_sets_of_addresses(moves: RowMoves) -> None:

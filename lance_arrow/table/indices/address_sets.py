@@ -22,10 +22,14 @@ from lance_arrow.errors import CorruptFileError, located
 from lance_arrow.io import Location
 from lance_arrow.manifests.zone_indices import details_type
 from lance_arrow.proto.table_pb2 import IndexMetadata
+from lance_arrow.runtime import default_runtime
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.indices.remake import WRITABLE_VERSIONS, IndexTarget, Remake
 
 _BATCH_ROWS = 1024
+# Addresses that are moved at once, unless one set has more.
+_MOVED_AT_ONCE = 1 << 22
+_ADDRESS_BYTES = 8
 _COUNT, _ENTRY = struct.Struct("<I"), struct.Struct("<II")
 _OFFSET_BITS = np.uint64(32)
 
@@ -91,9 +95,21 @@ class _AddressSetsRemake(Remake):
                 yield pa.RecordBatch.from_arrays([batch.column(0), pa.array(sets, pa.binary())], schema=self._schema)
 
     def _moved(self, stored: list[bytes | None], moves: RowMoves) -> list[bytes | None]:
-        """Move many sets at once."""
+        """Move many sets, few addresses at once: a set of few bytes may hold many."""
         none = np.empty(0, np.uint64)
-        old = [none if one is None else self._kind.decode(one, moves) for one in stored]
+        made: list[bytes | None] = []
+        old: list[NDArray[np.uint64]] = []
+        for number, one in enumerate(stored, start=1):
+            old.append(none if one is None else self._kind.decode(one, moves))
+            if number == len(stored) or sum(map(len, old)) >= _MOVED_AT_ONCE:
+                made += self._encoded(stored[len(made) : number], old, moves)
+                old = []
+        return made
+
+    def _encoded(
+        self, stored: list[bytes | None], old: list[NDArray[np.uint64]], moves: RowMoves
+    ) -> list[bytes | None]:
+        none = np.empty(0, np.uint64)
         new, is_kept = moves.addresses(np.concatenate([none, *old]))
         ends = np.cumsum([len(one) for one in old])[:-1]
         parts = zip(stored, np.split(new, ends), np.split(is_kept, ends), strict=True)
@@ -104,7 +120,7 @@ def _decoded_tree(data: bytes, moves: RowMoves) -> NDArray[np.uint64]:
     """Read a `RowAddrTreeMap`."""
     found = [np.empty(0, np.uint64)]
     for fragment, bitmap in _tree_entries(data):
-        offsets = _offsets(bitmap) if bitmap else moves.live_offsets(fragment)
+        offsets = _offsets(bitmap, sum(map(len, found))) if bitmap else moves.live_offsets(fragment)
         found.append((np.uint64(fragment) << _OFFSET_BITS) | offsets.astype(np.uint64))
     return np.concatenate(found)
 
@@ -123,9 +139,11 @@ def _encoded_tree(addresses: NDArray[np.uint64]) -> bytes:
 def _decoded_bitmap(data: bytes, moves: RowMoves) -> NDArray[np.uint64]:
     """Read a roaring bitmap of 64 bits."""
     try:
-        return np.array(list(pyroaring.BitMap64.deserialize(data)), np.uint64)
+        found = pyroaring.BitMap64.deserialize(data)
     except (ValueError, IndexError) as error:
         raise CorruptFileError(f"an index holds a set of rows that is no roaring bitmap: {error}") from error
+    _check_count(len(found))
+    return np.fromiter(found, np.uint64, len(found))
 
 
 def _encoded_bitmap(addresses: NDArray[np.uint64]) -> bytes:
@@ -157,11 +175,18 @@ def _tree_entries(data: bytes) -> Iterator[tuple[int, bytes]]:
         raise CorruptFileError(f"an index holds a set of rows that is cut short: {error}") from error
 
 
-def _offsets(data: bytes) -> NDArray[np.uint32]:
+def _offsets(data: bytes, num_before: int) -> NDArray[np.uint32]:
     try:
-        return np.array(pyroaring.BitMap.deserialize(data).to_array(), np.uint32)
+        found = pyroaring.BitMap.deserialize(data)
     except (ValueError, IndexError) as error:
         raise CorruptFileError(f"an index holds a set of rows that is no roaring bitmap: {error}") from error
+    _check_count(num_before + len(found))
+    return np.array(found.to_array(), np.uint32)
+
+
+def _check_count(count: int) -> None:
+    """Refuse to list more addresses of one set than a limit allows; raises `ResourceLimitError`."""
+    default_runtime().settings.limits.check("max_expanded_bytes", count * _ADDRESS_BYTES)
 
 
 def _place(folder: Location, name: str) -> Location:
