@@ -20,6 +20,7 @@ nox.options.sessions = ["tests"]
 ROOT = Path(__file__).parent
 SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
+    "aiohttp>=3.9",
     "cloudpickle>=3",
     "grpcio-status>=1.67",
     "hypothesis>=6.100",
