@@ -234,5 +234,5 @@ def retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return an array of a type that is equal but for names of list items, nullability and metadata; nulls of any."""
     if array.type.equals(type_, check_metadata=True):
         return array
-    # Nobody knew the type of a column of nulls.
+    # A column of nulls has no type of its own.
     return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else pa.array(_Described(array, type_))

@@ -50,7 +50,7 @@ class Target:
         Raises
         ------
         InvalidArgumentError
-            A version or branch is wanted of what is no table.
+            A version or branch was given for a path that is not a table.
         """
         kind = kind_of(self.place)
         if kind is not PathKind.TABLE and (self.version is not None or self.branch is not None):

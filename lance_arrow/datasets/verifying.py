@@ -254,7 +254,7 @@ class _Verification:
             try:
                 batch.validate(full=True)
             except pa.ArrowInvalid as error:
-                # Bytes that decode, but to what is no value of the type: times of day, decimals, text.
+                # The bytes decode to values outside the range of the type: times of day, decimals, text.
                 said = _NOT_OF_INTEREST.sub("", str(error))
                 raise CorruptPageError(
                     f"values contradict their type: {said}", column=node.path, page=_page_of(rows, node, part)

@@ -73,7 +73,7 @@ def create_exclusively(place: Location, data: bytes) -> bool:
     UnsupportedError
         The filesystem has no way to do this, or was found to ignore the condition.
     OSError
-        Whatever the filesystem raises, without credentials in its text: whether the file appeared is not known.
+        Errors of the filesystem, without credentials in their text: whether the file appeared is not known.
     """
     filesystem = place.filesystem
     if type(filesystem) is LocalFileSystem:

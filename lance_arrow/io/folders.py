@@ -41,7 +41,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, without credentials in its text.
+        Other errors of the filesystem, without credentials in their text.
     """
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
@@ -89,7 +89,7 @@ def remove_file(place: Location) -> None:
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, without credentials in its text.
+        Other errors of the filesystem, without credentials in their text.
     """
     filesystem = place.filesystem
     try:

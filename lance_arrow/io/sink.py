@@ -45,8 +45,8 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink is closed or aborted, or the object is not contiguous.
         OSError
-            Whatever the filesystem raises, with the file's name if it has none and without credentials in its text; the
-            sink has been aborted then.
+            Errors of the filesystem, with the file's name added where it is missing, and without credentials in their
+            text; the sink has been aborted then.
         """
 
     def write_many(self, parts: Sequence[Writable]) -> None:
@@ -60,8 +60,8 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink was aborted: there is nothing to appear.
         OSError
-            Whatever the filesystem raises, with the file's name if it has none and without credentials in its text; the
-            sink has been aborted then.
+            Errors of the filesystem, with the file's name added where it is missing, and without credentials in their
+            text; the sink has been aborted then.
         """
 
     def abort(self) -> None:

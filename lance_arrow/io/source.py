@@ -102,7 +102,7 @@ class RangeSource(Protocol):
         InvalidArgumentError
             A negative start, a stop before its start, or a closed source.
         OSError
-            Whatever the filesystem raises, without credentials in its text.
+            Errors of the filesystem, without credentials in their text.
         """
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:

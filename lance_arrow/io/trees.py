@@ -41,7 +41,7 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
     Raises
     ------
     OSError
-        Whatever else the filesystem raises, without credentials in its text.
+        Other errors of the filesystem, without credentials in their text.
     """
     found: dict[str, ListedFile] = {}
     if isinstance(filesystem, AbstractFileSystem):

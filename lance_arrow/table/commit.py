@@ -89,7 +89,7 @@ def commit(
     LanceError
         As `Operation.apply`; a version that was made since cannot be read.
     OSError
-        Whatever the filesystem raises, without credentials in its text.
+        Errors of the filesystem, without credentials in their text.
     """
     return _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id).run()
 

@@ -175,7 +175,7 @@ def _uncover(section: IndexSection, fields: frozenset[int], fragments: Iterable[
             continue
         covered = fragments_of(index.fragment_bitmap)
         if covered is None:
-            # Nobody can tell which of its entries are out of date.
+            # Without its coverage, entries that are out of date cannot be told from others.
             del section.indices[at]
         else:
             index.fragment_bitmap = bytes((covered - gone).serialize())

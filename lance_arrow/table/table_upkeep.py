@@ -123,7 +123,7 @@ class TableUpkeep(TableHandle):
         """Rewrite small fragments as large ones, and those with many deleted rows without them, in two versions.
 
         Nothing is done, and no version made, where nothing is worth it. Neighbours are put together, one file's rows at
-        a time, whatever the table's size. Rows keep their stable ids; without these, ``_rowid`` changes. An index that
+        a time, for a table of any size. Rows keep their stable ids; without these, ``_rowid`` changes. An index that
         names rows by stable id covers the new fragments as it covered the old ones. Fragments of an index that names
         rows by address are not rewritten, and the report names both.
 

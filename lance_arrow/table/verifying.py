@@ -69,7 +69,7 @@ def verify(
     TableNotFoundError
         The folder is no table, and there is no file in it.
     InvalidArgumentError
-        A version is wanted of what is no table.
+        A version was given for a path that is not a table.
     FileNotFoundError, OSError
         As the filesystem says.
     """

@@ -82,7 +82,7 @@ class Fsst:
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
-        # A private codec may locate what is not yet the codes.
+        # A private codec may locate bytes that are not codes yet.
         is_located = case == _VARIABLE.case and isinstance(child, ValueLocator)
         return BoundFsst(child, child.shape, table, num_buffers, is_located)
 

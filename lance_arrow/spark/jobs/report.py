@@ -30,7 +30,7 @@ class JobReport:
     problems
         What is wrong, a line each; empty when all is well.
     notes
-        What is not wrong and worth knowing, a line each: fragments that an index kept out of a rewrite, indices that
+        Facts that are not problems, a line each: fragments that an index kept out of a rewrite, indices that
         were dropped.
     """
 

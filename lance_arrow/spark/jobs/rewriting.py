@@ -142,7 +142,7 @@ def indices_lost_by_overwriting(target: TableLine, base: ManifestMeta, *, drop_i
     Raises
     ------
     InvalidArgumentError
-        There are some, and nobody said that they may go.
+        The table has indices, and `drop_indices` is False.
     """
     section = read_indices(target.line, base, target.settings.limits)
     names = tuple(sorted({index.name for index in section.indices}))

@@ -1,4 +1,4 @@
-"""A target that is the source is refused, by whatever name, and with overwrite, too; the source stays as it was."""
+"""A target that is the source is refused, under any name, also with overwrite; the source stays as it was."""
 
 import os
 import subprocess

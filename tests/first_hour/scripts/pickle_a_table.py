@@ -1,4 +1,4 @@
-"""Send a table to another process: it reads the version the table was at, whatever was written since."""
+"""Send a table to another process: it reads the version the table was at, even if newer versions exist."""
 
 import copy
 import pickle
