@@ -1,5 +1,6 @@
 """Local files by positional reads."""
 
+import contextlib
 import errno
 import os
 import threading
@@ -90,22 +91,28 @@ def test_missing_directory_pipe_and_forbidden(tmp_path):
         LocalSource(tmp_path / "pipe")
 
 
-def _open_descriptors():
-    return len(os.listdir("/proc/self/fd"))
+def _descriptors_of(file):
+    """How many of this process's descriptors are of `file`: other threads open and close theirs meanwhile."""
+    count = 0
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # one closed since the listing
+            count += os.path.samestat(os.stat(f"/proc/self/fd/{descriptor}"), os.stat(file))
+    return count
 
 
 def test_descriptors_are_given_back(file):
-    before = _open_descriptors()
+    assert _descriptors_of(file) == 0
     source = LocalSource(file)
-    assert _open_descriptors() == before + 1
+    assert _descriptors_of(file) == 1
     source.close()
     source.close()
-    assert _open_descriptors() == before
+    assert _descriptors_of(file) == 0
     with pytest.raises(InvalidArgumentError, match="closed"):
         source.read(*_at((0, 1)))
     kept = LocalSource(file)
+    assert _descriptors_of(file) == 1
     del kept
-    assert _open_descriptors() == before
+    assert _descriptors_of(file) == 0
 
 
 def test_threads_share_a_source(file):
