@@ -5,6 +5,7 @@ One wheel is built per state of the sources and installed into every session tha
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import re
@@ -61,6 +62,11 @@ SANITIZED = ("kernels", "assembly", "plugins", "faults", "datasets")
 SANITIZED_THREADS = tuple(
     f"datasets/test_{name}.py" for name in ("windows", "bridge_scan", "bridge_dataset", "sieving")
 )
+# Of tests/native/fuzz: what is decoded by itself, and whole files.
+FUZZ_TARGETS = [
+    "chunk_codecs", "value_codecs", "lz4", "symbols", "levels", "offsets", "chunk_tables", "zone_files",
+    "zone_programs", "files",
+]  # fmt: skip
 # Filesystems, and the servers that are Python packages.
 SERVER_REQUIREMENTS = [
     "adlfs",
@@ -221,6 +227,85 @@ def _sanitize_threads(session: nox.Session) -> None:
     where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
     # Its shadow memory has fixed places, which random addresses of libraries may take.
     session.run("setarch", "-R", "python", "-m", "pytest", *where, *SANITIZED_THREADS, env=env, external=True)
+
+
+def _doctest(session: nox.Session) -> Path:
+    """Return a prefix that holds doctest: the system's where it has one, else one unpacked from a Debian package."""
+    home = ROOT / ".nox" / "native-tools"
+    if Path("/usr/include/doctest/doctest.h").exists() or (home / "usr").exists():
+        return home / "usr"
+    home.mkdir(parents=True, exist_ok=True)
+    with session.chdir(home):
+        if shutil.which("apt-get") is None:
+            session.error("native_tests needs doctest, a header of C++: install it (Debian: doctest-dev)")
+        if os.geteuid() == 0:
+            session.run("apt-get", "update", "-qq", external=True)
+        session.run("apt-get", "download", "doctest-dev", external=True)
+        for package in home.glob("*.deb"):
+            session.run("dpkg", "-x", str(package), str(home), external=True)
+    return home / "usr"
+
+
+@nox.session
+def native_tests(session: nox.Session) -> None:
+    """Test native code without Python, with ASan and UBSan: unit tests, and the seeds of the fuzz targets."""
+    _install(session, "cli", "cmake>=3.25", "ninja")
+    folder, seeds = ROOT / ".nox" / "native-tests", ROOT / ".nox" / "native-seeds"
+    prefix = _doctest(session)
+    session.run("python", "tests/native/fuzz/seeds.py", str(seeds))
+    settings = (f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLANCE_ARROW_SEEDS={seeds}")
+    session.run("cmake", "-G", "Ninja", "-S", "tests/native", "-B", str(folder), *settings)
+    session.run("cmake", "--build", str(folder))
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", *session.posargs)
+
+
+@nox.session
+def fuzz_native(session: nox.Session) -> None:
+    """Fuzz native code with libFuzzer: all targets, or those named; `-- --runs 1000000` for the long form.
+
+    Needs clang 14 or newer and its runtime (Debian: `apt-get install clang libclang-rt-14-dev`). The target `files`
+    builds the package with clang, and runs a hundredth as often: each input is a file that Python reads.
+    """
+    parser = argparse.ArgumentParser(prog="nox -s fuzz_native --")
+    parser.add_argument("targets", nargs="*", choices=[[], *FUZZ_TARGETS], metavar="TARGET")
+    parser.add_argument("--runs", type=int, default=20_000)
+    found = parser.parse_args(session.posargs)
+    targets = found.targets or FUZZ_TARGETS
+    if shutil.which("clang++") is None:
+        session.error("fuzz_native needs clang++ 14 or newer, which brings libFuzzer (Debian: apt-get install clang)")
+    _install(session, "cli", "cmake>=3.25", "ninja", *TEST_REQUIREMENTS)
+    home = ROOT / ".nox" / "fuzz-native"
+    folder, seeds = home / "build", home / "seeds"
+    options = ("-DLANCE_ARROW_FUZZ=ON", "-DCMAKE_CXX_COMPILER=clang++")
+    session.run("cmake", "-G", "Ninja", "-S", "tests/native", "-B", str(folder), *options)
+    session.run("cmake", "--build", str(folder), "--target", *(f"fuzz_{target}" for target in targets))
+    session.run("python", "tests/native/fuzz/seeds.py", str(seeds))
+    for target in targets:
+        corpus = home / "corpus" / target
+        corpus.mkdir(parents=True, exist_ok=True)
+        limits = ["-timeout=30", "-rss_limit_mb=4096", "-max_len=16384", f"-artifact_prefix={home}/{target}-"]
+        if target == "files":
+            _fuzz_files(session, folder / "libfuzz_files.so", corpus, [*limits, f"-runs={found.runs // 100}"])
+            continue
+        command = (str(folder / f"fuzz_{target}"), *limits, f"-runs={found.runs}", str(corpus), str(seeds / target))
+        session.run(*command, external=True)
+
+
+def _fuzz_files(session: nox.Session, driver: Path, corpus: Path, options: list[str]) -> None:
+    """Read whole files with a build of the package that libFuzzer watches, loaded before Python with its runtime."""
+    session.env["CXX"] = "clang++"
+    wheel = _wheel(session, "fuzzer-no-link,address,undefined")
+    # In place of the one that wrote the seeds, which has the same version.
+    session.install("--force-reinstall", "--no-deps", str(wheel))
+    runtime = session.run("clang++", "-print-file-name=libclang_rt.asan-x86_64.so", external=True, silent=True)
+    env = {
+        "PYTHONMALLOC": "malloc",
+        # The driver comes first: the runtime has functions of the same names, which do nothing.
+        "LD_PRELOAD": f"{driver} {str(runtime).strip()} {_preloaded(session, 'libstdc++.so')}",
+        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    session.run("python", "tests/native/fuzz/files.py", str(driver), str(corpus), *options, env=env)
 
 
 @nox.session
