@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import platform
 import re
 import shutil
 import tomllib
@@ -297,7 +298,9 @@ def _fuzz_files(session: nox.Session, driver: Path, corpus: Path, options: list[
     wheel = _wheel(session, "fuzzer-no-link,address,undefined")
     # In place of the one that wrote the seeds, which has the same version.
     session.install("--force-reinstall", "--no-deps", str(wheel))
-    runtime = session.run("clang++", "-print-file-name=libclang_rt.asan-x86_64.so", external=True, silent=True)
+    runtime = session.run(
+        "clang++", f"-print-file-name=libclang_rt.asan-{platform.machine()}.so", external=True, silent=True
+    )
     env = {
         "PYTHONMALLOC": "malloc",
         # The driver comes first: the runtime has functions of the same names, which do nothing.

@@ -1,5 +1,5 @@
-// run_encoding.hpp: borders of runs, of strides, and of chunks.
-#include "run_encoding.hpp"
+// runs.hpp: borders of runs, of strides, and of chunks.
+#include "runs.hpp"
 #include "support.hpp"
 
 namespace {
