@@ -5,10 +5,8 @@ One wheel is built per state of the sources and installed into every session tha
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
-import platform
 import re
 import shutil
 import tomllib
@@ -63,11 +61,6 @@ SANITIZED = ("kernels", "assembly", "plugins", "faults", "datasets")
 SANITIZED_THREADS = tuple(
     f"datasets/test_{name}.py" for name in ("windows", "bridge_scan", "bridge_dataset", "sieving")
 )
-# Of tests/native/fuzz: what is decoded by itself, and whole files.
-FUZZ_TARGETS = [
-    "chunk_codecs", "value_codecs", "lz4", "symbols", "levels", "offsets", "chunk_tables", "zone_files",
-    "zone_programs", "files",
-]  # fmt: skip
 # Filesystems, and the servers that are Python packages.
 SERVER_REQUIREMENTS = [
     "adlfs",
@@ -262,53 +255,17 @@ def native_tests(session: nox.Session) -> None:
 
 @nox.session
 def fuzz_native(session: nox.Session) -> None:
-    """Fuzz native code with libFuzzer: all targets, or those named; `-- --runs 1000000` for the long form.
+    """Fuzz decoders with libFuzzer: `-- --runs 1000000` is the long form, `-- lz4` one target, `-- files` whole files.
 
-    Needs clang 14 or newer and its runtime (Debian: `apt-get install clang libclang-rt-14-dev`). The target `files`
-    builds the package with clang, and runs a hundredth as often: each input is a file that Python reads.
+    Needs clang 14 or newer and its runtime (Debian: `apt-get install clang libclang-rt-14-dev`).
     """
-    parser = argparse.ArgumentParser(prog="nox -s fuzz_native --")
-    parser.add_argument("targets", nargs="*", choices=[[], *FUZZ_TARGETS], metavar="TARGET")
-    parser.add_argument("--runs", type=int, default=20_000)
-    found = parser.parse_args(session.posargs)
-    targets = found.targets or FUZZ_TARGETS
     if shutil.which("clang++") is None:
         session.error("fuzz_native needs clang++ 14 or newer, which brings libFuzzer (Debian: apt-get install clang)")
-    _install(session, "cli", "cmake>=3.25", "ninja", *TEST_REQUIREMENTS)
-    home = ROOT / ".nox" / "fuzz-native"
-    folder, seeds = home / "build", home / "seeds"
-    options = ("-DLANCE_ARROW_FUZZ=ON", "-DCMAKE_CXX_COMPILER=clang++")
-    session.run("cmake", "-G", "Ninja", "-S", "tests/native", "-B", str(folder), *options)
-    session.run("cmake", "--build", str(folder), "--target", *(f"fuzz_{target}" for target in targets))
-    session.run("python", "tests/native/fuzz/seeds.py", str(seeds))
-    for target in targets:
-        corpus = home / "corpus" / target
-        corpus.mkdir(parents=True, exist_ok=True)
-        limits = ["-timeout=30", "-rss_limit_mb=4096", "-max_len=16384", f"-artifact_prefix={home}/{target}-"]
-        if target == "files":
-            _fuzz_files(session, folder / "libfuzz_files.so", corpus, [*limits, f"-runs={found.runs // 100}"])
-            continue
-        command = (str(folder / f"fuzz_{target}"), *limits, f"-runs={found.runs}", str(corpus), str(seeds / target))
-        session.run(*command, external=True)
-
-
-def _fuzz_files(session: nox.Session, driver: Path, corpus: Path, options: list[str]) -> None:
-    """Read whole files with a build of the package that libFuzzer watches, loaded before Python with its runtime."""
-    session.env["CXX"] = "clang++"
-    wheel = _wheel(session, "fuzzer-no-link,address,undefined")
-    # In place of the one that wrote the seeds, which has the same version.
-    session.install("--force-reinstall", "--no-deps", str(wheel))
-    runtime = session.run(
-        "clang++", f"-print-file-name=libclang_rt.asan-{platform.machine()}.so", external=True, silent=True
-    )
-    env = {
-        "PYTHONMALLOC": "malloc",
-        # The driver comes first: the runtime has functions of the same names, which do nothing.
-        "LD_PRELOAD": f"{driver} {str(runtime).strip()} {_preloaded(session, 'libstdc++.so')}",
-        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-    }
-    session.run("python", "tests/native/fuzz/files.py", str(driver), str(corpus), *options, env=env)
+    watched = ""
+    if "files" in session.posargs:
+        session.env["CXX"], watched = "clang++", "fuzzer-no-link,address,undefined"
+    _install(session, "cli", "cmake>=3.25", "ninja", *TEST_REQUIREMENTS, sanitizers=watched)
+    session.run("python", "tests/native/fuzz/run.py", "--home", str(ROOT / ".nox" / "fuzz-native"), *session.posargs)
 
 
 @nox.session

@@ -1,6 +1,6 @@
 """Fuzzes whole files with libFuzzer: open, read, take, filter; only rows or a `LanceError` may come of it.
 
-Native modules that are built with clang tell libFuzzer which of their branches an input reaches. `nox -s fuzz_native`
+Native modules that are built with clang tell libFuzzer which of their branches an input reaches. `run.py`
 starts this with the library of `python_driver.cpp` loaded before the interpreter; options are libFuzzer's.
 """
 
