@@ -223,6 +223,51 @@ def _sanitize_threads(session: nox.Session) -> None:
     session.run("setarch", "-R", "python", "-m", "pytest", *where, *SANITIZED_THREADS, env=env, external=True)
 
 
+def _doctest(session: nox.Session) -> Path:
+    """Return a prefix that holds doctest: the system's where it has one, else one unpacked from a Debian package."""
+    home = ROOT / ".nox" / "native-tools"
+    if Path("/usr/include/doctest/doctest.h").exists() or (home / "usr").exists():
+        return home / "usr"
+    home.mkdir(parents=True, exist_ok=True)
+    with session.chdir(home):
+        if shutil.which("apt-get") is None:
+            session.error("native_tests needs doctest, a header of C++: install it (Debian: doctest-dev)")
+        if os.geteuid() == 0:
+            session.run("apt-get", "update", "-qq", external=True)
+        session.run("apt-get", "download", "doctest-dev", external=True)
+        for package in home.glob("*.deb"):
+            session.run("dpkg", "-x", str(package), str(home), external=True)
+    return home / "usr"
+
+
+@nox.session
+def native_tests(session: nox.Session) -> None:
+    """Test native code without Python, with ASan and UBSan: unit tests, and the seeds of the fuzz targets."""
+    _install(session, "cli", "cmake>=3.25", "ninja")
+    folder, seeds = ROOT / ".nox" / "native-tests", ROOT / ".nox" / "native-seeds"
+    prefix = _doctest(session)
+    session.run("python", "tests/native/fuzz/seeds.py", str(seeds))
+    settings = (f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLANCE_ARROW_SEEDS={seeds}")
+    session.run("cmake", "-G", "Ninja", "-S", "tests/native", "-B", str(folder), *settings)
+    session.run("cmake", "--build", str(folder))
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", *session.posargs)
+
+
+@nox.session
+def fuzz_native(session: nox.Session) -> None:
+    """Fuzz decoders with libFuzzer: `-- --runs 1000000` is the long form, `-- lz4` one target, `-- files` whole files.
+
+    Needs clang 14 or newer and its runtime (Debian: `apt-get install clang libclang-rt-14-dev`).
+    """
+    if shutil.which("clang++") is None:
+        session.error("fuzz_native needs clang++ 14 or newer, which brings libFuzzer (Debian: apt-get install clang)")
+    watched = ""
+    if "files" in session.posargs:
+        session.env["CXX"], watched = "clang++", "fuzzer-no-link,address,undefined"
+    _install(session, "cli", "cmake>=3.25", "ninja", *TEST_REQUIREMENTS, sanitizers=watched)
+    session.run("python", "tests/native/fuzz/run.py", "--home", str(ROOT / ".nox" / "fuzz-native"), *session.posargs)
+
+
 @nox.session
 def fuzz_written(session: nox.Session) -> None:
     """Flip 2,000 bits of files written here, kill 200 writers: right rows or an error, whole files or none."""

@@ -72,7 +72,8 @@ typedef struct LaValueCodec {
  * where they belong, all others go through `expand`. */
 typedef struct LaStoredValues {
   const void* self;
-  /* Bytes of the head of a value that takes `size` bytes with it, were it stored so; negative where none can be. */
+  /* Bytes of the head of a value that takes `size` bytes with it (never negative), were it stored so; negative where none
+   * can be. */
   int64_t (*head_bytes)(const void* self, int64_t size);
   /* Whether a value of `size` bytes that begins with this head is stored so. */
   int64_t (*is_stored)(const void* self, const uint8_t* head, int64_t size);

@@ -151,21 +151,23 @@ inline Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges
                                         LeafPart* out) const {
   const Leased<NestedScratch> scratch;
   scratch->clear();
+  NestedScratch& held = *scratch;
   auto& [chunks, rep, def, visible, level_starts, value_starts, first_rows, num_rows, places, left_before, left_after,
-         local] = *scratch;
+         local] = held;
   int64_t num_levels = 0, num_values = 0;
+  // Names of a structured binding cannot be captured before clang 16.
   Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
-    chunks.emplace_back();
-    const Outcome found = open_chunk(chunk, bytes, size, &chunks.back());
+    held.chunks.emplace_back();
+    const Outcome found = open_chunk(chunk, bytes, size, &held.chunks.back());
     if (found.message != nullptr) return found;
-    left_before.push_back(places_.rows_left[chunk]);
-    left_after.push_back(places_.rows_left[chunk + 1]);
-    level_starts.push_back(num_levels);
-    value_starts.push_back(num_values);
-    first_rows.push_back(places_.rows_started[chunk]);
-    num_rows.push_back(places_.rows_started[chunk + 1] - places_.rows_started[chunk]);
-    num_levels += chunks.back().num_levels;
-    num_values += chunks.back().chunk.num_values;
+    held.left_before.push_back(places_.rows_left[chunk]);
+    held.left_after.push_back(places_.rows_left[chunk + 1]);
+    held.level_starts.push_back(num_levels);
+    held.value_starts.push_back(num_values);
+    held.first_rows.push_back(places_.rows_started[chunk]);
+    held.num_rows.push_back(places_.rows_started[chunk + 1] - places_.rows_started[chunk]);
+    num_levels += held.chunks.back().num_levels;
+    num_values += held.chunks.back().chunk.num_values;
     return success();
   });
   if (outcome.message != nullptr) return outcome;

@@ -72,7 +72,7 @@ class ChunkedPage : public Page {
     for (int64_t run = 0; run < rows.num_runs; ++run) {
       const auto [first, stop] = chunks_of(rows.starts[run], rows.stops[run]);
       if (plain_bytes_ > 0) {
-        const Outcome outcome = plan_values(rows.starts[run], rows.stops[run], first, stop, &next, out);
+        const Outcome outcome = plan_plain_values(rows.starts[run], rows.stops[run], first, stop, &next, out);
         if (outcome.message != nullptr) return outcome;
         continue;
       }
@@ -121,7 +121,7 @@ class ChunkedPage : public Page {
 
   // Single values of chunks without levels: the header's form, and so the place of a value, is the same in each. Each
   // header is read along once, by the first read of its chunk.
-  Outcome plan_values(int64_t start, int64_t stop, int64_t first, int64_t last, int64_t* next, Ranges* out) const {
+  Outcome plan_plain_values(int64_t start, int64_t stop, int64_t first, int64_t last, int64_t* next, Ranges* out) const {
     for (int64_t chunk = first; chunk < last; ++chunk) {
       const int64_t begin = std::max(start, places_.value_starts[chunk]) - places_.value_starts[chunk];
       const int64_t end = std::min(stop, places_.value_starts[chunk + 1]) - places_.value_starts[chunk];

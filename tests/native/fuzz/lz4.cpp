@@ -1,0 +1,58 @@
+// Raw LZ4 blocks and frames, compared with a decoder that copies one byte at a time.
+#include "input.hpp"
+#include "native_compressed.hpp"
+
+namespace {
+
+using namespace lance_arrow::kernels;
+
+// False for a malformed block, or one of another size than the room. Source: the LZ4 block format.
+bool decode_slowly(const uint8_t* block, int64_t size, std::vector<uint8_t>& out, int64_t room) {
+  int64_t at = 0;
+  const auto length = [&](int64_t nibble, bool* ends) {
+    int64_t total = nibble;
+    for (int64_t byte = 255; nibble == 15 && byte == 255; total += byte) {
+      if (at == size) return *ends = true, total;
+      byte = block[at++];
+    }
+    return total;
+  };
+  bool ends = false;
+  while (at < size) {
+    const uint8_t token = block[at++];
+    for (int64_t left = length(token >> 4, &ends); left > 0; --left) {
+      if (ends || at == size || static_cast<int64_t>(out.size()) == room) return false;
+      out.push_back(block[at++]);
+    }
+    if (ends) return false;
+    if (at == size) return static_cast<int64_t>(out.size()) == room;
+    if (size - at < 2) return false;
+    const size_t offset = static_cast<size_t>(block[at] | block[at + 1] << 8);
+    at += 2;
+    if (offset == 0 || offset > out.size()) return false;
+    const int64_t match = length(token & 15, &ends) + 4;
+    if (ends || match > room - static_cast<int64_t>(out.size())) return false;
+    for (int64_t left = match; left > 0; --left) out.push_back(out[out.size() - offset]);
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using lance_arrow::kernels::native::Lz4Frames;
+  fuzz::Input input(data, size);
+  const fuzz::Buffer frame = input.rest();
+  const int64_t declared = Lz4Frames::plain_bytes(nullptr, frame.data(), frame.size);
+  if (declared < 0 || declared > 1 << 20) return 0;
+  fuzz::require(declared <= 255 * frame.size, "a frame declares what its bytes can hold");
+  fuzz::Buffer out(declared);
+  const bool is_good = Lz4Frames::decompress(nullptr, frame.data(), frame.size, out.data(), out.size) == nullptr;
+  if (frame.size < Lz4Frames::kHead) return fuzz::require(is_good == (frame.size == 0), "only nothing is a short frame"), 0;
+  std::vector<uint8_t> slowly;
+  const bool is_expected =
+      decode_slowly(frame.data() + Lz4Frames::kHead, frame.size - Lz4Frames::kHead, slowly, declared);
+  fuzz::require(is_good == is_expected, "both decoders accept the same blocks");
+  if (is_good) fuzz::require(std::equal(slowly.begin(), slowly.end(), out.data()), "both decoders give the same bytes");
+  return 0;
+}
