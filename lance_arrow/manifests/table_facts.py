@@ -44,6 +44,8 @@ class TableFacts:
         Where the manifest's file lists the indices; None when there are none.
     branch
         Which branch the version is of; None for the main one.
+    is_sealed
+        Whether the manifest's file has checksums.
     """
 
     root: str
@@ -56,6 +58,7 @@ class TableFacts:
     base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
     index_position: int | None = None
     branch: str | None = None
+    is_sealed: bool = False
 
     def data_path(self, file: DataFileMeta, *, allow_external_bases: bool = False) -> str:
         """Return the path of a data file.
