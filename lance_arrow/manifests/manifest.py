@@ -242,6 +242,7 @@ def _checked(
         raise CorruptManifestError(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
         )
+    has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
     facts = TableFacts(
         root=root.path,
         protocols=protocols_of(root.filesystem),
@@ -249,11 +250,12 @@ def _checked(
         manifest_path=place.name,
         fields=_fields(message),
         schema_metadata=dict(sorted(message.schema_metadata.items())),
-        has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
+        has_stable_row_ids=has_stable_row_ids,
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
         index_position=_section(message, ("index_section",), position),
         branch=message.branch if message.HasField("branch") else None,
         is_sealed=is_sealed,
+        next_row_id=message.next_row_id if has_stable_row_ids else None,
     )
     has_writer = message.HasField("writer_version")
     return ManifestMeta(

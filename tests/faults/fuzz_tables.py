@@ -58,9 +58,10 @@ def described(path: Path) -> Answer:
 
 def history(path: Path) -> Answer:
     """What made each version; a transaction that cannot be read is left out, which counts as noticed."""
-    if any(one.operation is None for one in opened(path).history()):
+    found = opened(path).history()
+    if any(one.operation is None for one in found):
         raise CorruptManifestError("a transaction cannot be read")
-    return [(one.version, one.operation, one.num_rows, one.message, one.timestamp) for one in opened(path).history()]
+    return [(one.version, one.operation, one.num_rows, one.message, one.timestamp) for one in found]
 
 
 def with_ids(path: Path) -> pa.Table:
@@ -134,6 +135,7 @@ def whole(folder: Path, copy: Path) -> Whole:
     """Ask a sound table at every door."""
     files = {str(one.relative_to(folder)): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
     ids = with_ids(folder)["_rowid"].to_pylist()
+    first = opened(folder).history()[-1].version
     some, rows = ids[::7] + ids[:1], [0, 5, len(ids) - 1, 3]
     doors: dict[str, Callable[[Path], Answer]] = {
         "open": described,
@@ -146,7 +148,7 @@ def whole(folder: Path, copy: Path) -> Whole:
         "scanner": scanned,
         "take": lambda path: opened(path).take(rows),
         "take by id": lambda path: opened(path).take_row_ids(some),
-        "first version": lambda path: opened(path, version=opened(folder).history()[-1].version).to_table(),
+        "first version": lambda path: opened(path, version=first).to_table(),
         f"tags, as _refs {SAYS}": tags,
         "verify": lambda path: lance_arrow.verify(path).ok,
     }
