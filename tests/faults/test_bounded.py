@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bounded
 import pytest
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="resident memory is read of Linux")
+ROOT = Path(__file__).parent.parent.parent
 HEAD = """
 import sys
 sys.path[:0] = [sys.argv[1]]
@@ -26,6 +27,7 @@ def said(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.skipif(not bounded.MEASURED, reason="resident memory is read of Linux, and without sanitizers")
 def test_memory_is_bounded_each_time() -> None:
     """A mebibyte of damaged bytes may take 68; what one read gave back does not hide what the next one takes."""
     code = """
@@ -55,3 +57,10 @@ with bounds.keep(1):
     done = said(code)
     assert done.stdout.strip() == "kept"
     assert done.returncode == -signal.SIGPROF
+
+
+def test_settings_are_those_that_are_documented() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    said: dict[str, object] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], said)
+    assert said["settings"] == bounded.SETTINGS
