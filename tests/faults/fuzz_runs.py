@@ -107,7 +107,7 @@ class Run:
     workers
         How many processes at once.
     report
-        Gets a line each time that a process is done.
+        Gets a line for each failure, and one each time that a process is done.
     """
 
     def __init__(
@@ -130,6 +130,7 @@ class Run:
         self._next = first
         self._lock = Lock()
         self._findings = Findings()
+        self._num_told = 0
 
     def all(self) -> Findings:
         """Try all; a crash or hang is a failure, and the rest goes on behind it."""
@@ -150,6 +151,9 @@ class Run:
                 left = self._stop - time.monotonic()
             if self._report is not None:
                 with self._lock:
+                    for failure in self._findings.failures[self._num_told :]:
+                        self._report(json.dumps(failure, indent=1))
+                    self._num_told = len(self._findings.failures)
                     self._report(str(self._findings))
 
     def _slice(self, first: int, stop: int, seconds: float) -> int:
@@ -206,7 +210,5 @@ def run(script: Path, folder: Path, make: Callable[[int], Mutant], options: argp
         workers=options.workers,
         report=functools.partial(print, flush=True),
     ).all()
-    for failure in findings.failures:
-        print(json.dumps(failure, indent=1))
     print("seed", options.seed, findings)
     return int(bool(findings.failures) or findings.tried < (options.count or 0))

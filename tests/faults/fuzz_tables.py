@@ -93,8 +93,12 @@ def tags(path: Path) -> Answer:
 def appended(path: Path) -> pa.Table:
     """Rows after an append: what is written on a damaged table must be right, too."""
     table = opened(path)
-    batch = {field.name: pa.nulls(2, field.type) for field in table.schema} | {"key": pa.array([900, 901], pa.int64())}
-    table.append(pa.table(batch, schema=table.schema))
+    is_key = [field.name == "key" and field.type == pa.int64() for field in table.schema]
+    columns = [
+        pa.array([900, 901]) if is_one else pa.nulls(2, field.type)
+        for field, is_one in zip(table.schema, is_key, strict=True)
+    ]
+    table.append(pa.Table.from_arrays(columns, schema=table.schema))
     return opened(path).to_table()
 
 
