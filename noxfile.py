@@ -168,9 +168,16 @@ def protos(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Read damaged files: only rows or a LanceError, no crash, hang or hunger; `-- --minutes 30` for as long."""
+    """Read damaged files: right rows or a LanceError; `-- --minutes 30`, or `-- --count 100000 --workers 2`."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/faults/fuzz.py", *session.posargs)
+
+
+@nox.session
+def fuzz_tables(session: nox.Session) -> None:
+    """Read and write damaged tables: right rows or a LanceError; `-- --minutes 30`, or `-- --count 10000`."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/fuzz_tables.py", *session.posargs)
 
 
 def _preloaded(session: nox.Session, *libraries: str) -> str:

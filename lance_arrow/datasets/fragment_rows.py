@@ -123,7 +123,7 @@ class FragmentRows:
         if self.meta.row_ids is None:
             return None
         with located(path=self.columns.facts.manifest_path):
-            return parse_row_ids(self.meta.row_ids, self.num_physical)
+            return parse_row_ids(self.meta.row_ids, self.num_physical, self.columns.facts.next_row_id)
 
     def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
         """Return a virtual column for rows of the files."""

@@ -30,7 +30,7 @@ from lance_arrow.datasets.joined_fragments import (
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.receipts import TableWatch
 from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
+from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
@@ -91,12 +91,16 @@ class TableTaking:
         ------
         InvalidArgumentError
             No live row has such an id; it is named.
+        CorruptManifestError
+            Row ids of a fragment contradict the manifest, or two live rows have one id.
         """
         numbers, offsets = np.full(len(ids), -1, np.int64), np.full(len(ids), -1, np.int64)
         for found, rows in self._index.candidates(ids):
             is_live = (found >= 0) & self._are_live(found, rows)
-            # Of several rows with one id the last fragment's is it.
-            is_live &= found >= numbers
+            twice = np.flatnonzero(is_live & (numbers >= 0))
+            if len(twice) and self._columns.facts.has_stable_row_ids:
+                self._refuse_twice(int(ids[twice[0]]), int(numbers[twice[0]]), int(found[twice[0]]))
+            # One historical table names a fragment twice: its last one is read.
             numbers, offsets = np.where(is_live, found, numbers), np.where(is_live, rows, offsets)
         missing = np.flatnonzero(numbers < 0)
         if len(missing):
@@ -170,7 +174,16 @@ class TableTaking:
     def _index(self) -> RowIdIndex | AddressIndex:
         if not self._columns.facts.has_stable_row_ids:
             return AddressIndex(np.array([fragment.id for fragment in self._fragments], np.int64))
-        return RowIdIndex(self._fragments, self._row_ids)
+        return RowIdIndex(self._fragments, self._row_ids, self._columns.facts.next_row_id)
+
+    def _refuse_twice(self, row_id: int, first: int, second: int) -> None:
+        """Refuse an id that two live rows have."""
+        one, other = sorted((self._fragments[first].id, self._fragments[second].id))
+        raise CorruptManifestError(
+            f"the row id {row_id} is of two rows, in the fragments {one} and {other}",
+            path=self._columns.facts.manifest_path,
+            detail=row_id,
+        )
 
     def _row_ids(self, number: int) -> RowIds:
         found = self._reader.fragment(number).row_ids

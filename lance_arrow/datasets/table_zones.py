@@ -195,7 +195,7 @@ class TableZones:
         place = Location(filesystem, posixpath.join(facts.root, VERSIONS, name))
         assert facts.index_position is not None
         try:
-            data = read_section(place, facts.index_position, limits)
+            data = read_section(place, facts.index_position, limits, is_sealed=facts.is_sealed)
             section = parse(IndexSection, data, what="the index section", max_bytes=limits.max_metadata_bytes)
         except _UNUSABLE:
             return ()

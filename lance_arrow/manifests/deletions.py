@@ -20,6 +20,7 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 
 _BYTES_PER_OFFSET = 8
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +88,8 @@ def read_deletions(
         limits = limits if limits is not None else Limits()
         data = _content(place, manifest_path, limits)
         bounds = _Bounds(num_rows, meta.num_deleted_rows, manifest_path, limits)
-        return DeletionVector(_bitmap(data, bounds) if meta.is_bitmap else _arrow(data, bounds), num_rows)
+        read = _bitmap if meta.is_bitmap else _arrow
+        return DeletionVector(read(data, meta.name.encode(), bounds), num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,15 @@ def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
         source.close()
 
 
-def _bitmap(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+def _bitmap(data: bytes, name: bytes, bounds: _Bounds) -> NDArray[np.int64]:
     record, sealed = data[-RECORD.size :], data[: -RECORD.size]
-    if check_seal(DELETIONS, record, "the deletion file", sealed):
-        data = sealed
+    is_sealed = check_seal(DELETIONS, record, "the deletion file", name, sealed)
     try:
-        bitmap = pyroaring.BitMap.deserialize(data)
+        bitmap = pyroaring.BitMap.deserialize(sealed if is_sealed else data)
     except (ValueError, IndexError) as error:
         raise CorruptManifestError(f"not a roaring bitmap: {error}") from error
+    if not is_sealed and (size := len(bitmap.serialize())) < len(data):
+        raise CorruptManifestError(f"{len(data) - size} bytes behind a bitmap of {size} are no checksum of it")
     if not bitmap:
         bounds.check(0, 0, 0)
         return np.empty(0, np.int64)
@@ -148,11 +151,16 @@ def _bitmap(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
     return np.array(bitmap.to_array(), np.int64)
 
 
-def _arrow(data: bytes, bounds: _Bounds) -> NDArray[np.int64]:
+def _arrow(data: bytes, name: bytes, bounds: _Bounds) -> NDArray[np.int64]:
     footer = arrow_footer(data)
-    if footer is not None and footer >= RECORD.size:
-        at = footer - RECORD.size
-        check_seal(DELETIONS, data[at:footer], "the deletion file", data[:at], data[footer:])
+    if footer is None or footer < RECORD.size:
+        raise CorruptManifestError("not an Arrow file of row offsets: its footer lies outside of it")
+    at = footer - RECORD.size
+    is_sealed = check_seal(DELETIONS, data[at:footer], "the deletion file", name, data[:at], data[footer:])
+    if not is_sealed and data[footer - len(_END_OF_STREAM) : footer] != _END_OF_STREAM:
+        raise CorruptManifestError(
+            "before the footer of a deletion file is neither the end of its stream nor a checksum"
+        )
     # Their order is that of a hash table.
     offsets = np.unique(read_numbers(data, bounds.check_count))
     bounds.check(len(offsets), *((int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)))

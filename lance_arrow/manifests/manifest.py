@@ -1,6 +1,7 @@
 """One manifest: its bytes to `ManifestMeta`, checked before anybody trusts it.
 
-[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells; see `seals`
+[record of the manifest]                                         of writers that have checksums; see `seals`
+[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells
 u32 size | Manifest                                              at position P
 u64 P | u16 major | u16 minor | "LANC"                           the last 16 bytes
 """
@@ -150,20 +151,31 @@ def _from_source(
     limits = limits if limits is not None else Limits()
     with located(path=place.name):
         size = source.size()
-        position, body = _body(source, size, limits)
+        position, body, is_sealed = _body(source, size, limits)
         message = parse(
             Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limits.max_metadata_bytes
         )
-        return _checked(message, body, root, place, version, position)
+        return _checked(message, body, root, place, version, position, is_sealed=is_sealed)
 
 
-def read_section(place: Location, position: int, limits: Limits | None = None) -> bytes:
+def read_section(place: Location, position: int, limits: Limits | None = None, *, is_sealed: bool = False) -> bytes:
     """Read a section of a manifest's file: the message behind its length.
+
+    Parameters
+    ----------
+    place
+        The manifest's file.
+    position
+        Where the section begins.
+    limits
+        `max_metadata_bytes` bounds it; the default ones when None.
+    is_sealed
+        Whether the manifest has a checksum, so that its sections have some.
 
     Raises
     ------
     CorruptManifestError
-        The section does not lie within the file.
+        The section does not lie within the file, or does not match its checksum, or has none where it must.
     """
     limits = limits if limits is not None else Limits()
     source = open_source(place)
@@ -179,14 +191,16 @@ def read_section(place: Location, position: int, limits: Limits | None = None) -
             limits.check("max_metadata_bytes", size)
             found = _read(source, start, min(start + size + RECORD.size, stop))
             data, record = found[:size], found[size:]
-            check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
+            found_one = check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
+            if is_sealed and not found_one:
+                raise CorruptManifestError(f"the section at {position} has no checksum, though the manifest has one")
             return data
     finally:
         source.close()
 
 
-def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes]:
-    """Return position and bytes of the message."""
+def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, bool]:
+    """Return position and bytes of the message, and whether it has a checksum."""
     if size < FOOTER.size + SECTION_HEAD.size:
         raise CorruptManifestError(f"a manifest has {size} bytes, expected at least {FOOTER.size + SECTION_HEAD.size}")
     limits.check("max_metadata_bytes", size)
@@ -211,12 +225,15 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes]:
             f"a manifest declares {declared} bytes, {stop - start} are there", byte_range=(position, start)
         )
     at = position - tail_start
-    check_seal(MANIFEST, tail[max(0, at - RECORD.size) : at], "the manifest", tail[at:])
-    return position, tail[start - tail_start : stop - tail_start]
+    is_sealed = check_seal(MANIFEST, tail[max(0, at - RECORD.size) : at], "the manifest", tail[at:])
+    if not is_sealed and tail_start == 0:
+        # What damaged a record may have damaged what lies behind it: there is another one at the file's other end.
+        is_sealed = check_seal(MANIFEST, tail[: RECORD.size], "the manifest", tail[at:])
+    return position, tail[start - tail_start : stop - tail_start], is_sealed
 
 
 def _checked(
-    message: Manifest, body: bytes, root: Location, place: Location, version: int, position: int
+    message: Manifest, body: bytes, root: Location, place: Location, version: int, position: int, *, is_sealed: bool
 ) -> ManifestMeta:
     check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
     if message.HasField("fragment_tree"):
@@ -225,6 +242,7 @@ def _checked(
         raise CorruptManifestError(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
         )
+    has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
     facts = TableFacts(
         root=root.path,
         protocols=protocols_of(root.filesystem),
@@ -232,10 +250,12 @@ def _checked(
         manifest_path=place.name,
         fields=_fields(message),
         schema_metadata=dict(sorted(message.schema_metadata.items())),
-        has_stable_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
+        has_stable_row_ids=has_stable_row_ids,
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
         index_position=_section(message, ("index_section",), position),
         branch=message.branch if message.HasField("branch") else None,
+        is_sealed=is_sealed,
+        next_row_id=message.next_row_id if has_stable_row_ids else None,
     )
     has_writer = message.HasField("writer_version")
     return ManifestMeta(

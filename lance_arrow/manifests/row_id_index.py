@@ -64,6 +64,8 @@ class RowIdIndex:
         The fragments, in the order of rows.
     row_ids
         Returns the row ids of a fragment by its number; not asked for one of which a look at the manifest tells.
+    next_id
+        As for `parse_row_ids`.
 
     Raises
     ------
@@ -71,14 +73,16 @@ class RowIdIndex:
         As `parse_row_ids`.
     """
 
-    def __init__(self, fragments: Sequence[FragmentMeta], row_ids: Callable[[int], RowIds]) -> None:
+    def __init__(
+        self, fragments: Sequence[FragmentMeta], row_ids: Callable[[int], RowIds], next_id: int | None = None
+    ) -> None:
         ranges: list[tuple[int, int, int, int]] = []
         listed: list[tuple[ArraySegment, int, int]] = []
         self._others: list[tuple[RowIdSegment, int, int]] = []
         for number, fragment in enumerate(fragments):
             if fragment.row_ids is not None and fragment.physical_rows is not None:
                 found = single_range(fragment.row_ids, fragment.physical_rows)
-                if found is not None:
+                if found is not None and (next_id is None or found[1] <= next_id):
                     ranges.append((*found, number, 0))
                     continue
             for segment, offset in row_ids(number).placed():

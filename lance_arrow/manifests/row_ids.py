@@ -174,6 +174,16 @@ class RowIds:
         ]
         return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
+    @property
+    def greatest(self) -> int:
+        """The greatest id; -1 when there is no row."""
+        # All forms but lists ascend.
+        last = [
+            int(one.values.max()) if isinstance(one, ArraySegment) else int(one.at(np.array([len(one) - 1]))[0])
+            for one in self.segments
+        ]
+        return max(last, default=-1)
+
     def at(self, offsets: Places) -> Ids:
         """Return the ids of rows, ``(n,) int64`` offsets below the length, in any order."""
         if len(self.segments) == 1:
@@ -199,7 +209,7 @@ class RowIds:
         return found
 
 
-def parse_row_ids(data: bytes, num_rows: int) -> RowIds:
+def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> RowIds:
     """Parse the row ids of a fragment.
 
     Parameters
@@ -208,16 +218,22 @@ def parse_row_ids(data: bytes, num_rows: int) -> RowIds:
         A serialized RowIdSequence.
     num_rows
         Rows of the fragment, deleted ones included.
+    next_id
+        The first id that no row of the version has, as its manifest says; not compared when None.
 
     Raises
     ------
     CorruptManifestError
-        A segment contradicts itself, or there are not as many ids as rows.
+        A segment contradicts itself, there are not as many ids as rows, or one is not below `next_id`.
     """
     message = parse(RowIdSequence, data, what="the row ids", error=CorruptManifestError)
     ids = RowIds([_segment(segment) for segment in message.segments])
     if len(ids) != num_rows:
         raise CorruptManifestError(f"there are {len(ids)} row ids for {num_rows} rows", detail=len(ids))
+    if next_id is not None and (greatest := ids.greatest) >= next_id:
+        raise CorruptManifestError(
+            f"a row has the id {greatest}, the manifest says that new rows get ids from {next_id}", detail=greatest
+        )
     return ids
 
 

@@ -1,12 +1,15 @@
 """Checksums inside of files that have none: a record where no reader of the format looks.
 
     section of a manifest    u32 size | message | record
-    manifest                 sections | record | u32 size | message | footer         behind what the footer points at
+    manifest                 record | sections | record | u32 size | message | footer
     deletion file, bitmap    bitmap | record
-    deletion file, Arrow     messages | record | footer | i32 size | "ARROW1"        behind what the footer points at
+    deletion file, Arrow     messages | record | footer | i32 size | "ARROW1"
 
-A record is a CRC32C of what it stands behind or before, and a mark. It finds damage; it does not tell who wrote a file.
-What has no record is not compared: the reference writes none.
+A record is a CRC32C of what it stands behind or before, and a mark; a deletion file's CRC covers its name, too.
+It finds damage; it does not tell who wrote a file. What has no record is not compared: the reference writes none.
+
+Damage to a mark must not hide damage beside it. So a manifest has its record twice, each section of a manifest that has
+a record must have one, and a deletion file without a record may have nothing in its place.
 """
 
 from __future__ import annotations

@@ -44,6 +44,10 @@ class TableFacts:
         Where the manifest's file lists the indices; None when there are none.
     branch
         Which branch the version is of; None for the main one.
+    is_sealed
+        Whether the manifest's file has checksums.
+    next_row_id
+        The first id that no row has; None without stable row ids.
     """
 
     root: str
@@ -56,6 +60,8 @@ class TableFacts:
     base_paths: Mapping[int, BasePathMeta] = field(default_factory=dict)
     index_position: int | None = None
     branch: str | None = None
+    is_sealed: bool = False
+    next_row_id: int | None = None
 
     def data_path(self, file: DataFileMeta, *, allow_external_bases: bool = False) -> str:
         """Return the path of a data file.

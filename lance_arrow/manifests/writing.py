@@ -168,7 +168,8 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
     indices
         A serialized IndexSection; None for none.
     """
-    sections = bytearray()
+    # Room for the record, which is at both ends of the sections.
+    sections = bytearray(RECORD.size)
     for name, data in (("index_section", indices), ("transaction_section", transaction)):
         message.ClearField(name)
         if data is not None:
@@ -183,4 +184,5 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
     except struct.error as error:
         raise UnsupportedError(f"a manifest of {len(body):,} bytes cannot be stored: compact the table") from error
     footer = FOOTER.pack(len(sections) + RECORD.size, *_FOOTER_NUMBERS, MAGIC)
-    return b"".join((sections, seal(MANIFEST, head, body, footer), head, body, footer))
+    sections[: RECORD.size] = record = seal(MANIFEST, head, body, footer)
+    return b"".join((sections, record, head, body, footer))

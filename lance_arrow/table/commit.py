@@ -267,7 +267,8 @@ class _Commit:
         for manifest in manifests:
             if manifest.version == source.version:
                 place = manifest_place(self._line, manifest.name)
-                return read_section(place, source.index_position, self._settings.limits)
+                limits, is_sealed = self._settings.limits, source.facts.is_sealed
+                return read_section(place, source.index_position, limits, is_sealed=is_sealed)
         raise VersionNotFoundError(f"version {source.version} is gone", path=self._line.name, detail=source.version)
 
     def _write_transaction(self, made: NextVersion) -> str:

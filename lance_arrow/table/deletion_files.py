@@ -45,7 +45,7 @@ def write_deletions(
     name = f"{fragment_id}-{read_version}-{number}.{'bin' if is_bitmap else 'arrow'}"
     place = Location(line.filesystem, posixpath.join(folder, name))
     files.add(place)
-    write_file(place, _bitmap(offsets) if is_bitmap else _arrow(offsets))
+    write_file(place, (_bitmap if is_bitmap else _arrow)(offsets, name.encode()))
     return DeletionFile(
         file_type=DeletionFile.BITMAP if is_bitmap else DeletionFile.ARROW_ARRAY,
         read_version=read_version,
@@ -54,18 +54,18 @@ def write_deletions(
     )
 
 
-def _arrow(offsets: NDArray[np.int64]) -> bytes:
+def _arrow(offsets: NDArray[np.int64], name: bytes) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch([pa.array(offsets.astype(np.uint32))], schema=_SCHEMA))
     data = sink.getvalue().to_pybytes()
     at = arrow_footer(data)
     assert at is not None
-    return b"".join((data[:at], seal(seals.DELETIONS, data[:at], data[at:]), data[at:]))
+    return b"".join((data[:at], seal(seals.DELETIONS, name, data[:at], data[at:]), data[at:]))
 
 
-def _bitmap(offsets: NDArray[np.int64]) -> bytes:
+def _bitmap(offsets: NDArray[np.int64], name: bytes) -> bytes:
     bitmap = pyroaring.BitMap(offsets.astype(np.uint32))
     bitmap.run_optimize()
     data = bytes(bitmap.serialize())
-    return data + seal(seals.DELETIONS, data)
+    return data + seal(seals.DELETIONS, name, data)

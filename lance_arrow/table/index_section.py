@@ -36,7 +36,7 @@ def read_indices(line: Location, manifest: ManifestMeta, limits: Limits) -> Inde
     for name in names_of(manifest.version):
         place = manifest_place(line, name)
         try:
-            data = read_section(place, manifest.index_position, limits)
+            data = read_section(place, manifest.index_position, limits, is_sealed=manifest.facts.is_sealed)
         except FileNotFoundError:
             continue
         with located(path=place.name):

@@ -71,7 +71,7 @@ def read_transaction(
     """
     if manifest.transaction_position is not None:
         place = manifest_place
-        data = read_section(place, manifest.transaction_position, limits)
+        data = read_section(place, manifest.transaction_position, limits, is_sealed=manifest.facts.is_sealed)
     elif manifest.transaction_file:
         name = check_file_name(manifest.transaction_file, "transaction file")
         place = Location(line.filesystem, posixpath.join(line.path, TRANSACTIONS, name))

@@ -7,6 +7,7 @@ other, so that a crash or a hang is found too; each flip is made from (seed, num
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import random
 import signal
@@ -28,7 +29,7 @@ from blobs import first_kind, payloads  # noqa: E402
 from random_rows import random_array  # noqa: E402
 
 import lance_arrow  # noqa: E402
-from lance_arrow.errors import CorruptFileError  # noqa: E402
+from lance_arrow.errors import CorruptFileError, LanceError  # noqa: E402
 
 VERSIONS = ("2.1", "2.2", "2.3")
 PRESETS = ("fast", "default", "compact")
@@ -110,6 +111,7 @@ class Whole:
         return bytes(damaged)
 
 
+@functools.cache
 def whole_files() -> list[Whole]:
     """One file for each table, version and preset; 2.3 has no such blobs."""
     return [
@@ -165,23 +167,25 @@ def same_rows(rows: pa.Table, expected: pa.Table) -> bool:
     return rows.equals(expected) or rows.to_pylist() == expected.to_pylist()
 
 
-def attempt(whole: Whole, path: Path, bit: int, seed: int) -> Outcomes:
-    """Read a damaged copy at every door: ``right``, ``noticed``, or what else came of it."""
-    path.write_bytes(whole.flipped(bit))
+def attempt(
+    whole: Whole, path: Path, damaged: bytes, seed: int, error_type: type[LanceError] = CorruptFileError
+) -> Outcomes:
+    """Read a damaged copy at every door: ``right``, ``noticed`` by an error, or what else came of it."""
+    path.write_bytes(damaged)
     outcomes = {}
     for name, read, expected in doors(whole, seed):
         try:
             rows = read(path)
-        except CorruptFileError:
+        except error_type:
             outcomes[name] = "noticed"
-        # Whatever is no CorruptFileError is what this looks for.
+        # Whatever is no such error is what this looks for.
         except Exception as error:  # noqa: BLE001
             outcomes[name] = f"{type(error).__name__}: {error}"[:300]
         else:
             outcomes[name] = "right" if same_rows(rows, expected) else "SILENT"
     try:
         is_sound = lance_arrow.verify(path).ok
-    except CorruptFileError:
+    except error_type:
         is_sound = False
     except Exception as error:  # noqa: BLE001
         outcomes["verify"] = f"{type(error).__name__}: {error}"[:300]
@@ -208,7 +212,7 @@ def work(seed: int, first: int, count: int) -> int:
             print(f"trying {number}", flush=True)
             whole, bit = flip(files, seed, number)
             signal.alarm(CASE_SECONDS)
-            outcomes = attempt(whole, Path(folder) / "damaged.lance", bit, number)
+            outcomes = attempt(whole, Path(folder) / "damaged.lance", whole.flipped(bit), number)
             signal.alarm(0)
             print(json.dumps({"number": number, "file": whole.name, "bit": bit, "outcomes": outcomes}), flush=True)
     return 0
@@ -255,7 +259,9 @@ def main() -> int:
     if options.replay:
         whole, bit = flip(whole_files(), *options.replay)
         with tempfile.TemporaryDirectory() as folder:
-            print(whole.name, bit, attempt(whole, Path(folder) / "damaged.lance", bit, options.replay[1]))
+            print(
+                whole.name, bit, attempt(whole, Path(folder) / "damaged.lance", whole.flipped(bit), options.replay[1])
+            )
         return 0
     counts, failures = run(options.seed, options.flips, options.minutes * 60)
     for failure in failures:

@@ -1,37 +1,38 @@
-"""Reads damaged files for as long as wanted: only rows, or a `LanceError`; no crash, no hang, no memory on a word.
+"""Reads damaged files: only rows, or a `LanceError`; no crash, no hang, no memory on a word, no other rows.
 
-`nox -s fuzz -- --minutes 30` runs it long; `test_fuzz.py` a short form. A worker process reads one damaged file after
-the other under a limit of memory and of time; each is made from (seed, number) alone, so that ``--replay SEED NUMBER``
-makes it again.
+`nox -s fuzz -- --minutes 30` or `-- --count 100000 --workers 2` runs it long; `test_fuzz.py` a short form. A worker
+process reads one damaged file after the other within `bounded`; each is made from (seed, number) alone, so that
+``--replay SEED NUMBER`` makes it again.
+
+Every third file is one that this package wrote, with checksums that nobody computed again: each door gives the right
+rows, or an error. The others are of every writer, mostly without checksums, or with ones that fit the damage: only
+takes and scans of one file are compared.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import functools
 import os
-import resource
-import signal
-import subprocess
 import sys
 import tempfile
-import time
-import traceback
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 import columns  # noqa: E402
+import flipped  # noqa: E402
 import forged  # noqa: E402
 import forged_arrays  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 import pyarrow.dataset as pads  # noqa: E402
+from bounded import SETTINGS  # noqa: E402
 from fuzz_damage import damaged  # noqa: E402
+from fuzz_runs import Mutant, arguments, run, work  # noqa: E402
 from same import difference, take_rows, whole  # noqa: E402
 from witness import Witness, WitnessRefused  # noqa: E402
 
@@ -39,20 +40,11 @@ import lance_arrow  # noqa: E402
 from lance_arrow import runtime as runtimes  # noqa: E402
 from lance_arrow.errors import LanceError  # noqa: E402
 from lance_arrow.runtime import Runtime  # noqa: E402
-from lance_arrow.settings import MEBIBYTE, Limits, Settings  # noqa: E402
 
-MEMORY_BYTES = 3 << 30
-CASE_SECONDS = 20
 LARGEST_FILTERED = 100_000
 """A damaged file may promise any number of rows, and a filter asks for all."""
-LIMITS = Limits(
-    max_batch_bytes=128 * MEBIBYTE,
-    max_value_bytes=64 * MEBIBYTE,
-    max_dictionary_bytes=64 * MEBIBYTE,
-    max_chunk_bytes=32 * MEBIBYTE,
-    max_expanded_bytes=128 * MEBIBYTE,
-    max_metadata_bytes=64 * MEBIBYTE,
-)
+STRICT = replace(SETTINGS, prove_row_indices=True)
+OURS_EVERY = 3
 # Arrow calls the values of these invalid by themselves: damaged values are not for us to judge.
 JUDGED = ("time", "date64", "decimal")
 
@@ -153,20 +145,24 @@ def attempt(path: Path, content: bytes, strict: Runtime) -> str:
 
 
 def _strictly(path: Path, strict: Runtime) -> str:
-    """Take rows in many patterns, then scan: where both are read, they must be equal."""
+    """Scan, then take rows in many patterns with another reader: where both are read, they must be equal."""
+    refusals, table = set(), None
     try:
         with lance_arrow.LanceFile(path, runtime=strict) as file:
-            takes = [(rows, _taken(file, rows)) for rows in patterns(file.num_rows)]
             table = file.read()
+        table.validate(full=True)
+    except LanceError as error:
+        refusals.add(type(error).__name__)
+    try:
+        with lance_arrow.LanceFile(path, runtime=strict) as file:
+            for rows in patterns(file.num_rows):
+                taken = _taken(file, rows)
+                if isinstance(taken, LanceError):
+                    refusals.add(type(taken).__name__)
+                elif table is not None:
+                    _compare(table, taken, rows)
     except LanceError as error:
         return type(error).__name__
-    table.validate(full=True)
-    refusals = set()
-    for rows, taken in takes:
-        if isinstance(taken, LanceError):
-            refusals.add(type(taken).__name__)
-        else:
-            _compare(table, taken, rows)
     return min(refusals, default="read")
 
 
@@ -207,102 +203,52 @@ def _compare(table: pa.Table, taken: pa.Table, rows: np.ndarray) -> None:
             raise AssertionError(f"a take of {rows.tolist()[:8]} of column {name!r} differs from the scan: {found}")
 
 
-def make(folder: Path, seed: int, number: int) -> tuple[str, bytes, str]:
-    """The damaged file of (seed, number): name of the whole one, bytes, what was done."""
+@functools.cache
+def _runtimes() -> Runtime:
+    """Let this process read within the bounds, and return a runtime that trusts no row index."""
+    runtimes._default = Runtime(SETTINGS)
+    return Runtime(STRICT)
+
+
+@functools.cache
+def _wholes(folder: Path) -> tuple[list[str], list[bytes]]:
+    paths = sorted(folder.glob("*.lance"))
+    return [path.name for path in paths], [path.read_bytes() for path in paths]
+
+
+def make(folder: Path, seed: int, number: int) -> Mutant:
+    """The damaged file of (seed, number)."""
+    strict, held = _runtimes(), folder / f"damaged-{os.getpid()}"
     rng = np.random.default_rng([seed, number])
-    names = sorted(folder.glob("*.lance"))
-    path = names[int(rng.integers(len(names)))]
-    content, what = damaged(path.read_bytes(), rng)
-    return path.name, content, what
+    if number % OURS_EVERY == 0:
+        whole = flipped.whole_files()[int(rng.integers(len(flipped.whole_files())))]
+        content, what = damaged(whole.content, rng, sealed=False)
+        return Mutant(whole.name, what, len(content), lambda: judged(whole, held, content, number))
+    names, contents = _wholes(folder)
+    chosen = int(rng.integers(len(names)))
+    content, what = damaged(contents[chosen], rng)
+    return Mutant(names[chosen], what, len(content), lambda: attempt(held, content, strict))
 
 
-def work(folder: Path, seed: int, first: int, count: int, seconds: float) -> int:
-    """The worker: read damaged files number `first` and on; print each number before it is read, failures as JSON."""
-    if "ASAN_OPTIONS" not in os.environ:
-        # The shadow of AddressSanitizer alone takes terabytes of addresses; its own options limit memory.
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    settings = Settings(limits=LIMITS, num_threads=1)
-    runtimes._default = Runtime(settings)
-    strict = Runtime(Settings(limits=LIMITS, num_threads=1, prove_row_indices=True))
-    outcomes: Counter[str] = Counter()
-    stop = time.monotonic() + seconds
-    held = folder / f"damaged-{os.getpid()}"
-    for number in range(first, first + count):
-        if time.monotonic() > stop:
-            break
-        print(f"trying {number}", flush=True)
-        name, content, what = make(folder, seed, number)
-        signal.alarm(CASE_SECONDS)
-        try:
-            outcomes[attempt(held, content, strict)] += 1
-        # Whatever is not a LanceError is what this looks for.
-        except Exception as error:  # noqa: BLE001
-            trace = traceback.format_exc()[-1800:]
-            print(
-                json.dumps(
-                    {
-                        "file": name,
-                        "seed": seed,
-                        "number": number,
-                        "damage": what,
-                        "error": repr(error)[:500],
-                        "trace": trace,
-                    }
-                ),
-                flush=True,
-            )
-        signal.alarm(0)
-    held.unlink(missing_ok=True)
-    print(json.dumps({"outcomes": outcomes}), flush=True)
-    return 0
-
-
-def run(folder: Path, seed: int, count: int, seconds: float) -> tuple[Counter[str], list[dict]]:
-    """Start workers until all is read or the time is over; a crash or hang is a failure, and the next one goes on."""
-    outcomes: Counter[str] = Counter()
-    failures: list[dict] = []
-    first, stop = 0, time.monotonic() + seconds
-    while first < count and time.monotonic() < stop:
-        command = [
-            sys.executable,
-            str(HERE / "fuzz.py"),
-            "--work",
-            str(folder),
-            str(seed),
-            str(first),
-            str(count - first),
-        ]
-        left = stop - time.monotonic()
-        done = subprocess.run([*command, str(left)], capture_output=True, text=True, timeout=left + 120, check=False)
-        lines = done.stdout.splitlines()
-        results = [json.loads(line) for line in lines if line.startswith("{")]
-        failures += [one for one in results if "error" in one]
-        for one in results:
-            outcomes.update(one.get("outcomes", {}))
-        if done.returncode == 0:
-            break
-        last = max((int(line.split()[1]) for line in lines if line.startswith("trying")), default=first)
-        what = "hung" if done.returncode == -signal.SIGALRM else f"ended with {done.returncode}"
-        name, _, damage = make(folder, seed, last)
-        failures.append(
-            {"file": name, "seed": seed, "number": last, "damage": damage, "error": what, "trace": done.stderr[-1500:]}
-        )
-        outcomes["lost with a worker"] += last - first
-        first = last + 1
-    return outcomes, failures
+def judged(whole: flipped.Whole, path: Path, content: bytes, number: int) -> str:
+    """Read a damaged file of ours at every door: right rows, or an error."""
+    outcomes = flipped.attempt(whole, path, content, number, LanceError)
+    found = set(outcomes.values())
+    if not found <= {"right", "noticed"}:
+        raise AssertionError(f"other rows, or other errors: {outcomes}")
+    return f"ours {min(found)}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0, help="how long to read")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="which damages")
-    parser.add_argument("--seeds", type=Path, help="folder of whole files, kept; made anew without")
-    parser.add_argument("--replay", type=int, nargs=2, metavar=("SEED", "NUMBER"), help="read one damaged file again")
-    parser.add_argument("--work", nargs=5, metavar="ARGUMENT", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = arguments(__doc__).parse_args()
     if options.work:
-        folder, *numbers, seconds = options.work
-        return work(Path(folder), *map(int, numbers), float(seconds))
+        folder, seed, first, count, seconds = options.work
+        make_one = functools.partial(make, Path(folder), int(seed))
+        try:
+            work(make_one, int(seed), int(first), int(count), float(seconds))
+        finally:
+            (Path(folder) / f"damaged-{os.getpid()}").unlink(missing_ok=True)
+        return 0
     with tempfile.TemporaryDirectory() as made:
         folder = options.seeds or Path(made)
         folder.mkdir(exist_ok=True)
@@ -311,15 +257,10 @@ def main() -> int:
             print(write_seeds(folder, witness), "files", flush=True)
             witness.close()
         if options.replay:
-            name, content, what = make(folder, *options.replay)
-            strict = Runtime(Settings(limits=LIMITS, num_threads=1, prove_row_indices=True))
-            print(name, "|", what, "|", attempt(Path(made) / "damaged", content, strict))
+            mutant = make(folder, *options.replay)
+            print(mutant.name, "|", mutant.what, "|", mutant.read())
             return 0
-        outcomes, failures = run(folder, options.seed, 10**9, options.minutes * 60)
-        for failure in failures:
-            print(json.dumps(failure, indent=1))
-        print("seed", options.seed, dict(outcomes), len(failures), "failures")
-        return 1 if failures else 0
+        return run(HERE / "fuzz.py", folder, functools.partial(make, folder, options.seed), options)
 
 
 if __name__ == "__main__":

@@ -30,14 +30,17 @@ _INTEGERS = {
 }
 
 
-def damaged(content: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
-    """Damage a file in one way, or in up to three; return it with what was done."""
+def damaged(content: bytes, rng: np.random.Generator, *, sealed: bool = True) -> tuple[bytes, str]:
+    """Damage a file in one way, or in up to three; return it with what was done.
+
+    Some get checksums that fit the damage where they may be `sealed` again.
+    """
     steps = int(rng.choice([1, 1, 1, 2, 3]))
     done = []
     for _ in range(steps):
         content, what = WAYS[int(rng.integers(len(WAYS)))](content, rng)
         done.append(what)
-    if rng.random() < 0.3:
+    if sealed and rng.random() < 0.3:
         content, what = checksummed_again(content)
         done.append(what)
     return content, "; ".join(done)
@@ -122,6 +125,8 @@ class FileParts:
     def __init__(self, content: bytes) -> None:
         self.first, columns, buffers, self.num_buffers, num_columns, *self.version = FOOTER.unpack(content[-40:])
         place, size = struct.unpack_from("<QQ", content, buffers)
+        # Those behind the descriptor lie among the data, as checksums do.
+        self.others = content[buffers + 16 : buffers + 16 * min(self.num_buffers, 1000)]
         self.data = content[:place]
         self.descriptor = file_schema_pb2.FileDescriptor.FromString(content[place : place + size])
         places = [struct.unpack_from("<QQ", content, columns + 16 * n) for n in range(min(num_columns, 1000))]
@@ -157,7 +162,10 @@ class FileParts:
         columns = len(out)
         for one in (*places, buffers):
             out += struct.pack("<QQ", *one)
-        return bytes(out) + FOOTER.pack(first, columns, columns + 16 * len(places), 1, len(places), *self.version)
+        out += self.others
+        num_buffers = 1 + len(self.others) // 16
+        footer = FOOTER.pack(first, columns, columns + 16 * len(places), num_buffers, len(places), *self.version)
+        return bytes(out) + footer
 
 
 def mutate(message: Message, rng: np.random.Generator) -> str:

@@ -30,7 +30,7 @@ def test_a_flipped_bit_is_noticed_or_harmless(flipped: ModuleType, tmp_path: Pat
     noticed = 0
     for number in range(FLIPS):
         whole, bit = flipped.flip(files, SEED, number)
-        outcomes = flipped.attempt(whole, tmp_path / "damaged.lance", bit, number)
+        outcomes = flipped.attempt(whole, tmp_path / "damaged.lance", whole.flipped(bit), number)
         assert set(outcomes.values()) <= {"right", "noticed"}, (number, whole.name, bit, outcomes)
         noticed += "noticed" in outcomes.values()
     # What lies between blocks may hold anything; nearly everything else is noticed by somebody.

@@ -80,10 +80,15 @@ def base(message: Manifest, path: str, *, ids: tuple[int, ...] = (0,), used: int
         message.fragments[0].files[0].base_id = used
 
 
-def row_ids(message: Manifest, **segment: object) -> None:
+def row_ids(message: Manifest, fragment: int = 0, **segment: object) -> None:
     sequence = RowIdSequence()
     sequence.segments.add(**segment)
-    message.fragments[0].inline_row_ids = sequence.SerializeToString()
+    message.fragments[fragment].inline_row_ids = sequence.SerializeToString()
+
+
+def listed(first: int, start: int = 0) -> dict[str, object]:
+    """Twenty ids in a list."""
+    return {"u64_array": {"values": np.array([first, *range(start, start + 19)], "<u8").tobytes()}}
 
 
 def without_files(message: Manifest) -> None:
@@ -157,6 +162,9 @@ LIES = [
     Lie("row-ids-backwards", lambda m: row_ids(m, range={"start": 20, "end": 0}), stable=True),
     Lie("row-ids-bitmap", absurd_bitmap, stable=True),
     Lie("row-ids-formless", row_ids, stable=True),
+    Lie("row-ids-of-the-future", lambda m: row_ids(m, range={"start": 50, "end": 70}), stable=True),
+    Lie("row-ids-listed-of-the-future", lambda m: row_ids(m, array=listed(60)), stable=True),
+    Lie("next-row-id-too-low", lambda m: setattr(m, "next_row_id", 19), stable=True),
     Lie("row-ids-garbage", lambda m: setattr(m.fragments[0], "inline_row_ids", b"\xff\xff"), stable=True),
 ]  # fmt: skip
 
@@ -180,6 +188,42 @@ def test_refused_by_every_door(made: dict[bool, Path], tmp_path: Path, lie: Lie)
         with pytest.raises(lie.error) as caught:
             door()
         assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("edit", "row_id", "said"),
+    [
+        (
+            lambda m: setattr(m, "next_row_id", 59),
+            5,
+            "a row has the id 59, the manifest says that new rows get ids from 59",
+        ),
+        (
+            lambda m: row_ids(m, range={"start": 30, "end": 50}),
+            35,
+            "the row id 35 is of two rows, in the fragments 0 and 1",
+        ),
+        (lambda m: row_ids(m, 2, array=listed(25, 40)), 25, "the row id 25 is of two rows, in the fragments 1 and 2"),
+        (lambda m: row_ids(m, array=listed(1)), 1, "the row id 1 is of two rows, in the fragments 0 and 0"),
+    ],
+)
+def test_a_row_is_not_found_by_an_id_that_lies(
+    made: dict[bool, Path], tmp_path: Path, edit: Callable[[Manifest], object], row_id: int, said: str
+) -> None:
+    path = tmp_path / "t.lance"
+    shutil.copytree(made[True], path)
+    manifests.change(path, edit)
+    with pytest.raises(CorruptManifestError, match=said) as caught:
+        LanceTable.open(path).take_row_ids([row_id])
+    assert manifests.newest(path).name in str(caught.value)
+
+
+def test_a_deleted_row_keeps_the_id_of_a_moved_one(made: dict[bool, Path], tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    shutil.copytree(made[True], path)
+    # The row 3 of the first fragment is deleted.
+    manifests.change(path, lambda m: row_ids(m, 1, array=listed(3, 20)))
+    assert LanceTable.open(path).take_row_ids([3, 20])["a"].to_pylist() == [20, 21]
 
 
 def test_the_good_tables_read(made: dict[bool, Path]) -> None:

@@ -27,8 +27,9 @@ def message_of(path: Path) -> Manifest:
 
 def file_of(message: Manifest, before: bytes = b"") -> bytes:
     """The file of a message, sections in front of it."""
-    # A checksum of the message as it was.
+    # Checksums of the message as it was.
     before = before[: -RECORD.size] if before.endswith(MANIFEST) else before
+    before = bytes(RECORD.size) + before[RECORD.size :] if before[: RECORD.size].endswith(MANIFEST) else before
     body = message.SerializeToString()
     return before + SIZE.pack(len(body)) + body + FOOTER.pack(len(before), 0, 2, b"LANC")
 

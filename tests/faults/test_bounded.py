@@ -1,0 +1,66 @@
+"""The bounds of the fuzzers hold: too much memory, or too much time, is found, and what is right is not."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import bounded
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+HEAD = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import bounded
+bounds = bounded.Bounds()
+def held(mebibytes):
+    with bounds.keep(1 << 20):
+        bytes(b"x" * (mebibytes << 20))
+"""
+
+
+def said(code: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", HEAD + code, str(Path(__file__).parent)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.skipif(not bounded.MEASURED, reason="resident memory is read of Linux, and without sanitizers")
+def test_memory_is_bounded_each_time() -> None:
+    """A mebibyte of damaged bytes may take 68; what one read gave back does not hide what the next one takes."""
+    code = """
+held(20)
+for mebibytes in (90, 60, 80):
+    try:
+        held(mebibytes)
+        print("kept")
+    except bounded.OutOfBounds as error:
+        print(error)
+"""
+    lines = said(code).stdout.splitlines()
+    assert [line == "kept" for line in lines] == [False, True, False]
+    assert "for 1,048,576 damaged ones, at most 71,303,168 are right" in lines[0]
+
+
+def test_processor_time_is_bounded() -> None:
+    code = """
+bounded.PROCESSOR_SECONDS = 0.2
+with bounds.keep(1):
+    pass
+print("kept", flush=True)
+with bounds.keep(1):
+    while True:
+        pass
+"""
+    done = said(code)
+    assert done.stdout.strip() == "kept"
+    assert done.returncode == -signal.SIGPROF
+
+
+def test_settings_are_those_that_are_documented() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    said: dict[str, object] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], said)
+    assert said["settings"] == bounded.SETTINGS
