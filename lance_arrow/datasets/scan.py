@@ -28,7 +28,8 @@ from lance_arrow.datasets.expansion import ExpansionWatch, check_expansion
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
-from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.handler import SIEVE, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt
@@ -38,8 +39,8 @@ from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.sieving import FileSieve, file_sieve
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
-from lance_arrow.datasets.table_parts import FoundPart, TablePart
-from lance_arrow.datasets.table_session import TableSessions
+from lance_arrow.datasets.table_parts import TablePart
+from lance_arrow.datasets.table_session import FoundPart, TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located

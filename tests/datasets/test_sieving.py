@@ -19,7 +19,7 @@ from values import seeded
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets._sieve import Sieve
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.scan import FileScanHandler
