@@ -5,8 +5,8 @@ import pyarrow.compute
 from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions
 from pyarrow.fs import FileSystem
 
-from lance_arrow.datasets.fragment import LanceFileFragment
 from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.fragment import LanceFileFragment
 from lance_arrow.datasets.handler import ScanHandler
 
 def close_exit_gate(timeout_seconds: float) -> bool:

@@ -25,10 +25,10 @@ from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import ExpansionWatch, check_expansion
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
-from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.handler import SIEVE, ScanRequest, ScanTasks, parse_dot_path
 from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
@@ -212,7 +212,7 @@ class FileScanHandler:
             if predicate is not None and wishes.zone_maps and verify != "full" and not file.rows.runtime.is_watched:
                 asked.sieve = file_sieve(predicate, has_checks=verify != "off")
         if asked.sieve is not None:
-            asked.sieve.learn(file)
+            asked.sieve.learn(file.rows)
             request.kept[SIEVE] = asked.sieve.native
 
     def _wishes(self, request: ScanRequest) -> ScanOptions:

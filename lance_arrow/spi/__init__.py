@@ -7,16 +7,7 @@ plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here:
 """
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi.arrays import (
-    ArrayContent,
-    ArrayEncoder,
-    ArrayFactory,
-    BoundArray,
-    EncodedArray,
-    FindsFewValues,
-    HoldsItems,
-    PlainValues,
-)
+from lance_arrow.spi.arrays import ArrayContent, BoundArray, EncodedArray, FindsFewValues, HoldsItems, PlainValues
 from lance_arrow.spi.block_runs import clear_block, copy_runs, measure_runs, split_rows
 from lance_arrow.spi.block_summary import BlockSummary
 from lance_arrow.spi.blocks import (
@@ -36,33 +27,23 @@ from lance_arrow.spi.blocks import (
 )
 from lance_arrow.spi.chunk_cuts import cut_evenly, largest_power_of_two, starts_of
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
-from lance_arrow.spi.codecs import (
-    BoundBufferScheme,
-    BoundChunkCodec,
-    BoundCodec,
-    BoundPerValueCodec,
-    BufferScheme,
-    CodecFactory,
-    ValueLocator,
-)
+from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundCodec, BoundPerValueCodec, ValueLocator
 from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
 from lance_arrow.spi.compressed import bind_compressed, compressed, with_room
 from lance_arrow.spi.encode_options import EncodeOptions
+from lance_arrow.spi.encoders import ArrayEncoder, BlocksEncoder, CodecEncoder, ColumnEncoder, LayoutEncoder
 from lance_arrow.spi.encoding import (
-    BlocksEncoder,
     ChunkRules,
-    CodecEncoder,
-    ColumnEncoder,
     Encoded,
     EncodedBlock,
     EncodedChunks,
     EncodedPage,
     EncodedValues,
-    LayoutEncoder,
     PageContent,
     PendingPage,
     SchemeEncoder,
 )
+from lance_arrow.spi.factories import ArrayFactory, BufferScheme, CodecFactory, ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.hookspecs import hookimpl, hookspec
 from lance_arrow.spi.keys import (
@@ -79,11 +60,9 @@ from lance_arrow.spi.layouts import (
     BoundColumnEncoding,
     BoundLayout,
     BufferSlices,
-    ColumnEncodingFactory,
     DictionaryItems,
     FetchedSlices,
     FindsFewRows,
-    LayoutFactory,
     LoadedPage,
     ManyPages,
     OpensManyPages,
@@ -92,6 +71,7 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     ZoneMapPlace,
 )
+from lance_arrow.spi.leaf_type import LeafType, NodeKind
 from lance_arrow.spi.native import (
     HasNativePage,
     HasStoredValues,
@@ -104,7 +84,7 @@ from lance_arrow.spi.native import (
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.spi.scopes import BindScope, EncodeScope, LeafType, NodeKind
+from lance_arrow.spi.scopes import BindScope, EncodeScope
 from lance_arrow.spi.scratch import Scratch, block_bytes, block_over, field_bytes, new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotLayer, SlotStructure, Structure
 

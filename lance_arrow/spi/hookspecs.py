@@ -13,13 +13,11 @@ import pluggy
 
 if TYPE_CHECKING:
     from lance_arrow.settings import Settings
-    from lance_arrow.spi.arrays import ArrayFactory
     from lance_arrow.spi.blocks import BlockSlice
-    from lance_arrow.spi.codecs import BufferScheme, CodecFactory
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.encoding import PageContent
+    from lance_arrow.spi.factories import ArrayFactory, BufferScheme, CodecFactory, ColumnEncodingFactory, LayoutFactory
     from lance_arrow.spi.keys import DecodeContext, EncodingKey
-    from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
     from lance_arrow.spi.reports import ReadReport
     from lance_arrow.spi.scopes import EncodeScope
 

@@ -10,10 +10,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
-from lance_arrow.spi.arrays import ArrayFactory
-from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+from lance_arrow.spi.factories import ArrayFactory, BufferScheme, CodecFactory, ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.keys import EncodingKey
-from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
 
 _LONGEST_NAME = 100

@@ -42,7 +42,7 @@ def sieve_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_checks
     sieve = None if plan.predicate is None else file_sieve(plan.predicate, has_checks=has_checks)
     if sieve is not None:
         for file in files:
-            sieve.learn(file)
+            sieve.learn(file.rows)
     return sieve
 
 

@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.kernels.native_page import NativePage
-from lance_arrow.settings import Limits
-from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, PackedStruct, VariableWidth
+from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, ManyPages, PageFacts, PageReadPlan
+from lance_arrow.spi.pages.bound_pages import BoundChunks
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
 from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 from lance_arrow.spi.pages.native_pages import many_native_chunks, native_chunks
 from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
-from lance_arrow.spi.scratch import Scratch
 
 _LEVEL = FixedWidth(16)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -128,25 +127,8 @@ def _items(form: ChunkedForm, values: BoundChunkCodec, scope: BindScope) -> Boun
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkedPages:
-    """A validated description of chunks; counts are the page's own."""
-
-    layers: tuple[LayerKind, ...]
-    rep: BoundChunkCodec | None
-    def_: BoundChunkCodec | None
-    values: BoundChunkCodec
-    items: BoundChunkCodec | None
-    num_items: int
-    keeps_items: bool
-    num_values: int | None
-    large: bool
-    limits: Limits
-    scratch: Scratch
-
-    @property
-    def shape(self) -> BlockShape:
-        """What pages decode to: indices only where the leaf keeps its dictionary."""
-        return self.values.shape if self.items is None or self.keeps_items else self.items.shape
+class ChunkedPages(BoundChunks):
+    """Pages of chunks, read in the two rounds of layouts."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = [BufferRole.CHUNK_TABLE, BufferRole.DATA]
