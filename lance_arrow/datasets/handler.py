@@ -124,20 +124,3 @@ class ScanHandler(Protocol):
     def __eq__(self, other: object, /) -> bool: ...
 
     def __hash__(self) -> int: ...
-
-
-def parse_dot_path(text: str) -> tuple[str, ...]:
-    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
-
-    Brackets are part of a name: the bridge has turned indices into names before.
-    """
-    parts = [""]
-    characters = iter(text)
-    for character in characters:
-        if character == "\\":
-            parts[-1] += next(characters, "")
-        elif character == ".":
-            parts.append("")
-        else:
-            parts[-1] += character
-    return tuple(parts)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
-from lance_arrow.assembly.pruning import project
+from lance_arrow.assembly.pruning import parse_dot_path, project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.container.footer import NOT_LANCE
@@ -29,7 +29,7 @@ from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
-from lance_arrow.datasets.handler import SIEVE, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.handler import SIEVE, ScanRequest, ScanTasks
 from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt
