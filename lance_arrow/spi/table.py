@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
 from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
-from lance_arrow.spi.arrays import ArrayFactory
-from lance_arrow.spi.codecs import BufferScheme, CodecFactory
 from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
 from lance_arrow.spi.keys import EncodingKey
-from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.arrays import ArrayFactory
+    from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+    from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 
 _LONGEST_NAME = 100
 # Hooks whose factories say which class parses a whole description.
