@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lance_arrow import spi
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.row_reader import ReadCounts
 from lance_arrow.io import MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
+from lance_arrow.spi import ReadReport
 
 if TYPE_CHECKING:
     from lance_arrow.datasets.open_files import OpenFile
@@ -94,7 +94,7 @@ class Receipt:
         stats = self._source.snapshot() - self._before
         total, pruned, read = self._zones
         self._runtime.finished(
-            spi.ReadReport(
+            ReadReport(
                 files=1,
                 pages=self.tally.pages,
                 rows=num_rows,
@@ -150,12 +150,12 @@ class TableWatch:
         self._zones[0] += judged.zones_total
         self._zones[1] += judged.zones_pruned
 
-    def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> spi.ReadReport:
+    def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
         stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
         num_files = len(stats) + self._joined_files
         stats.append(self._joined)
-        return spi.ReadReport(
+        return ReadReport(
             files=num_files,
             pages=self._pages,
             rows=self._rows,
