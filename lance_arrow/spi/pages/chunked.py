@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, ManyPages, PageFacts, PageReadPlan
 from lance_arrow.spi.pages.bound_pages import BoundChunks
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
-from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 from lance_arrow.spi.pages.native_pages import many_native_chunks, native_chunks
-from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.pages.open_chunks import OpenChunks
 
 _LEVEL = FixedWidth(16)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -157,6 +158,8 @@ class ChunkedPages(BoundChunks):
             rows = row_table(fetched[-1].one(), len(chunk_starts) - 1, page.num_rows)
         items = None
         if self.items is not None:
+            from lance_arrow.spi.pages.loaded_chunks import decode_items, with_empty_item  # noqa: PLC0415
+
             items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
             if self._adds_empty_item:
                 items = with_empty_item(items)
@@ -192,6 +195,10 @@ class ChunkedPages(BoundChunks):
         slot_levels: NDArray[np.uint16] | None,
     ) -> LoadedPage:
         """Open the bytes; `slot_levels` are above 0 where a structure kept elsewhere says that a slot is null."""
+        # For pages that native code does not read.
+        from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage  # noqa: PLC0415
+        from lance_arrow.spi.pages.open_chunks import visible_levels  # noqa: PLC0415
+
         selection: ChunkSelection = plan.notes
         chunks = self.open(index, selection, fetched[0])
         levels, runs = chunks.levels(self, index, selection)
@@ -207,6 +214,8 @@ class ChunkedPages(BoundChunks):
 
     def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
         """Find the parts of the selected chunks; layouts whose chunks have another head do it in their way."""
+        from lance_arrow.spi.pages.open_chunks import OpenChunks  # noqa: PLC0415
+
         return OpenChunks.of(self, index, selection, fetched)
 
     @property
