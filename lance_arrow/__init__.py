@@ -33,6 +33,8 @@ if os.path.exists(os.path.join(os.path.dirname(__file__), "CMakeLists.txt")):
     if not is_compiled(__path__):
         hand_over(__name__, __path__)
 
+from lance_arrow.late_names import late_names
+
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
     from lance_arrow.conversion.converting import convert as convert
@@ -64,53 +66,38 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_HOMES = {
-    "ConvertReport": ("lance_arrow.conversion.reports", "ConvertReport"),
-    "ExportReport": ("lance_arrow.conversion.reports", "ExportReport"),
-    "LanceDataset": ("lance_arrow.datasets.lance_dataset", "LanceDataset"),
-    "LanceFile": ("lance_arrow.datasets.lance_file", "LanceFile"),
-    "LanceFileFragment": ("lance_arrow.datasets.fragment", "LanceFileFragment"),
-    "LanceFormat": ("lance_arrow.datasets.format", "LanceFormat"),
-    "LanceFragmentScanOptions": ("lance_arrow.datasets.fragment_options", "LanceFragmentScanOptions"),
-    "LanceReadOptions": ("lance_arrow.datasets.fragment_options", "LanceReadOptions"),
-    "LanceWriteOptions": ("lance_arrow.datasets.format", "LanceWriteOptions"),
-    "LanceWriter": ("lance_arrow.datasets.lance_writer", "LanceWriter"),
-    "LanceTable": ("lance_arrow.table.lance_table", "LanceTable"),
-    "Limits": ("lance_arrow.settings", "Limits"),
-    "Receipts": ("lance_arrow.watching", "Receipts"),
-    "Runtime": ("lance_arrow.runtime", "Runtime"),
-    "Settings": ("lance_arrow.settings", "Settings"),
-    "VerifyReport": ("lance_arrow.datasets.verifying", "VerifyReport"),
-    "build_zones": ("lance_arrow.datasets.zone_building", "build_zones"),
-    "convert": ("lance_arrow.conversion.converting", "convert"),
-    "dataset": ("lance_arrow.datasets.opening", "dataset"),
-    "errors": ("lance_arrow.errors", None),
-    "export": ("lance_arrow.conversion.exporting", "export"),
-    "read_metadata": ("lance_arrow.datasets.whole_files", "read_metadata"),
-    "read_schema": ("lance_arrow.datasets.whole_files", "read_schema"),
-    "read_table": ("lance_arrow.datasets.whole_files", "read_table"),
-    "write_table": ("lance_arrow.datasets.lance_writer", "write_table"),
-    "receipts": ("lance_arrow.watching", "receipts"),
-    "verify": ("lance_arrow.table.verifying", "verify"),
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - computed from the one map of homes
+_find, _listed, __all__ = late_names(
+    __name__,
+    {
+        "lance_arrow.conversion.converting": ("convert",),
+        "lance_arrow.conversion.exporting": ("export",),
+        "lance_arrow.conversion.reports": ("ConvertReport", "ExportReport"),
+        "lance_arrow.datasets.format": ("LanceFormat", "LanceWriteOptions"),
+        "lance_arrow.datasets.fragment": ("LanceFileFragment",),
+        "lance_arrow.datasets.fragment_options": ("LanceFragmentScanOptions", "LanceReadOptions"),
+        "lance_arrow.datasets.lance_dataset": ("LanceDataset",),
+        "lance_arrow.datasets.lance_file": ("LanceFile",),
+        "lance_arrow.datasets.lance_writer": ("LanceWriter", "write_table"),
+        "lance_arrow.datasets.opening": ("dataset",),
+        "lance_arrow.datasets.verifying": ("VerifyReport",),
+        "lance_arrow.datasets.whole_files": ("read_metadata", "read_schema", "read_table"),
+        "lance_arrow.datasets.zone_building": ("build_zones",),
+        "lance_arrow.runtime": ("Runtime",),
+        "lance_arrow.settings": ("Limits", "Settings"),
+        "lance_arrow.table.lance_table": ("LanceTable",),
+        "lance_arrow.table.verifying": ("verify",),
+        "lance_arrow.watching": ("Receipts", "receipts"),
+    },
+    modules=("errors",),
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return _version()
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(home[0])
-    value = module if home[1] is None else getattr(module, home[1])
-    globals()[name] = value
-    return value
+    return _version() if name == "__version__" else _find(name)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES, "__version__"]
+    return [*_listed(), "__version__"]
 
 
 def _version() -> str:

@@ -6,7 +6,6 @@ could not know (file, column, page) as fields and as one note per layer; it neve
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from lance_arrow.redaction import redact
@@ -225,6 +224,8 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """
     if not isinstance(name, str):
         return ""
+    import difflib  # noqa: PLC0415 - for messages alone
+
     by_case = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), list(by_case), n=1)
     return f"; did you mean {by_case[near[0]]!r}?" if near else ""

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lance_arrow.errors import PluginContractError
 from lance_arrow.settings import Settings
-from lance_arrow.spi.commits import CommitStrategy, TablePlace
 from lance_arrow.spi.loading import LoadedPlugins, load_plugins
-from lance_arrow.spi.reports import ReadReport
 from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.table import EncodingTable
 from lance_arrow.structure.binder import Binder
 from lance_arrow.structure.index_cache import IndexCache
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.commits import CommitStrategy, TablePlace
+    from lance_arrow.spi.reports import ReadReport
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -118,6 +120,8 @@ class Runtime:
         PluginContractError
             What a plugin returned is no strategy.
         """
+        from lance_arrow.spi.commits import CommitStrategy  # noqa: PLC0415 - for commits alone
+
         found = self.plugins.manager.hook.lance_commit_strategy(location=location, settings=self.settings)
         if found is not None and not isinstance(found, CommitStrategy):
             raise PluginContractError(

@@ -67,7 +67,7 @@ class BlobSources:
         folder = posixpath.splitext(place.path)[0]
         path = posixpath.join(folder, f"{sidecar_name(blob_id)}.blob")
         try:
-            return self._opened(blob_id, Location(place.filesystem, path))
+            return self._opened(blob_id, place.at(path))
         except FileNotFoundError as error:
             raise MissingFileError(f"blobs lie in {path!r}, which is not there") from error
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.blob_places import BlobPlaces, find_places
-from lance_arrow.assembly.blob_sources import BlobSources
 from lance_arrow.assembly.column_destination import Allocator
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.assembly.native_blobs import read_blobs
@@ -24,6 +24,10 @@ from lance_arrow.errors import ResourceLimitError, located
 from lance_arrow.io import Location, MeteredSource, fetch_into
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut
+
+if TYPE_CHECKING:
+    from lance_arrow.assembly.blob_places import BlobPlaces
+    from lance_arrow.assembly.blob_sources import BlobSources
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -43,10 +47,15 @@ class BlobReader:
         self._rows = rows
         self._file = rows.file
         self._settings = rows.runtime.settings
-        self._sources = BlobSources(rows.file.source, place, allow_external=rows.options.allow_external_blobs)
+        self._place = place
+        self._opened: BlobSources | None = None
+        self._is_closed = False
+        self._lock = Lock()
 
     def places(self, node: LeafNode, descriptors: pa.StructArray) -> BlobPlaces:
         """Find the bytes of every blob of one column; see `find_places` for the errors."""
+        from lance_arrow.assembly.blob_places import find_places  # noqa: PLC0415 - for blobs alone
+
         with located(path=self._file.name, column=node.path):
             return find_places(descriptors, self._sources, self._file.footer.data_stop)
 
@@ -114,7 +123,22 @@ class BlobReader:
 
     def close(self) -> None:
         """Close sidecars and whatever else was opened."""
-        self._sources.close()
+        with self._lock:
+            self._is_closed = True
+            if self._opened is not None:
+                self._opened.close()
+
+    @property
+    def _sources(self) -> BlobSources:
+        with self._lock:
+            if self._opened is None:
+                from lance_arrow.assembly.blob_sources import BlobSources  # noqa: PLC0415 - for blobs alone
+
+                allowed = self._rows.options.allow_external_blobs
+                self._opened = BlobSources(self._file.source, self._place, allow_external=allowed)
+                if self._is_closed:
+                    self._opened.close()
+            return self._opened
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -182,3 +182,20 @@ def _names_below(node: ColumnNode) -> list[str]:
     if isinstance(shown, pa.StructType):
         return [field.name for field in shown]
     return [name for child in node.children for name in _names_below(child)]
+
+
+def parse_dot_path(text: str) -> tuple[str, ...]:
+    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
+
+    Brackets are part of a name: the bridge has turned indices into names before.
+    """
+    parts = [""]
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            parts[-1] += next(characters, "")
+        elif character == ".":
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lance_arrow.assembly.headed_reader import HeadedRowReader
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.container.file_reader import LanceFileReader
@@ -12,5 +11,8 @@ from lance_arrow.runtime import Runtime
 
 def row_reader(file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> RowReader:
     """Return what reads rows of an open file; see `RowReader`."""
-    kind = HeadedRowReader if file.version in HEADED_VERSIONS else RowReader
-    return kind(file, runtime, options)
+    if file.version not in HEADED_VERSIONS:
+        return RowReader(file, runtime, options)
+    from lance_arrow.assembly.headed_reader import HeadedRowReader  # noqa: PLC0415 - for 0.1 and 2.0 alone
+
+    return HeadedRowReader(file, runtime, options)

@@ -18,11 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.arrays import DecodedLeaf, batch_of
-from lance_arrow.assembly.blame import find_page
 from lance_arrow.assembly.blob_fields import PLACE_TYPE
 from lance_arrow.assembly.column_destination import Allocator, LeafBuffers, decode_values, overflow
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, refuse_unreadable
-from lance_arrow.assembly.dictionaries import decode_dictionary
 from lance_arrow.assembly.native_blobs import blob_limits
 from lance_arrow.assembly.native_take import Pages, take_leaves
 from lance_arrow.assembly.read_options import ReadOptions
@@ -234,6 +232,8 @@ class RowReader:
                     decoded[leaf.column] = self._decode(leaf, leaf_pages, pool)
             return finish(decoded), len(tasks)
         except LanceError as error:
+            from lance_arrow.assembly.blame import find_page  # noqa: PLC0415 - for errors alone
+
             of_task = [tasks[start:stop] for start, stop in spans]
             find_page(error, leaves, of_task, of_leaf, lambda leaf, page: self._decode(leaf, [page], pool))
             raise
@@ -491,6 +491,8 @@ def _values(
     leaf: LeafNode, pages: list[LoadedPage], own: NodeStructure, allocator: Allocator
 ) -> LeafBuffers | pa.Array:
     if leaf.leaf.items is not None:
+        from lance_arrow.assembly.dictionaries import decode_dictionary  # noqa: PLC0415 - for dictionaries alone
+
         return decode_dictionary(pages, leaf, own, allocator)
     return decode_values(pages, leaf.leaf.shape, allocator)
 

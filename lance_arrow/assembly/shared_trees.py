@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode, column_tree
-from lance_arrow.assembly.dictionaries import decoded_schema
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.schema import LeafColumn
@@ -61,7 +60,11 @@ def shared_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
         if found is not None and found.schema is file.schema and found.leaves is file.leaves:
             _held.move_to_end(key)
             return found.shown
-    stored = decoded_schema(file.schema) if options.dictionaries == "decode" else file.schema
+    stored = file.schema
+    if options.dictionaries == "decode":
+        from lance_arrow.assembly.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone
+
+        stored = decoded_schema(stored)
     roots = column_tree(stored, file.leaves, options)
     if any(leaf.is_blob for root in roots for leaf in root.leaves()):
         stored = pa.schema([root.shown for root in roots], file.schema.metadata)

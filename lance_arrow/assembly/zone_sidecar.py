@@ -67,7 +67,7 @@ class StoredMap:
 def sidecar_location(location: Location) -> Location:
     """Return where the sidecar of a file is: beside it, and of a name that folders of data files do not show."""
     folder, name = posixpath.split(location.path)
-    return Location(location.filesystem, posixpath.join(folder, f"_{name}.zones"))
+    return location.at(posixpath.join(folder, f"_{name}.zones"))
 
 
 def encode_sidecar(binding: FileBinding, maps: Sequence[StoredMap]) -> bytes:

@@ -150,11 +150,11 @@ def view_plugins(settings: Settings | None = None, loaded: LoadedPlugins | None 
 def _in_use(settings: Settings, loaded: LoadedPlugins) -> tuple[str | None, dict[tuple[str, EncodingKey], str]]:
     """Tell what conflicts, and by hook and key the name of the plugin that reads it."""
     try:
-        table = EncodingTable(loaded, settings.prefer)
+        tables = zip(_KINDS, EncodingTable(loaded, settings.prefer).tables(), strict=True)
+        in_use = {(hook, key): found.plugin.name for hook, provided in tables for key, found in provided.items()}
     except PluginConflictError as error:
         return error.message, _undisputed(loaded)
-    tables = zip(_KINDS, table.tables(), strict=True)
-    return None, {(hook, key): found.plugin.name for hook, provided in tables for key, found in provided.items()}
+    return None, in_use
 
 
 def _plugin(record: PluginRecord, loaded: LoadedPlugins, in_use: dict[tuple[str, EncodingKey], str]) -> PluginReport:
@@ -167,7 +167,7 @@ def _plugin(record: PluginRecord, loaded: LoadedPlugins, in_use: dict[tuple[str,
         )
         for hook, kind in _KINDS.items()
         for provider, factory in loaded.provided(hook)
-        if provider is record
+        if provider.name == record.name
     ]
     return PluginReport(
         name=record.name,
@@ -176,7 +176,7 @@ def _plugin(record: PluginRecord, loaded: LoadedPlugins, in_use: dict[tuple[str,
         target=record.target,
         kinds=sorted({entry.kind for entry in entries}),
         encodings=entries,
-        hooks=sorted(caller.name for caller in loaded.manager.get_hookcallers(record.module) or ()),
+        hooks=loaded.hooks_of(record),
         error=None if record.error is None else f"{type(record.error).__name__}: {record.error}",
     )
 

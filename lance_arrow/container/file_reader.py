@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,6 @@ from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.file_checks import FileChecks, check_verify
-from lance_arrow.container.first_generation import LegacyColumns, LegacyFile
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
@@ -31,6 +31,9 @@ from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_c
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
+
+if TYPE_CHECKING:
+    from lance_arrow.container.first_generation import LegacyColumns, LegacyFile
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_OFFSET = np.zeros(1, np.int64)
@@ -167,6 +170,8 @@ class LanceFileReader:
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
             self._table: ColumnTable | LegacyColumns
             if self.footer.version is FileVersion.V0_1:
+                from lance_arrow.container.first_generation import LegacyFile  # noqa: PLC0415 - for 0.1 alone
+
                 self._open_first_generation(LegacyFile.open(metadata))
                 return
             # One wave for both tables where they lie before the tail.
@@ -234,6 +239,8 @@ class LanceFileReader:
 
     def _open_first_generation(self, legacy: LegacyFile) -> None:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
+        from lance_arrow.container.first_generation import LegacyColumns  # noqa: PLC0415 - for 0.1 alone
+
         self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema, self.version)

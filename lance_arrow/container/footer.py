@@ -11,7 +11,6 @@ import enum
 import struct
 from dataclasses import dataclass
 
-from lance_arrow.container.foreign_files import TEXT, foreign_kind
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Bytes
 
@@ -158,6 +157,8 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
 
 def _not_lance(tail: Bytes, file_size: int, reason: str) -> str:
     """Say that a file is none of ours, of which format it is, and what makes a Lance file of it."""
+    from lance_arrow.container.foreign_files import TEXT, foreign_kind  # noqa: PLC0415 - for messages alone
+
     kind = foreign_kind(tail, file_size)
     if kind is None:
         return f"not a Lance file: {reason}"

@@ -5,8 +5,9 @@ import pyarrow.compute
 from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions
 from pyarrow.fs import FileSystem
 
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.fragment import LanceFileFragment
-from lance_arrow.datasets.handler import FilePlace, ScanHandler
+from lance_arrow.datasets.handler import ScanHandler
 
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""

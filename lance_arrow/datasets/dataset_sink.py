@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lance_arrow.datasets.lance_writer import LanceWriter
 from lance_arrow.datasets.write_options import WriteOptions
-from lance_arrow.io import StreamSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,10 @@ class DatasetSink:
     def __init__(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
     ) -> None:
+        # Formats that only read name the options above.
+        from lance_arrow.datasets.lance_writer import LanceWriter  # noqa: PLC0415
+        from lance_arrow.io import StreamSink  # noqa: PLC0415
+
         self._options = options if options is not None else DatasetWriteOptions()
         self._path = path
         one = self._options.file

@@ -7,25 +7,27 @@ rows ─► zones ─► windows ─► batches (of the rows a filter leaves) wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_arrow.assembly.blobs import BlobReader, PendingBatch
 from lance_arrow.assembly.column_tree import ColumnNode, LeafNode
 from lance_arrow.assembly.row_reader import RowReader
-from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.datasets.expansion import check_expansion
-from lance_arrow.datasets.late_reading import LateReader, joined_nodes, late_window_rows
-from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt, Tally
-from lance_arrow.datasets.row_filter import FilterPlan, RowFilter
 from lance_arrow.datasets.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.errors import located
-from lance_arrow.io import MeteredSource
+from lance_arrow.io import Location, MeteredSource
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
+
+if TYPE_CHECKING:
+    from lance_arrow.assembly.zone_reader import ZoneReader
+    from lance_arrow.datasets.predicates import Predicate
+    from lance_arrow.datasets.row_filter import RowFilter
 
 
 class FileBatches:
@@ -39,18 +41,25 @@ class FileBatches:
         Its rows, with descriptors of blobs.
     blobs
         Its blobs.
-    zones
-        Its zone maps; those in the file when None.
+    place
+        Where it is, and zone maps may lie beside it; None for those in the file alone.
     """
 
     def __init__(
-        self, source: MeteredSource, rows: RowReader, blobs: BlobReader, zones: ZoneReader | None = None
+        self, source: MeteredSource, rows: RowReader, blobs: BlobReader, place: Location | None = None
     ) -> None:
         self._source = source
         self._rows = rows
         self._blobs = blobs
         self._runtime = rows.runtime
-        self.zones = ZoneReader(rows) if zones is None else zones
+        self._place = place
+
+    @cached_property
+    def zones(self) -> ZoneReader:
+        """Its zone maps."""
+        from lance_arrow.datasets.open_files import zone_reader  # noqa: PLC0415 - for filters alone
+
+        return zone_reader(self._rows, self._place)
 
     def at_once(self, projection: Projection, rows: RowRanges) -> list[pa.RecordBatch]:
         """Read rows, cut evenly among the threads.
@@ -100,6 +109,9 @@ class FileBatches:
         InvalidArgumentError
             At once: the filter does not fit the file. While iterating: it fails on some value.
         """
+        # Reads without a filter do without zone maps and predicates.
+        from lance_arrow.datasets.late_reading import LateReader, joined_nodes, late_window_rows  # noqa: PLC0415
+
         condition = self._condition(filter)
         nodes = joined_nodes(projection.nodes, condition.nodes)
         if is_bounded:
@@ -155,6 +167,9 @@ class FileBatches:
         return self._blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
 
     def _condition(self, filter: Predicate) -> RowFilter:
+        from lance_arrow.datasets.predicates import as_expression  # noqa: PLC0415
+        from lance_arrow.datasets.row_filter import FilterPlan, RowFilter  # noqa: PLC0415
+
         schema = self._rows.schema
         plan = FilterPlan(as_expression(filter, schema), schema)
         return RowFilter(plan, self._rows, self.zones, self._blobs)

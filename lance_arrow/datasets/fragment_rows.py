@@ -16,7 +16,7 @@ from lance_arrow.assembly.pruning import Path, leaf_at
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, zones_schema
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.table_columns import TableColumns, VirtualColumn

@@ -11,48 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow
 import pyarrow.compute
 
-from lance_arrow.datasets.row_restriction import RowRestriction
+from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.scan_options import ScanOptions
 
-if TYPE_CHECKING:
-    from lance_arrow.datasets.open_files import OpenFile
-
-
 SIEVE = "sieve"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlace:
-    """Where one file is.
-
-    Parameters
-    ----------
-    path
-        Path within `filesystem`; ``"<Buffer>"`` for a buffer.
-    filesystem
-        The fsspec filesystem, unwrapped, when pyarrow merely adapts one; else the `pyarrow.fs.FileSystem`; None for a
-        buffer.
-    buffer
-        The whole file, when it is in memory.
-    size
-        Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
-    payload
-        What `LanceFormat.make_fragment` was given for the handler's eyes only.
-    rows
-        The rows that the fragment is cut down to; None for all of them.
-    """
-
-    path: str
-    filesystem: object | None
-    buffer: pyarrow.Buffer | None = None
-    size: int | None = None
-    payload: object | None = None
-    rows: RowRestriction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,20 +124,3 @@ class ScanHandler(Protocol):
     def __eq__(self, other: object, /) -> bool: ...
 
     def __hash__(self) -> int: ...
-
-
-def parse_dot_path(text: str) -> tuple[str, ...]:
-    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
-
-    Brackets are part of a name: the bridge has turned indices into names before.
-    """
-    parts = [""]
-    characters = iter(text)
-    for character in characters:
-        if character == "\\":
-            parts[-1] += next(characters, "")
-        elif character == ".":
-            parts.append("")
-        else:
-            parts[-1] += character
-    return tuple(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +17,17 @@ from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.readers import row_reader
 from lance_arrow.choices import Blobs, Dictionaries, Verify
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.datasets.blob_file import BlobFile, open_blobs
 from lance_arrow.datasets.file_batches import FileBatches
-from lance_arrow.datasets.open_files import zone_reader
-from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.datasets.projection import Projection, column_paths
-from lance_arrow.datasets.repr_html import as_html
 from lance_arrow.datasets.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.datasets.row_taking import as_table, take_shown, take_stored
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.blob_file import BlobFile
+    from lance_arrow.datasets.predicates import Predicate
 
 
 class LanceFile:
@@ -88,8 +88,7 @@ class LanceFile:
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = row_reader(self._file, self._runtime, options)
             self._blobs = BlobReader(self._rows, place)
-            zones = zone_reader(self._rows, place)
-            self._batches = FileBatches(self._source, self._rows, self._blobs, zones)
+            self._batches = FileBatches(self._source, self._rows, self._blobs, place)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -202,6 +201,8 @@ class LanceFile:
         CorruptFileError, MissingFileError, UnsupportedError
             A blob is not where the file says, or where nobody may look.
         """
+        from lance_arrow.datasets.blob_file import open_blobs  # noqa: PLC0415 - for blobs alone
+
         projection = Projection.of(self._rows.roots, self.schema, [column])
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
@@ -318,6 +319,8 @@ class LanceFile:
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
 
     def _repr_html_(self) -> str:
+        from lance_arrow.datasets.repr_html import as_html  # noqa: PLC0415 - for notebooks alone
+
         facts = {"file": self.name, "version": self.version, "rows": f"{self.num_rows:,}"}
         return as_html("LanceFile", facts, self.schema)
 

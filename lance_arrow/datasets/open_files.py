@@ -14,7 +14,7 @@ from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_reader import ZoneReader
 from lance_arrow.assembly.zone_sidecar import ZoneSidecar
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime

@@ -7,7 +7,7 @@ import os
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.row_restriction import unrestricted
 
 

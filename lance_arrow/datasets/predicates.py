@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 
@@ -79,7 +78,7 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
         return _from_sql(predicate, schema)
     if isinstance(predicate, list):
         try:
-            return pq.filters_to_expression(predicate)
+            return importlib.import_module("pyarrow.parquet").filters_to_expression(predicate)
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(f"the filter {predicate!r} is not a list of tuples: {error}") from error
     raise InvalidArgumentError(

@@ -9,16 +9,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_arrow.assembly.column_tree import ColumnNode
 from lance_arrow.assembly.row_reader import ReadCounts
-from lance_arrow.datasets.open_files import OpenFile
-from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.io import MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import ReadReport
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.open_files import OpenFile
+    from lance_arrow.datasets.zone_pruning import JudgedRows
 
 
 class Tally:

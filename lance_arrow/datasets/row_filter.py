@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import BlobReader
 from lance_arrow.assembly.column_tree import ColumnNode
-from lance_arrow.assembly.pruning import Path, project
+from lance_arrow.assembly.pruning import Path, parse_dot_path, project
 from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.assembly.zone_reader import ZoneReader
-from lance_arrow.datasets.handler import parse_dot_path
 from lance_arrow.datasets.predicates import MISFITS, misfit
 from lance_arrow.datasets.receipts import Tally
 from lance_arrow.datasets.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows

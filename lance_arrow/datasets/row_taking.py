@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from lance_arrow.assembly.pruning import parse_path, reach
 from lance_arrow.assembly.row_reader import ReadCounts, RowReader
 from lance_arrow.datasets.file_batches import FileBatches
-from lance_arrow.datasets.open_files import OpenFile
 from lance_arrow.datasets.projection import Projection
 from lance_arrow.structure.row_selection import take_order
+
+if TYPE_CHECKING:
+    from lance_arrow.datasets.open_files import OpenFile
 
 
 def take_stored(rows: RowReader, projection: Projection, offsets: NDArray[np.int64]) -> tuple[pa.Table, ReadCounts]:
@@ -79,7 +81,7 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     offsets
         ``(n,) int64`` rows of the file.
     """
-    batches = FileBatches(file.source, file.rows, file.blobs, file.zones)
+    batches = FileBatches(file.source, file.rows, file.blobs)
     wanted = schema.names if columns is None else columns
     is_whole = schema.names == file.rows.schema.names and columns is None
     projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)

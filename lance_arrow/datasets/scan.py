@@ -19,16 +19,17 @@ import pyarrow.compute as pc
 
 from lance_arrow.assembly.blobs import only_blobs
 from lance_arrow.assembly.column_tree import ColumnNode
-from lance_arrow.assembly.pruning import project
+from lance_arrow.assembly.pruning import parse_dot_path, project
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.assembly.shared_trees import PerTree
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.datasets.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.datasets.expansion import ExpansionWatch, check_expansion
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.fragment_rows import FragmentRows
 from lance_arrow.datasets.fragment_scan import FragmentScan
 from lance_arrow.datasets.fragment_scan import count_rows as count_fragment
-from lance_arrow.datasets.handler import SIEVE, FilePlace, ScanRequest, ScanTasks, parse_dot_path
+from lance_arrow.datasets.handler import SIEVE, ScanRequest, ScanTasks
 from lance_arrow.datasets.late_reading import LateReader, late_window_rows
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.receipts import UNWATCHED, Receipt
@@ -38,8 +39,8 @@ from lance_arrow.datasets.scan_options import ScanOptions
 from lance_arrow.datasets.sieving import FileSieve, file_sieve
 from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.datasets.table_filter import FilteredReading, TableFilter
-from lance_arrow.datasets.table_parts import FoundPart, TablePart
-from lance_arrow.datasets.table_session import TableSessions
+from lance_arrow.datasets.table_parts import TablePart
+from lance_arrow.datasets.table_session import FoundPart, TableSessions
 from lance_arrow.datasets.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.datasets.zone_pruning import JudgedRows
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
@@ -211,7 +212,7 @@ class FileScanHandler:
             if predicate is not None and wishes.zone_maps and verify != "full" and not file.rows.runtime.is_watched:
                 asked.sieve = file_sieve(predicate, has_checks=verify != "off")
         if asked.sieve is not None:
-            asked.sieve.learn(file)
+            asked.sieve.learn(file.rows)
             request.kept[SIEVE] = asked.sieve.native
 
     def _wishes(self, request: ScanRequest) -> ScanOptions:

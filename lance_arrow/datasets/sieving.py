@@ -19,7 +19,7 @@ from lance_arrow.assembly.zone_streams import StreamLayout, stream_layout
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated, is_variable
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.datasets._sieve import Sieve
-from lance_arrow.datasets.open_files import OpenFile
+from lance_arrow.datasets.described_file import DescribedFile
 from lance_arrow.datasets.zone_predicates import Tree, ZonePredicate
 
 _UNKNOWN, _CONSTANT, _LESS, _LESS_EQUAL, _EQUAL, _AND, _NOT, _IS_NULL, _IS_VALID, _IS_NAN, _IS_IN = range(11)
@@ -50,7 +50,7 @@ class FileSieve:
         self._num_learnt = 0
         self.native = Sieve(program.instructions, program.literals, len(self._columns), has_checks)
 
-    def learn(self, file: OpenFile) -> None:
+    def learn(self, rows: DescribedFile) -> None:
         """Have the sieve recognise files like this one.
 
         Raises
@@ -58,25 +58,25 @@ class FileSieve:
         LanceError
             As reading zone maps goes.
         """
-        reader = file.rows.file
+        reader = rows.file
         if self.native.is_idle or self._num_learnt >= _MOST_FILES or reader.version not in _VERSIONS:
             return
         self._num_learnt += 1
-        leaves = self._predicate.leaves(file.rows.roots)
+        leaves = self._predicate.leaves(rows.roots)
         columns = [-1] * len(self._columns)
         for number, (path, type_) in enumerate(self._columns.items()):
             leaf = leaves.get(path)
             if leaf is not None and bounds_type(leaf) == type_ and not is_repeated(leaf):
                 columns[number] = leaf.column
-                self._learn_column(file, number, leaf)
+                self._learn_column(rows, number, leaf)
         minor_version = int.from_bytes(reader.tail[-6:-4].tobytes(), "little")
         descriptor = reader.global_buffers.read(0)
         self.native.learn_schema(descriptor, minor_version, reader.footer.num_columns, columns)
 
-    def _learn_column(self, file: OpenFile, number: int, leaf: LeafNode) -> None:
-        reader = file.rows.file
-        (meta,) = file.rows.described([leaf])
-        bound = file.rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
+    def _learn_column(self, rows: DescribedFile, number: int, leaf: LeafNode) -> None:
+        reader = rows.file
+        (meta,) = rows.described([leaf])
+        bound = rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
         metadata = reader.stored_metadata(leaf.column)
         if bound.zone_map is None or bound.holds_descriptors:
             self.native.learn_encoding(metadata, 0, 0)

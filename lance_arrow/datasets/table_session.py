@@ -18,8 +18,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lance_arrow.datasets.handler import FilePlace
-from lance_arrow.datasets.table_parts import FoundPart, TablePart
+from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.table_parts import TablePart
 from lance_arrow.errors import MissingFileError, UnsupportedError
 from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
@@ -116,6 +116,31 @@ class TableSession:
                 )
             anchors[path] = fragment
         return anchors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundPart:
+    """A file that was found in a table's folder: which rows it stands for is decided when they are first wanted.
+
+    Parameters
+    ----------
+    session
+        The version, the same for all files of one dataset.
+    path
+        The file.
+    """
+
+    session: TableSession
+    path: str
+
+    def resolved(self) -> TablePart:
+        """Return the part; `TableSession.part` tells what it raises."""
+        return self.session.part(self.path)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Elsewhere, later, another version might be the newest.
+        part = self.resolved()
+        return TablePart, (part.facts, part.fragment)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

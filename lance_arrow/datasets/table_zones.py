@@ -20,7 +20,7 @@ from lance_arrow.assembly.column_tree import LeafNode
 from lance_arrow.assembly.pruning import Path
 from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.assembly.zone_types import bounds_type, is_repeated, zones_schema
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.open_files import OpenFiles
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_pruning import JudgedRows, judged_zones

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.assembly.pruning import Path
-from lance_arrow.assembly.row_reader import RowReader
 from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_reader import ZoneReader
+from lance_arrow.datasets.described_file import DescribedFile, HasZoneMaps
 from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.datasets.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
@@ -63,7 +62,9 @@ class JudgedRows:
         return difference(self.rows, self.sure)
 
 
-def judged_rows(rows: RowReader, zones: ZoneReader, predicate: ZonePredicate | None, within: RowRanges) -> JudgedRows:
+def judged_rows(
+    rows: DescribedFile, zones: HasZoneMaps, predicate: ZonePredicate | None, within: RowRanges
+) -> JudgedRows:
     """Ask the zone maps of a file which rows can, and which do, satisfy a filter.
 
     Parameters

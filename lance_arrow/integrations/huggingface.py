@@ -16,7 +16,8 @@ from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.datasets.opening import dataset as open_dataset
 from lance_arrow.datasets.predicates import Predicate, as_expression
 from lance_arrow.datasets.row_restriction import unrestricted
-from lance_arrow.datasets.table_parts import FoundPart, TablePart
+from lance_arrow.datasets.table_parts import TablePart
+from lance_arrow.datasets.table_session import FoundPart
 
 DEFAULT_SHARE_ROWS = 1 << 20
 

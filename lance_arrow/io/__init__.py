@@ -26,62 +26,79 @@ Forbidden here: interpreting bytes, caching content, read-ahead, printing creden
 filesystems.
 """
 
-from lance_arrow.io.buffer_source import BufferSource
-from lance_arrow.io.exclusive import can_create_exclusively, create_exclusively
-from lance_arrow.io.fetching import fetch, fetch_into, read_coalesced
-from lance_arrow.io.folders import file_exists, list_names, list_sizes, make_folder, remove_file, write_file
-from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.local_source import LocalSource
-from lance_arrow.io.location import AnyFileSystem, Location, resolve
-from lance_arrow.io.metered import MeteredSource, ReadStats
-from lance_arrow.io.open_sink import open_sink
-from lance_arrow.io.open_source import locate, open_source
-from lance_arrow.io.ranges import ByteRange, FetchPlan, coalesce
-from lance_arrow.io.sink import ByteSink
-from lance_arrow.io.small_files import read_small_files
-from lance_arrow.io.source import Bytes, Coalescing, Positional, Positions, RangeSource
-from lance_arrow.io.stream_sink import StreamSink
-from lance_arrow.io.trees import ListedFile, list_tree
-from lance_arrow.io.verified_source import VerifiedSource
-from lance_arrow.redaction import redact, redact_text
+from __future__ import annotations
 
-__all__ = [
-    "AnyFileSystem",
-    "BufferSource",
-    "ByteRange",
-    "ByteSink",
-    "Bytes",
-    "Coalescing",
-    "FetchPlan",
-    "ListedFile",
-    "LocalSource",
-    "Location",
-    "MeteredSource",
-    "Positional",
-    "Positions",
-    "RangeSource",
-    "ReadStats",
-    "StreamSink",
-    "VerifiedSource",
-    "can_create_exclusively",
-    "coalesce",
-    "create_exclusively",
-    "fetch",
-    "fetch_into",
-    "file_exists",
-    "foreign_errors",
-    "list_names",
-    "list_sizes",
-    "list_tree",
-    "locate",
-    "make_folder",
-    "open_sink",
-    "open_source",
-    "read_coalesced",
-    "read_small_files",
-    "redact",
-    "redact_text",
-    "remove_file",
-    "resolve",
-    "write_file",
-]
+from typing import TYPE_CHECKING
+
+from lance_arrow.late_names import late_names
+
+if TYPE_CHECKING:
+    from lance_arrow.io.buffer_source import BufferSource as BufferSource
+    from lance_arrow.io.exclusive import can_create_exclusively as can_create_exclusively
+    from lance_arrow.io.exclusive import create_exclusively as create_exclusively
+    from lance_arrow.io.fetching import fetch as fetch
+    from lance_arrow.io.fetching import fetch_into as fetch_into
+    from lance_arrow.io.fetching import read_coalesced as read_coalesced
+    from lance_arrow.io.folders import file_exists as file_exists
+    from lance_arrow.io.folders import list_names as list_names
+    from lance_arrow.io.folders import list_sizes as list_sizes
+    from lance_arrow.io.folders import make_folder as make_folder
+    from lance_arrow.io.folders import remove_file as remove_file
+    from lance_arrow.io.folders import write_file as write_file
+    from lance_arrow.io.foreign_errors import foreign_errors as foreign_errors
+    from lance_arrow.io.local_source import LocalSource as LocalSource
+    from lance_arrow.io.location import AnyFileSystem as AnyFileSystem
+    from lance_arrow.io.location import Location as Location
+    from lance_arrow.io.location import resolve as resolve
+    from lance_arrow.io.metered import MeteredSource as MeteredSource
+    from lance_arrow.io.metered import ReadStats as ReadStats
+    from lance_arrow.io.open_sink import open_sink as open_sink
+    from lance_arrow.io.open_source import locate as locate
+    from lance_arrow.io.open_source import open_source as open_source
+    from lance_arrow.io.ranges import ByteRange as ByteRange
+    from lance_arrow.io.ranges import FetchPlan as FetchPlan
+    from lance_arrow.io.ranges import coalesce as coalesce
+    from lance_arrow.io.sink import ByteSink as ByteSink
+    from lance_arrow.io.small_files import read_small_files as read_small_files
+    from lance_arrow.io.source import Bytes as Bytes
+    from lance_arrow.io.source import Coalescing as Coalescing
+    from lance_arrow.io.source import Positional as Positional
+    from lance_arrow.io.source import Positions as Positions
+    from lance_arrow.io.source import RangeSource as RangeSource
+    from lance_arrow.io.stream_sink import StreamSink as StreamSink
+    from lance_arrow.io.trees import ListedFile as ListedFile
+    from lance_arrow.io.trees import list_tree as list_tree
+    from lance_arrow.io.verified_source import VerifiedSource as VerifiedSource
+    from lance_arrow.redaction import redact as redact
+    from lance_arrow.redaction import redact_text as redact_text
+else:
+    __getattr__, __dir__, __all__ = late_names(
+        __name__,
+        {
+            "lance_arrow.io.buffer_source": ("BufferSource",),
+            "lance_arrow.io.exclusive": ("can_create_exclusively", "create_exclusively"),
+            "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced"),
+            "lance_arrow.io.folders": (
+                "file_exists",
+                "list_names",
+                "list_sizes",
+                "make_folder",
+                "remove_file",
+                "write_file",
+            ),
+            "lance_arrow.io.foreign_errors": ("foreign_errors",),
+            "lance_arrow.io.local_source": ("LocalSource",),
+            "lance_arrow.io.location": ("AnyFileSystem", "Location", "resolve"),
+            "lance_arrow.io.metered": ("MeteredSource", "ReadStats"),
+            "lance_arrow.io.open_sink": ("open_sink",),
+            "lance_arrow.io.open_source": ("locate", "open_source"),
+            "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce"),
+            "lance_arrow.io.sink": ("ByteSink",),
+            "lance_arrow.io.small_files": ("read_small_files",),
+            "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
+            "lance_arrow.io.stream_sink": ("StreamSink",),
+            "lance_arrow.io.trees": ("ListedFile", "list_tree"),
+            "lance_arrow.io.verified_source": ("VerifiedSource",),
+            "lance_arrow.redaction": ("redact", "redact_text"),
+        },
+    )

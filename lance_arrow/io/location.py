@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
-from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io.arrow_source import unwrap_arrow
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.fsspec_source import unwrap
 from lance_arrow.redaction import redact
 
-AnyFileSystem: TypeAlias = AbstractFileSystem | arrow_fs.FileSystem
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+# A string: local files are read without importing fsspec, which imports asyncio.
+AnyFileSystem: TypeAlias = "AbstractFileSystem | arrow_fs.FileSystem"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, eq=False)
 class Location:
     """A place in a filesystem, printable without credentials.
 
@@ -29,19 +29,43 @@ class Location:
     ----------
     filesystem
         An fsspec filesystem (local paths: fsspec's local one), or a pyarrow filesystem that is native to Arrow and not
-        local; wrappers are taken off.
+        local; wrappers are taken off. None for fsspec's local one, which is then made when it is asked for.
     path
         Path in it, without protocol.
     name
         What to print; made from the other two when empty.
     """
 
-    filesystem: AnyFileSystem = field(repr=False)
+    _filesystem: AnyFileSystem | None = field(repr=False)
     path: str = field(repr=False)
-    name: str = ""
+    name: str
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", redact(self.name or _print(self.filesystem, self.path)))
+    def __init__(self, filesystem: AnyFileSystem | None, path: str, name: str = "") -> None:
+        object.__setattr__(self, "_filesystem", filesystem)
+        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "name", redact(name or _print(filesystem, path)))
+
+    @property
+    def filesystem(self) -> AnyFileSystem:
+        """The filesystem."""
+        return _local_filesystem() if self._filesystem is None else self._filesystem
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the filesystem is fsspec's local one, and no kind of it."""
+        return self._filesystem is None or type(self._filesystem) is type(_local_filesystem())
+
+    def at(self, path: str) -> Location:
+        """Return another place in the same filesystem."""
+        return Location(self._filesystem, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Location):
+            return NotImplemented
+        return (self.filesystem, self.path, self.name) == (other.filesystem, other.path, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.filesystem, self.path, self.name))
 
     def __str__(self) -> str:
         return self.name
@@ -76,10 +100,9 @@ def resolve(
     """
     if filesystem is not None and storage_options:
         raise InvalidArgumentError("storage_options belong to a URL; the filesystem given has its own")
-    if filesystem is None:
-        own = getattr(uri, "fs", None)
-        if isinstance(own, AbstractFileSystem) and isinstance(getattr(uri, "path", None), str):
-            return _located(own, uri.path)  # type: ignore[union-attr]
+    own = getattr(uri, "fs", None) if filesystem is None else None
+    if own is not None and _is_fsspec(own) and isinstance(getattr(uri, "path", None), str):
+        return _located(own, uri.path)  # type: ignore[union-attr]
     try:
         text = os.fspath(uri)
     except TypeError:
@@ -89,29 +112,49 @@ def resolve(
     if filesystem is not None:
         return _located(filesystem, text)
     if not isinstance(uri, str) or ("://" not in text and "::" not in text) or os.path.lexists(text):
-        return Location(LocalFileSystem(), text)
+        return Location(None, text)
+    from fsspec.core import url_to_fs  # noqa: PLC0415 - for URLs alone
+
     with foreign_errors():
         found, path = url_to_fs(text, **(storage_options or {}))
     # The URL says more than filesystem and path do: which archive, which host.
-    name = "" if type(found) is LocalFileSystem else text
+    name = "" if type(found) is type(_local_filesystem()) else text
     return _located(found, path, name)
 
 
 def _located(filesystem: object, path: str, name: str = "") -> Location:
+    # For a caller's filesystem alone: these import fsspec.
+    from lance_arrow.io.arrow_source import unwrap_arrow  # noqa: PLC0415
+    from lance_arrow.io.fsspec_source import unwrap  # noqa: PLC0415
+
     if isinstance(filesystem, arrow_fs.FileSystem):
         filesystem, path = unwrap_arrow(filesystem, path)
         if isinstance(filesystem, arrow_fs.LocalFileSystem):
-            filesystem = LocalFileSystem()
+            filesystem = _local_filesystem()
         if isinstance(filesystem, arrow_fs.FileSystem):
             return Location(filesystem, path, name)
-    if not isinstance(filesystem, AbstractFileSystem):
+    if not _is_fsspec(filesystem):
         raise InvalidArgumentError(f"an fsspec or pyarrow filesystem is needed, not {type(filesystem).__name__}")
     filesystem, path = unwrap(filesystem, path)
     return Location(filesystem, path, name)
 
 
-def _print(filesystem: AnyFileSystem, path: str) -> str:
-    if isinstance(filesystem, LocalFileSystem) or "://" in path:
+@cache
+def _local_filesystem() -> AbstractFileSystem:
+    """Return one for all, as fsspec itself would give: asking it each time costs as much as opening the file."""
+    from fsspec.implementations.local import LocalFileSystem  # noqa: PLC0415 - for those who ask for the filesystem
+
+    return LocalFileSystem()
+
+
+def _is_fsspec(filesystem: object) -> TypeGuard[AbstractFileSystem]:
+    from fsspec import AbstractFileSystem  # noqa: PLC0415 - for a caller's filesystem alone
+
+    return isinstance(filesystem, AbstractFileSystem)
+
+
+def _print(filesystem: AnyFileSystem | None, path: str) -> str:
+    if filesystem is None or "://" in path or isinstance(filesystem, type(_local_filesystem())):
         return path
     if isinstance(filesystem, arrow_fs.FileSystem):
         return f"{filesystem.type_name}://{path}"

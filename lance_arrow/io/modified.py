@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 
-from fsspec import AbstractFileSystem
-from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import Location
@@ -21,10 +20,10 @@ def modified_ns(location: Location) -> int | None:
     FileNotFoundError, OSError
         As the filesystem says.
     """
+    if location.is_local:
+        return os.stat(location.path).st_mtime_ns
     filesystem, path = location.filesystem, location.path
-    if type(filesystem) is LocalFileSystem:
-        return os.stat(path).st_mtime_ns
-    if not isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, arrow_fs.FileSystem):
         found: int | None = filesystem.get_file_info(path).mtime_ns
         return found
     try:

@@ -6,22 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
-from lance_arrow.io.arrow_source import open_arrow
-from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.fsspec_source import open_fsspec
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.source import RangeSource
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-# One for all, as fsspec itself would give: asking it each time costs as much as opening the file.
-_LOCAL = LocalFileSystem()
 
 
 @foreign_errors()
@@ -58,9 +51,17 @@ def open_source(
     """
     place = locate(source, filesystem=filesystem, storage_options=storage_options)
     if place is None:
-        return source if isinstance(source, RangeSource) else BufferSource(source)  # type: ignore[arg-type]
-    if type(place.filesystem) is LocalFileSystem and _is_plain(place.path):
+        if isinstance(source, RangeSource):
+            return source
+        from lance_arrow.io.buffer_source import BufferSource  # noqa: PLC0415 - for files in memory alone
+
+        return BufferSource(source)  # type: ignore[arg-type]
+    if place.is_local and _is_plain(place.path):
         return LocalSource(place.path, name=place.name)
+    # For all but local paths: these import fsspec.
+    from lance_arrow.io.arrow_source import open_arrow  # noqa: PLC0415
+    from lance_arrow.io.fsspec_source import open_fsspec  # noqa: PLC0415
+
     if isinstance(place.filesystem, arrow_fs.FileSystem):
         return open_arrow(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
     return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
@@ -81,9 +82,9 @@ def locate(
     if isinstance(source, str):
         if filesystem is None and _is_plain(source):
             path = os.path.abspath(source)
-            return Location(_LOCAL, path, path)
+            return Location(None, path, path)
         if type(filesystem) is arrow_fs.LocalFileSystem and _is_plain(source) and source[0] == "/":
-            return Location(_LOCAL, source, source)
+            return Location(None, source, source)
     elif _is_buffer(source) or isinstance(source, RangeSource):
         return None
     return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]

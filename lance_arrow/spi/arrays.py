@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
-from lance_arrow.spi.keys import BufferRole, EncodingKey
+from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
+from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.spi.scopes import BindScope, LeafType
-
-if TYPE_CHECKING:
-    from lance_arrow.spi.scopes import EncodeScope
 
 
 class BoundArray(Protocol):
@@ -101,25 +98,6 @@ class PlainValues(Protocol):
         """Which buffer of the page that is, from its first byte on; None where something is to be done with them."""
 
 
-class ArrayFactory(Protocol):
-    """What a plugin provides for one case of an array encoding."""
-
-    @property
-    def key(self) -> EncodingKey:
-        """``("lance.encodings.ArrayEncoding", "flat")`` and its like."""
-
-    def bind(self, message: Any, scope: BindScope) -> BoundArray:
-        """Validate the case's message; children are bound by ``scope.array``.
-
-        Raises
-        ------
-        CorruptFileError
-            The description contradicts itself or the schema.
-        UnsupportedError
-            It is legal but not readable here.
-        """
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayContent:
     """Values of one column, or of a child of its page, ready to be encoded.
@@ -157,24 +135,3 @@ class EncodedArray:
 
     description: Message
     buffers: tuple[Bytes, ...] = ()
-
-
-@runtime_checkable
-class ArrayEncoder(Protocol):
-    """Optional writing half of an array factory. Children are chosen by ``scope.encode_array``."""
-
-    @property
-    def key(self) -> EncodingKey:
-        """Which case it writes."""
-
-    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Tell about how many bytes it would take; None withdraws."""
-
-    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Encode all values; the first buffer gets the number `first_buffer`.
-
-        Raises
-        ------
-        UnsupportedError
-            The values cannot be written this way.
-        """

@@ -11,8 +11,6 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
-from lance_arrow.spi.keys import DecodeContext, EncodingKey
-from lance_arrow.spi.scopes import BindScope
 
 
 class BoundChunkCodec(Protocol):
@@ -87,42 +85,6 @@ class ValueLocator(Protocol):
 BoundCodec: TypeAlias = BoundChunkCodec | BoundPerValueCodec
 
 
-class CodecFactory(Protocol):
-    """What a plugin provides for one `oneof` case.
-
-    A factory may also have ``since``, a mapping from context to the first file version (``"2.1"``) in which a writer is
-    known to use it there: `lance-arrow plugins --matrix` prints it. A context without one is read all the same.
-    """
-
-    @property
-    def key(self) -> EncodingKey:
-        """Which case it reads."""
-
-    @property
-    def contexts(self) -> frozenset[DecodeContext]:
-        """Where it may occur; the binder refuses it elsewhere."""
-
-    def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
-        """Validate the description and return the decoder.
-
-        Parameters
-        ----------
-        message
-            The case's own message (for private codecs: ``PrivateCodec``). It must not be kept.
-        context
-            Which protocol to return: BoundChunkCodec for MINI_BLOCK and BLOCK, BoundPerValueCodec for PER_VALUE.
-        scope
-            Binds children and schemes, knows limits and the leaf's type.
-
-        Raises
-        ------
-        CorruptFileError
-            The description contradicts itself (width 0, a child of the wrong shape).
-        UnsupportedError
-            It is legal but not readable here.
-        """
-
-
 class BoundBufferScheme(Protocol):
     """General compression of single buffers, bound to its parameters."""
 
@@ -134,17 +96,3 @@ class BoundBufferScheme(Protocol):
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
         """Write frame i to ``out[out_starts[i] : out_starts[i + 1]]``, exactly full, or raise `CorruptPageError`."""
-
-
-class BufferScheme(Protocol):
-    """What a plugin provides for one of the format's buffer compression schemes. Source: BufferCompression.scheme.
-
-    The enum has two values, so a plugin can replace a scheme, not add one: a third compression is a private codec.
-    """
-
-    @property
-    def key(self) -> EncodingKey:
-        """``("lance.encodings21.CompressionScheme", "LZ4")``: the enum's name and the value's name."""
-
-    def bind(self, message: Any, scope: BindScope) -> BoundBufferScheme:
-        """Validate ``BufferCompression`` and return the decompressor."""

@@ -1,7 +1,11 @@
 """All hooks: the markers, and each specification with when it is called and how often.
 
-Reading has no hook on the page, chunk or value path: the `provide` hooks fill a table once per `Runtime`, binding
+Reading has no hook on the page, chunk or value path: the `provide` hooks fill a table of the `Runtime`, binding
 looks keys up in that table, and bound objects carry the data.
+
+"Called once per plugin" of the `provide` hooks means: for each `Runtime`, when it is built; of a plugin with declared
+keys (`loading.py`), when one of them is first looked up. Threads that look up at the same time may call it once each,
+and one answer is kept.
 """
 
 from __future__ import annotations
@@ -13,13 +17,11 @@ import pluggy
 
 if TYPE_CHECKING:
     from lance_arrow.settings import Settings
-    from lance_arrow.spi.arrays import ArrayFactory
     from lance_arrow.spi.blocks import BlockSlice
-    from lance_arrow.spi.codecs import BufferScheme, CodecFactory
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.encoding import PageContent
+    from lance_arrow.spi.factories import ArrayFactory, BufferScheme, CodecFactory, ColumnEncodingFactory, LayoutFactory
     from lance_arrow.spi.keys import DecodeContext, EncodingKey
-    from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
     from lance_arrow.spi.reports import ReadReport
     from lance_arrow.spi.scopes import EncodeScope
 
@@ -28,30 +30,39 @@ PROJECT = "lance_arrow"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
+PROVIDE_HOOKS = (
+    "lance_provide_codecs",
+    "lance_provide_layouts",
+    "lance_provide_arrays",
+    "lance_provide_buffer_schemes",
+    "lance_provide_column_encodings",
+)
+"""Hooks that fill the tables of encodings, in the order of the tables."""
+
 
 @hookspec
 def lance_provide_codecs() -> Iterable[CodecFactory]:  # type: ignore[empty-body]
-    """Provide codecs, one factory per `oneof` case. Called once per plugin when a `Runtime` is built."""
+    """Provide codecs, one factory per `oneof` case. Called once per plugin."""
 
 
 @hookspec
 def lance_provide_layouts() -> Iterable[LayoutFactory]:  # type: ignore[empty-body]
-    """Provide page layouts. Called once per plugin when a `Runtime` is built."""
+    """Provide page layouts. Called once per plugin."""
 
 
 @hookspec
 def lance_provide_arrays() -> Iterable[ArrayFactory]:  # type: ignore[empty-body]
-    """Provide array encodings, of which pages of 2.0 are made. Called once per plugin when a `Runtime` is built."""
+    """Provide array encodings, of which pages of 2.0 are made. Called once per plugin."""
 
 
 @hookspec
 def lance_provide_buffer_schemes() -> Iterable[BufferScheme]:  # type: ignore[empty-body]
-    """Provide the format's compression schemes, LZ4 and ZSTD. Called once per plugin when a `Runtime` is built."""
+    """Provide the format's compression schemes, LZ4 and ZSTD. Called once per plugin."""
 
 
 @hookspec
 def lance_provide_column_encodings() -> Iterable[ColumnEncodingFactory]:  # type: ignore[empty-body]
-    """Provide column wrappers (plain values, zone index, blob). Called once per plugin when a `Runtime` is built."""
+    """Provide column wrappers (plain values, zone index, blob). Called once per plugin."""
 
 
 @hookspec

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
-from lance_arrow.spi.keys import BufferRole, EncodingKey
+from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.spi.scopes import BindScope
 from lance_arrow.spi.slots import PageStructure
 
 
@@ -199,21 +197,6 @@ class OpensManyPages(Protocol):
         """
 
 
-class LayoutFactory(Protocol):
-    """What a plugin provides for one layout."""
-
-    @property
-    def key(self) -> EncodingKey:
-        """The page description's message and case; ``case=None`` for a message that is one layout."""
-
-    @property
-    def message_type(self) -> type[Message]:
-        """Class that parses the description's bytes: the message named by `key.message`."""
-
-    def bind(self, message: Any, scope: BindScope) -> BoundLayout:
-        """Validate the case's message (the whole message when ``case`` is None) and return the layout."""
-
-
 @dataclass(frozen=True, slots=True)
 class ZoneMapPlace:
     """Where a column keeps its zone map. Source: ColumnEncoding.ZoneIndex."""
@@ -231,18 +214,3 @@ class BoundColumnEncoding:
 
     zone_map: ZoneMapPlace | None = None
     holds_descriptors: bool = False
-
-
-class ColumnEncodingFactory(Protocol):
-    """What a plugin provides for one column wrapper: plain values, zone index, blob."""
-
-    @property
-    def key(self) -> EncodingKey:
-        """``("lance.encodings.ColumnEncoding", "values")`` and its like."""
-
-    @property
-    def message_type(self) -> type[Message]:
-        """Class that parses the column description's bytes."""
-
-    def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
-        """Validate the case's message and say how to take the pages; wrappers bind `inner` by the scope."""

@@ -1,74 +1,210 @@
-"""Finding plugins: entry points imported one by one, broken ones recorded and never in the way of the others."""
+"""Finding plugins: each is imported by itself, when it is needed; a broken one is recorded and hinders no other.
+
+A plugin whose distribution declares its keys (`declarations.py`) is imported when one of them is first looked up. A
+plugin without declared keys is imported at once.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import pluggy
 
-from lance_arrow.errors import PluginLoadError
+from lance_arrow.errors import PluginContractError, PluginLoadError
 from lance_arrow.spi import hookspecs
+from lance_arrow.spi.declarations import GROUP, KEYS_GROUP, Declarations, wrong_hooks, wrong_keys
+from lance_arrow.spi.keys import EncodingKey
 
-GROUP = "lance_arrow"
+
+class Provider:
+    """The distribution of a plugin; its metadata are read when they are asked for."""
+
+    def __init__(self, distribution: importlib.metadata.Distribution | None) -> None:
+        self._distribution = distribution
+        self._facts: tuple[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return self._read()[0]
+
+    @property
+    def version(self) -> str:
+        return self._read()[1]
+
+    def _read(self) -> tuple[str, str]:
+        if self._facts is None:
+            found = self._distribution
+            self._facts = ("unknown", "unknown") if found is None else (found.name, found.version)
+        return self._facts
+
+
+_UNKNOWN = Provider(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginRecord:
-    """One entry point: who provides it, and the module or the reason it could not be imported."""
+    """One entry point: who provides it, and the module or the reason it could not be imported.
+
+    `keys` are those its distribution declares, and those it provides in spite of the declaration; `hooks` are the
+    functions by which it provides encodings.
+    """
 
     name: str
-    distribution: str
-    version: str
     target: str
+    provider: Provider = _UNKNOWN
     module: ModuleType | None = None
     error: BaseException | None = None
+    keys: frozenset[EncodingKey] = frozenset()
+    hooks: Mapping[str, Callable[[], Iterable[Any]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def distribution(self) -> str:
+        return self.provider.name
+
+    @property
+    def version(self) -> str:
+        return self.provider.version
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A plugin that is not imported before one of its keys is needed."""
+
+    point: importlib.metadata.EntryPoint
+    provider: Provider
+    keys: frozenset[EncodingKey]
 
 
 class LoadedPlugins:
-    """All entry points of the group, and the manager that holds the importable ones.
+    """All entry points of the group, and the manager that holds those with hooks of every kind.
+
+    Threads share it without a lock: two that need a plugin at the same time may both import it, which the import
+    system makes one import of, and keep the same record.
 
     Parameters
     ----------
     records
-        One per entry point, in sorted order.
+        Plugins that were imported, or could not be.
     manager
-        Holds the modules that could be imported.
+        Holds the modules of those that were imported.
+    waiting
+        Plugins with declared keys, by name.
+    names
+        All names in the order of the listing; those of `records` when None.
     """
 
-    def __init__(self, records: Iterable[PluginRecord], manager: pluggy.PluginManager) -> None:
+    def __init__(
+        self,
+        records: Iterable[PluginRecord],
+        manager: pluggy.PluginManager,
+        waiting: Mapping[str, _Declared] | None = None,
+        names: Iterable[str] | None = None,
+    ) -> None:
         self.manager = manager
         self._records = {record.name: record for record in records}
+        self._waiting = dict(waiting or {})
+        self.names = tuple(self._records if names is None else names)
+        self._importing = threading.local()
+        declaring: dict[EncodingKey, tuple[str, ...]] = {}
+        for name, declared in self._waiting.items():
+            for key in declared.keys:
+                declaring[key] = (*declaring.get(key, ()), name)
+        self.declaring: Mapping[EncodingKey, tuple[str, ...]] = declaring
+        """The names of the plugins that declare a key, in the order of the listing."""
 
     @property
     def records(self) -> tuple[PluginRecord, ...]:
-        """Every plugin; those that failed, at import or when asked what they provide, with their error."""
-        return tuple(self._records.values())
+        """Every plugin, imported for this listing; those that failed, at import or when asked, with their error."""
+        for name in self.names:
+            self._load(name)
+        return tuple(self._records[name] for name in self.names if name in self._records)
 
-    def provided(self, hook: str) -> Iterable[tuple[PluginRecord, Any]]:
-        """Call each plugin's implementation of a `provide` hook and yield (record, provided object).
+    def is_declared(self, name: str) -> bool:
+        """Whether a plugin waits for one of its keys to be needed; also after that."""
+        return name in self._waiting
 
-        A plugin that raises is recorded as broken, and provides nothing by this hook.
+    def ask(self, name: str) -> tuple[PluginRecord, Mapping[str, tuple[Any, ...]]] | None:
+        """Import a plugin where that is still to be done, and call its `provide` hooks.
+
+        Returns
+        -------
+        tuple of (PluginRecord, mapping)
+            The objects by the name of the hook. A plugin that raises, or provides other keys than those that are
+            declared, is recorded as broken and provides nothing by this hook, or at all. None where this thread is
+            importing the plugin right now.
         """
-        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
-            record = self._records[implementation.plugin_name]
+        record = self._load(name)
+        if record is None:
+            return None
+        answers: dict[str, tuple[Any, ...]] = {}
+        for hook, function in self._provide_hooks(record).items():
             try:
-                items = tuple(implementation.function())
+                answers[hook] = tuple(function())
             # A plugin is foreign code: whatever it raises is kept and chained to whoever needs the plugin.
             except Exception as error:  # noqa: BLE001
-                self._records[record.name] = replace(record, error=error)
-                continue
-            for item in items:
-                yield record, item
+                record = self._records[name] = replace(record, error=error)
+        if not self.is_declared(name):
+            return record, answers
+        if record.error is None:
+            keys = [getattr(item, "key", None) for items in answers.values() for item in items]
+            problem = wrong_keys(record.keys, keys)
+            if problem is not None:
+                known = record.keys.union(key for key in keys if isinstance(key, EncodingKey))
+                record = self._records[name] = replace(record, error=_breach(record, problem), keys=known)
+        return record, answers if record.error is None else {}
 
-    def claimants(self, case: str | None) -> Iterable[PluginRecord]:
-        """Broken plugins whose entry-point name ends in `case`: the likely providers of a missing encoding."""
+    def provided(self, hook: str) -> Iterator[tuple[PluginRecord, Any]]:
+        """Ask each plugin and yield (record, provided object) of one hook."""
+        for name in self.names:
+            asked = self.ask(name)
+            if asked is not None:
+                for item in asked[1].get(hook, ()):
+                    yield asked[0], item
+
+    def hooks_of(self, record: PluginRecord) -> list[str]:
+        """Names of the hooks that a plugin implements, sorted."""
+        if self.is_declared(record.name):
+            return sorted(record.hooks)
+        return sorted(caller.name for caller in self.manager.get_hookcallers(record.module) or ())
+
+    def claimants(self, key: EncodingKey) -> Iterable[PluginRecord]:
+        """Broken plugins that declare `key`, or whose name ends in its case: the likely providers of a missing one."""
         for record in self.records:
-            if record.error is not None and case is not None and record.name.rpartition(".")[2] == case.lower():
+            ending = record.name.rpartition(".")[2]
+            if record.error is not None and (
+                key in record.keys or (key.case is not None and ending == key.case.lower())
+            ):
                 yield record
+
+    def _load(self, name: str) -> PluginRecord | None:
+        """Import a plugin once; None while this thread imports it, and its import looks something up."""
+        record = self._records.get(name)
+        if record is not None:
+            return record
+        importing: set[str] = self._importing.__dict__.setdefault("names", set())
+        if name in importing:
+            return None
+        importing.add(name)
+        try:
+            made = _load_declared(name, self._waiting[name], self.manager)
+        finally:
+            importing.discard(name)
+        return self._records.setdefault(name, made)
+
+    def _provide_hooks(self, record: PluginRecord) -> Mapping[str, Callable[[], Iterable[Any]]]:
+        if record.module is None or self.is_declared(record.name):
+            return record.hooks
+        return {
+            hook: implementation.function
+            for hook in hookspecs.PROVIDE_HOOKS
+            for implementation in getattr(self.manager.hook, hook).get_hookimpls()
+            if implementation.plugin_name == record.name
+        }
 
 
 def entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
@@ -78,7 +214,7 @@ def entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
 
 
 def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) -> LoadedPlugins:
-    """Import every entry point by itself and register the good ones.
+    """Import every entry point without declared keys by itself, and register the good ones.
 
     Raises
     ------
@@ -95,28 +231,85 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     records: dict[str, PluginRecord] = {}
+    waiting: dict[str, _Declared] = {}
+    names: list[str] = []
+    declarations = Declarations()
+    providers: dict[int, Provider] = {}
     for point in points:
-        record = _load(point, manager, records)
-        records[record.name] = record
+        keys = declarations.of(point)
+        provider = providers.setdefault(id(point.dist), Provider(point.dist))
+        name = _name(point, provider, names)
+        names.append(name)
+        if keys:
+            waiting[name] = _Declared(point, provider, keys)
+        else:
+            records[name] = _load_at_once(name, point, provider, manager)
+    for stray in declarations.strays():
+        name = _name(stray, Provider(stray.dist), names)
+        names.append(name)
+        records[name] = _stray(name, stray)
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginLoadError(f"a plugin implements an unknown hook: {error}") from error
-    return LoadedPlugins(records.values(), manager)
+    return LoadedPlugins(records.values(), manager, waiting, names)
 
 
-def _load(point: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, earlier: Container[str]) -> PluginRecord:
-    distribution = point.dist.name if point.dist is not None else "unknown"
-    version = point.dist.version if point.dist is not None else "unknown"
+def _name(point: importlib.metadata.EntryPoint, provider: Provider, earlier: Container[str]) -> str:
     name = point.name
     if name in earlier:
-        name = f"{distribution}:{point.name}"
+        name = f"{provider.name}:{point.name}"
     if name in earlier:
         name = f"{name}={point.value}"
+    return name
+
+
+def _load_at_once(
+    name: str, point: importlib.metadata.EntryPoint, provider: Provider, manager: pluggy.PluginManager
+) -> PluginRecord:
+    record = PluginRecord(name=name, target=point.value, provider=provider)
     try:
         module = point.load()
         manager.register(module, name=name)
     # A plugin is foreign code: whatever its import raises is kept and chained to whoever needs the plugin.
     except Exception as error:  # noqa: BLE001
-        return PluginRecord(name=name, distribution=distribution, version=version, target=point.value, error=error)
-    return PluginRecord(name=name, distribution=distribution, version=version, target=point.value, module=module)
+        return replace(record, error=error)
+    return replace(record, module=module)
+
+
+def _load_declared(name: str, declared: _Declared, manager: pluggy.PluginManager) -> PluginRecord:
+    """Import a plugin with declared keys. It may implement `provide` hooks alone: others would be called too late."""
+    record = PluginRecord(name=name, target=declared.point.value, provider=declared.provider, keys=declared.keys)
+    try:
+        module = declared.point.load()
+        hooks = _implemented(module, manager)
+    # A plugin is foreign code: whatever its import raises is kept and chained to whoever needs the plugin.
+    except Exception as error:  # noqa: BLE001
+        return replace(record, error=error)
+    problem = wrong_hooks(hooks)
+    if problem is not None:
+        return replace(record, module=module, error=_breach(record, problem))
+    return replace(record, module=module, hooks=hooks)
+
+
+def _stray(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
+    error = PluginLoadError(
+        f"the group {KEYS_GROUP!r} declares {point.name} for the module {point.value!r}, which is no entry point of "
+        f"the group {GROUP!r} in the same distribution"
+    )
+    keys = frozenset((EncodingKey.parse(point.name),))
+    return PluginRecord(name=name, target=point.value, provider=Provider(point.dist), error=error, keys=keys)
+
+
+def _breach(record: PluginRecord, problem: str) -> PluginContractError:
+    return PluginContractError(f"plugin {record.name!r} of {record.distribution} {problem}")
+
+
+def _implemented(module: ModuleType, manager: pluggy.PluginManager) -> dict[str, Callable[[], Iterable[Any]]]:
+    """Return the marked functions of a module by the names of their hooks."""
+    found = {}
+    for name in dir(module):
+        options = manager.parse_hookimpl_opts(module, name)
+        if options is not None:
+            found[options.get("specname") or name] = getattr(module, name)
+    return found

@@ -10,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import lance_arrow
-
 if TYPE_CHECKING:
     from lance_arrow.spi.layouts import PageFacts
 
@@ -77,4 +75,4 @@ def stored_side(codec: object) -> Any | None:
 
 def include_dir() -> Path:
     """Return the folder of ``lance_arrow_native.h``, for building a codec's native side."""
-    return Path(lance_arrow.__file__).parent / "include"
+    return Path(__file__).parents[1] / "include"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import BlockShape, LayerKind
 from lance_arrow.spi.keys import DecodeContext
+from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -31,37 +30,6 @@ if TYPE_CHECKING:
     )
     from lance_arrow.spi.keys import EncodingKey
     from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
-
-
-class NodeKind(enum.Enum):
-    """Kind of a schema node on the path from a leaf to the root; each owns one layer of levels."""
-
-    ITEM = "item"
-    LIST = "list"
-    FIXED_SIZE_LIST = "fixed-size list"
-
-
-@dataclass(frozen=True, slots=True)
-class LeafType:
-    """What the schema says of a physical column; part of the binder's cache key.
-
-    Parameters
-    ----------
-    shape
-        Values as Arrow wants them; None for columns without values (null, empty struct). For a leaf that keeps its
-        dictionary: the indices.
-    nodes
-        Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
-    items
-        For a leaf that keeps its dictionary: the shape of the items; None otherwise.
-    is_text
-        Whether values (or items, or a field of a packed struct) are text, not just bytes.
-    """
-
-    shape: BlockShape | None
-    nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
-    items: BlockShape | None = None
-    is_text: bool = False
 
 
 class BindScope(Protocol):

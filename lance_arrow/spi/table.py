@@ -1,22 +1,37 @@
-"""`EncodingTable`: a frozen map from key to factory; building it reports conflicts."""
+"""`EncodingTable`: maps from key to factory; building it reports conflicts.
+
+    lookup ─► who declares the key, and who was imported at once ─► ask them ─► the one provider, remembered
+
+A plugin with declared keys is asked when one of them is looked up. Keys that several declare are looked up when the
+table is built, so that a conflict is found there, whether it will matter or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
 from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
-from lance_arrow.spi.arrays import ArrayFactory
-from lance_arrow.spi.codecs import BufferScheme, CodecFactory
+from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
 from lance_arrow.spi.keys import EncodingKey
-from lance_arrow.spi.layouts import ColumnEncodingFactory, LayoutFactory
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
 
+if TYPE_CHECKING:
+    from lance_arrow.spi.factories import (
+        ArrayFactory,
+        BufferScheme,
+        CodecFactory,
+        ColumnEncodingFactory,
+        LayoutFactory,
+    )
+
 _LONGEST_NAME = 100
+# Hooks whose factories say which class parses a whole description.
+_WITH_MESSAGES = ("lance_provide_layouts", "lance_provide_column_encodings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +61,27 @@ class EncodingTable:
     def __init__(self, plugins: LoadedPlugins, prefer: Mapping[str, str]) -> None:
         self.plugins = plugins
         self._prefer = dict(prefer)
-        self.codecs = self._collect("lance_provide_codecs")
-        self.layouts = self._collect("lance_provide_layouts")
-        self.arrays = self._collect("lance_provide_arrays")
-        self.schemes = self._collect("lance_provide_buffer_schemes")
-        self.column_encodings = self._collect("lance_provide_column_encodings")
-        known = {str(key) for table in self.tables() for key in table}
-        for key, plugin in self._prefer.items():
-            if key not in known:
-                raise PluginConflictError(f"the preference {key}={plugin} names an encoding that no plugin provides")
-        self._message_types = _message_types(self.layouts, self.column_encodings)
+        self._answers: dict[str, Mapping[str, tuple[Provided, ...]]] = {}
+        self._message_types: dict[str, type[Message]] = {}
+        self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings = (
+            _Provisions(self, hook) for hook in PROVIDE_HOOKS
+        )
+        # How many may provide a key, before those that declare it are asked.
+        candidates = {key: len(names) for key, names in plugins.declaring.items()}
+        self._at_once = tuple(name for name in plugins.names if not plugins.is_declared(name))
+        for name in self._at_once:
+            for one in chain.from_iterable(self.answer(name).values()):
+                candidates[one.factory.key] = candidates.get(one.factory.key, 0) + 1
+        for key, number in candidates.items():
+            if number > 1:
+                self._is_provided(key)
+        known = {str(key): key for key in candidates}
+        for text, plugin in self._prefer.items():
+            if text not in known or not self._is_provided(known[text]):
+                raise PluginConflictError(f"the preference {text}={plugin} names an encoding that no plugin provides")
 
     def tables(self) -> Iterable[Mapping[EncodingKey, Provided]]:
-        """The five maps, in the order of the hooks."""
+        """The five maps, in the order of the hooks. Listing their keys imports all plugins, getting one does not."""
         return self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings
 
     def message_type(self, message: str, distribution: str = "") -> type[Message]:
@@ -66,9 +89,14 @@ class EncodingTable:
 
         `distribution` is what the file says to install where no plugin knows the message.
         """
-        found = self._message_types.get(message)
-        if found is None:
-            raise self.missing(EncodingKey(message), distribution)
+        # Any of them knows the class.
+        keys = reversed([key for key in self.plugins.declaring if key.message == message])
+        declaring = (name for key in keys for name in self.plugins.declaring[key])
+        while (found := self._message_types.get(message)) is None:
+            name = next(declaring, None)
+            if name is None:
+                raise self.missing(EncodingKey(message), distribution)
+            self.answer(name)
         return found
 
     def codec(self, key: EncodingKey, distribution: str = "") -> CodecFactory:
@@ -94,13 +122,18 @@ class EncodingTable:
         return self._find(self.column_encodings, key).factory
 
     def missing(self, key: EncodingKey, distribution: str = "") -> UnknownEncodingError:
-        """The error for a key nobody provides, chained to a broken plugin that seems to claim it."""
+        """The error for a key that no plugin provides, chained to a broken plugin that seems to claim it.
+
+        All plugins are imported and asked first: one whose declared keys are wrong is found and named.
+        """
+        for name in self.plugins.names:
+            self.answer(name)
         advice = "`lance-arrow plugins` lists what there is"
         if distribution:
             # Words of the file: shown as such, and no more of them than a name has.
             advice = f"the file says to install {distribution[:_LONGEST_NAME]!r}"
         error = UnknownEncodingError(f"no installed plugin provides the encoding {key}; {advice}", detail=key)
-        for record in self.plugins.claimants(key.case):
+        for record in self.plugins.claimants(key):
             error.add_note(
                 f"plugin {record.name!r} of {record.distribution} {record.version} is broken: {record.error!r}"
             )
@@ -113,13 +146,54 @@ class EncodingTable:
             raise self.missing(key)
         return found
 
-    def _collect(self, hook: str) -> Mapping[EncodingKey, Provided]:
-        providers: dict[EncodingKey, list[Provided]] = {}
-        for record, factory in self.plugins.provided(hook):
+    def answer(self, name: str) -> Mapping[str, tuple[Provided, ...]]:
+        """What one plugin provides, by hook; it is asked once, at the first call.
+
+        Raises
+        ------
+        PluginContractError
+            Something provided has no key.
+        PluginConflictError
+            The plugin parses a message with another class than the plugins that were asked before.
+        """
+        known = self._answers.get(name)
+        if known is not None:
+            return known
+        asked = self.plugins.ask(name)
+        if asked is None:
+            return {}
+        record, answers = asked
+        for factory in chain.from_iterable(answers.values()):
             if not isinstance(getattr(factory, "key", None), EncodingKey):
                 raise PluginContractError(f"plugin {record.name!r} of {record.distribution}: {factory!r} has no key")
-            providers.setdefault(factory.key, []).append(Provided(factory, record))
-        return MappingProxyType({key: self._decide(key, found) for key, found in providers.items()})
+        for hook in _WITH_MESSAGES:
+            for factory in answers.get(hook, ()):
+                self._agree(factory, record)
+        found = {hook: tuple(Provided(factory, record) for factory in items) for hook, items in answers.items()}
+        # Of threads that come at the same time, all use what the first one keeps.
+        return self._answers.setdefault(name, found)
+
+    def _agree(self, factory: Any, record: PluginRecord) -> None:
+        message = factory.key.message
+        if self._message_types.setdefault(message, factory.message_type) is not factory.message_type:
+            raise PluginConflictError(
+                f"plugin {record.name!r} parses {message} with another class than the other plugins"
+            )
+
+    def _is_provided(self, key: EncodingKey) -> bool:
+        """Whether any table has a key; raises where a conflict of its providers is undecided."""
+        return any([key in table for table in self.tables()])
+
+    def provider(self, hook: str, key: EncodingKey) -> Provided | None:
+        """Find the one provider of a key; plugins that declare it are asked, and those that declare no keys were."""
+        names = (*self._at_once, *self.plugins.declaring.get(key, ()))
+        found = [one for name in names for one in self.answer(name).get(hook, ()) if one.factory.key == key]
+        return self._decide(key, found) if found else None
+
+    def keys(self, hook: str) -> Iterable[EncodingKey]:
+        """All keys of a hook in the order of the plugins, each once; every plugin is asked."""
+        found = (one.factory.key for name in self.plugins.names for one in self.answer(name).get(hook, ()))
+        return dict.fromkeys(found)
 
     def _decide(self, key: EncodingKey, found: list[Provided]) -> Provided:
         wanted = self._prefer.get(str(key))
@@ -137,13 +211,25 @@ class EncodingTable:
         )
 
 
-def _message_types(*tables: Mapping[EncodingKey, Provided]) -> Mapping[str, type[Message]]:
-    types: dict[str, type[Message]] = {}
-    for table in tables:
-        for key, provided in table.items():
-            first = types.setdefault(key.message, provided.factory.message_type)
-            if first is not provided.factory.message_type:
-                raise PluginConflictError(
-                    f"plugin {provided.plugin.name!r} parses {key.message} with another class than the other plugins"
-                )
-    return MappingProxyType(types)
+class _Provisions(Mapping[EncodingKey, Provided]):
+    """What the plugins provide by one hook: one lookup asks those that may provide the key, listing asks all."""
+
+    def __init__(self, table: EncodingTable, hook: str) -> None:
+        self._table = table
+        self._hook = hook
+        self._found: dict[EncodingKey, Provided] = {}
+
+    def __getitem__(self, key: EncodingKey) -> Provided:
+        found = self._found.get(key)
+        if found is None:
+            found = self._table.provider(self._hook, key)
+            if found is None:
+                raise KeyError(key)
+            found = self._found.setdefault(key, found)
+        return found
+
+    def __iter__(self) -> Iterator[EncodingKey]:
+        return iter(self._table.keys(self._hook))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -13,32 +13,36 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import Message
 
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
-from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,
-    BindScope,
-    BlockShape,
-    BoundArray,
-    BoundBufferScheme,
-    BoundChunkCodec,
-    BoundColumnEncoding,
-    BoundLayout,
-    BoundPerValueCodec,
     DecodeContext,
     EncodingKey,
     LayerKind,
     LeafType,
     NodeKind,
     PackedStruct,
-    Scratch,
 )
-from lance_arrow.spi.table import EncodingTable
+
+if TYPE_CHECKING:
+    from lance_arrow.settings import Limits
+    from lance_arrow.spi import (
+        BindScope,
+        BlockShape,
+        BoundArray,
+        BoundBufferScheme,
+        BoundChunkCodec,
+        BoundColumnEncoding,
+        BoundLayout,
+        BoundPerValueCodec,
+        Scratch,
+    )
+    from lance_arrow.spi.table import EncodingTable
 
 B = TypeVar("B")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import ByteStreamSplit as ByteStreamSplitMessage
@@ -25,15 +25,11 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedChunks,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    cut_evenly,
     hookimpl,
-    largest_power_of_two,
     new_block,
-    starts_of,
 )
 
 _SHAPES = (FixedWidth(32), FixedWidth(64))
@@ -75,26 +71,26 @@ class ByteStreamSplit:
             return 0.0
         return split * len(block.values) if split < _WORTHWHILE * together else None
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
         """Take the values of each chunk apart."""
         if not isinstance(block.shape, FixedWidth) or block.shape not in _SHAPES:
             raise UnsupportedError(f"byte streams are of values of 32 or 64 bits, not {block.shape}")
         chunk_values = _chunk_values(block, scope)
         if chunk_values < 2:
             raise UnsupportedError(f"byte streams do not fit chunks of {scope.chunk_rules}")
-        counts = cut_evenly(block.num_values, chunk_values)
+        counts = spi.cut_evenly(block.num_values, chunk_values)
         width = block.shape.bytes_per_value
         out = np.empty(len(block.values), np.uint8)
-        kernels.scatter_streams(block.values, starts_of(counts), width, out)
+        kernels.scatter_streams(block.values, spi.starts_of(counts), width, out)
         streams = CompressiveEncoding(flat=Flat(bits_per_value=block.shape.bits))
         description = CompressiveEncoding(byte_stream_split=ByteStreamSplitMessage(values=streams))
-        return EncodedChunks(description, (out,), (counts * width)[np.newaxis], counts)
+        return spi.EncodedChunks(description, (out,), (counts * width)[np.newaxis], counts)
 
 
 def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int:
     width = len(block.values) // max(block.num_values, 1) or 8
     rules = scope.chunk_rules
-    return largest_power_of_two(min(min(_CHUNK_BYTES, rules.max_bytes & ~7) // width, rules.max_values))
+    return spi.largest_power_of_two(min(min(_CHUNK_BYTES, rules.max_bytes & ~7) // width, rules.max_values))
 
 
 def _entropies(block: BlockSlice) -> tuple[float, float]:

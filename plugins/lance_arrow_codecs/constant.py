@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Constant as ConstantMessage
@@ -22,7 +22,6 @@ from lance_arrow.spi import (
     BlockSlice,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -67,14 +66,14 @@ class Constant:
             return None
         return float(_DESCRIPTION_BYTES) if scope.summary(block).is_constant else None
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Describe the value."""
         if context is not DecodeContext.BLOCK or not _has_width(block) or not scope.summary(block).is_constant:
             raise UnsupportedError(f"values of {block.shape} in the {context.value} context are not constant")
         if block.num_values == 0:
-            return EncodedBlock(CompressiveEncoding(constant=ConstantMessage()), None)
+            return spi.EncodedBlock(CompressiveEncoding(constant=ConstantMessage()), None)
         value = block.values[: len(block.values) // block.num_values].tobytes()
-        return EncodedBlock(CompressiveEncoding(constant=ConstantMessage(value=value)), None)
+        return spi.EncodedBlock(CompressiveEncoding(constant=ConstantMessage(value=value)), None)
 
 
 def _has_width(block: BlockSlice) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Delta as DeltaMessage
@@ -22,7 +23,6 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -68,18 +68,18 @@ class Delta:
             return None
         return scope.options.cost(estimate + _DESCRIPTION_BYTES)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Describe the first value and encode the differences as whatever suits them."""
         integers = scope.summary(block).integers
         if integers is None or block.num_values < _LEAST_VALUES or block.shape not in _SHAPES:
             raise UnsupportedError(f"{block.num_values} values of {block.shape} have no differences to be written")
         child = scope.encode_child(_deltas(integers), DecodeContext.BLOCK)
-        if not isinstance(child, EncodedBlock):
+        if not isinstance(child, spi.EncodedBlock):
             raise PluginContractError(f"differences came back as {type(child).__name__}")
         message = DeltaMessage(
             uncompressed_bits_per_value=8 * integers.itemsize, base=int(integers[0]), deltas=child.description
         )
-        return EncodedBlock(CompressiveEncoding(delta=message), child.buffer)
+        return spi.EncodedBlock(CompressiveEncoding(delta=message), child.buffer)
 
 
 def _deltas(integers: NDArray[np.unsignedinteger]) -> BlockSlice:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Dictionary as DictionaryMessage
@@ -26,7 +26,6 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -68,7 +67,7 @@ class Dictionary:
         """Never the best by itself: items of dictionaries are distinct, positions ascend, and to look takes a sort."""
         return math.inf if isinstance(block.shape, FixedWidth) and block.shape.bits > 1 else None
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Sort the distinct values and encode both parts as blocks."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
             raise UnsupportedError(f"dictionaries of blocks are written of whole bytes, not of {block.shape}")
@@ -86,12 +85,12 @@ class Dictionary:
         indices, items = (part.description for part in parts)
         message = DictionaryMessage(indices=indices, items=items, num_dictionary_items=len(distinct))  # type: ignore[arg-type]
         description = CompressiveEncoding(dictionary=message)
-        buffers = [part.buffer if isinstance(part, EncodedBlock) else None for part in parts]
+        buffers = [part.buffer if isinstance(part, spi.EncodedBlock) else None for part in parts]
         present = [buffer for buffer in buffers if buffer is not None]
         if not present:
-            return EncodedBlock(description, None)
+            return spi.EncodedBlock(description, None)
         header = np.array([0 if buffer is None else len(buffer) for buffer in buffers], "<u8").view(np.uint8)
-        return EncodedBlock(description, np.concatenate([header, *present]))
+        return spi.EncodedBlock(description, np.concatenate([header, *present]))
 
 
 @dataclass(frozen=True, slots=True)

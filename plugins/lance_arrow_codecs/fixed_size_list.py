@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
@@ -32,18 +32,12 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
-    Encoded,
-    EncodedBlock,
-    EncodedChunks,
-    EncodedValues,
     EncodeScope,
     EncodingKey,
     FixedSizeList,
     FixedWidth,
     ValueBatch,
-    cut_evenly,
     hookimpl,
-    largest_power_of_two,
     native_side,
 )
 
@@ -92,7 +86,7 @@ class FixedSizeLists:
         rows = _rows(block)
         return None if rows is None else float(block.num_values * sum(rows.part_bytes))
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Hand over bitmaps and items as they are, or put them together row by row."""
         if not isinstance(block.shape, FixedSizeList):
             raise UnsupportedError(f"fixed-size lists are wanted, not {block.shape}")
@@ -104,8 +98,8 @@ class FixedSizeLists:
         description = _describe(block.shape, rows.num_layers)
         data = rows.join(block)
         if context is DecodeContext.BLOCK:
-            return EncodedBlock(description, data)
-        return EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
+            return spi.EncodedBlock(description, data)
+        return spi.EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
 
 
 def _is_for_chunks_alone(shape: FixedSizeList) -> bool:
@@ -130,23 +124,23 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
     shape, rules = block.shape, scope.chunk_rules
     assert isinstance(shape, FixedSizeList)
     bits = (*shape.validity_dimensions, shape.items_per_value * shape.leaf.bits)
-    chunk_values = largest_power_of_two(min(8 * rules.max_bytes // sum(bits), rules.max_values))
+    chunk_values = spi.largest_power_of_two(min(8 * rules.max_bytes // sum(bits), rules.max_values))
     while chunk_values and sum((chunk_values * one + 63) // 64 * 8 for one in bits) > rules.max_bytes:
         chunk_values //= 2
     return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
 
 
-def _encode_chunks(block: BlockSlice, shape: FixedSizeList, scope: EncodeScope) -> EncodedChunks:
+def _encode_chunks(block: BlockSlice, shape: FixedSizeList, scope: EncodeScope) -> spi.EncodedChunks:
     chunk_values = _chunk_values(block, scope)
     if chunk_values is None:
         raise UnsupportedError(f"{shape} does not fit chunks of {scope.chunk_rules}")
-    counts = cut_evenly(block.num_values, chunk_values)
+    counts = spi.cut_evenly(block.num_values, chunk_values)
     parts = list(zip(block.validity, shape.validity_dimensions, strict=True))
     buffers = [_spread(bitmap, chunk_values * bits) for bitmap, bits in parts]
     item_bits = shape.items_per_value * shape.leaf.bits
     buffers.append(block.values if shape.leaf.bits > 1 else _spread(_items(block, shape), chunk_values * item_bits))
     sizes = [(counts * bits + 7) // 8 for bits in (*shape.validity_dimensions, item_bits)]
-    return EncodedChunks(_describe(shape), tuple(buffers), np.array(sizes), counts)
+    return spi.EncodedChunks(_describe(shape), tuple(buffers), np.array(sizes), counts)
 
 
 def _items(block: BlockSlice, shape: FixedSizeList) -> Bitmap:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, General
@@ -27,17 +27,11 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
-    Encoded,
-    EncodedBlock,
-    EncodedChunks,
-    EncodedValues,
     EncodeScope,
     EncodingKey,
     FixedWidth,
     ValueBatch,
-    cut_evenly,
     hookimpl,
-    largest_power_of_two,
 )
 
 Positions = NDArray[np.int64]
@@ -83,7 +77,7 @@ class Flat:
             return None
         return float(block.shape.num_bytes(block.num_values))
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Hand over the values as they are."""
         if not isinstance(block.shape, FixedWidth):
             raise UnsupportedError(f"flat values have a fixed width, not {block.shape}")
@@ -91,16 +85,16 @@ class Flat:
         description = CompressiveEncoding(flat=FlatMessage(bits_per_value=bits))
         values = _bitmap(block) if bits == 1 else block.values
         if context is DecodeContext.BLOCK:
-            return EncodedBlock(description, values)
+            return spi.EncodedBlock(description, values)
         if context is DecodeContext.PER_VALUE:
             if bits == 1:
                 raise UnsupportedError("zipped values of a single bit do not exist")
-            return EncodedValues(description, values, value_bits=bits)
+            return spi.EncodedValues(description, values, value_bits=bits)
         chunk_values = _chunk_values(bits, block.num_values, scope)
         if chunk_values is None:
             raise UnsupportedError(f"flat values of {bits} bits do not fit chunks of {scope.chunk_rules}")
-        counts = cut_evenly(block.num_values, chunk_values)
-        return EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
+        counts = spi.cut_evenly(block.num_values, chunk_values)
+        return spi.EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of the values; bits of one block would begin within a byte of another's."""
@@ -108,20 +102,22 @@ class Flat:
             return None
         return float(len(block.values))
 
-    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Hand over the values as they are."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
             raise UnsupportedError(f"blocks of whole bytes side by side cannot hold {block.shape}")
         counts = np.diff(value_starts)
         description = CompressiveEncoding(flat=FlatMessage(bits_per_value=block.shape.bits))
-        return EncodedChunks(description, (block.values,), (counts * block.shape.bytes_per_value)[np.newaxis], counts)
+        return spi.EncodedChunks(
+            description, (block.values,), (counts * block.shape.bytes_per_value)[np.newaxis], counts
+        )
 
 
 def _chunk_values(bits: int, num_values: int, scope: EncodeScope) -> int | None:
     """Values of a full chunk, a power of two; None where there is none."""
     rules = scope.chunk_rules
     num_bytes = min(max(_CHUNK_BYTES, rules.target_bytes), rules.max_bytes & ~7)
-    chunk_values = largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
+    chunk_values = spi.largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
     # The bitmap of a chunk begins with a byte of its own.
     smallest = 8 if bits == 1 else 2
     return chunk_values if chunk_values >= min(smallest, max(num_values, 1)) else None

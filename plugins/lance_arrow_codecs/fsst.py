@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
@@ -27,9 +27,6 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
-    Encoded,
-    EncodedChunks,
-    EncodedValues,
     EncodeScope,
     EncodingKey,
     ValueBatch,
@@ -103,7 +100,7 @@ class Fsst:
         work = 0.5 if is_wanted else _WORK[options.preset]
         return coded * work + block.num_values * (block.shape.offset_bits // 8)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Replace frequent bytes by codes, and leave the codes to `variable`."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
             raise UnsupportedError(f"symbols replace bytes of values without a fixed width, not {block.shape}")
@@ -112,7 +109,7 @@ class Fsst:
         description = CompressiveEncoding(
             fsst=FsstMessage(symbol_table=table.tobytes(), values=child.description)  # type: ignore[arg-type]
         )
-        if isinstance(child, EncodedChunks | EncodedValues):
+        if isinstance(child, spi.EncodedChunks | spi.EncodedValues):
             return replace(child, description=description)
         raise PluginContractError(f"FSST codes are chunks or values, {_VARIABLE} returned {type(child).__name__}")
 

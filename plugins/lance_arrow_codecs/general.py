@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import BufferCompression, CompressionScheme, CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import General as GeneralMessage
@@ -22,17 +23,11 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundCodec,
     DecodeContext,
-    Encoded,
-    EncodeOptions,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    Frames,
     VariableWidth,
-    bind_compressed,
-    compressed,
     hookimpl,
-    with_room,
 )
 
 Positions = NDArray[np.int64]
@@ -75,7 +70,7 @@ class General:
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Bind the scheme and the child; zipped values that are compressed always have variable width."""
-        return bind_compressed(Frames.bind(message.compression, context, scope), message.values, context, scope)
+        return spi.bind_compressed(spi.Frames.bind(message.compression, context, scope), message.values, context, scope)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Compress samples of what children make of the block; withdraw where nobody asks or it gains little."""
@@ -84,7 +79,7 @@ class General:
             return None
         if wanted.is_unasked:
             return _bytes_of_streams(block, context, wanted, scope)
-        if with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+        if spi.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
             # Samples may be without the value that is too large for everybody.
             return None
         found = _choice(block, context, wanted, scope)[1]
@@ -93,12 +88,12 @@ class General:
             return scope.estimate_child(block, context, without=frozenset({self.key}))
         return found
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
         key = _SPLIT if wanted.is_unasked else _VARIABLE if is_zipped else _choice(block, context, wanted, scope)[0]
-        inner = with_room(scope)
+        inner = spi.with_room(scope)
         # Streams of times and steps are smooth; zeros for nulls would not be.
         values = scope.summary(block).forward_filled if wanted.is_unasked else block
         child = _child(key, values, context, inner)
@@ -156,7 +151,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     return _asked(context, options) if is_asked and num_bytes >= least else None
 
 
-def _asked(context: DecodeContext, options: EncodeOptions) -> _Wanted:
+def _asked(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
     is_compact = options.preset == "compact"
     # Zipped, LZ4 is never written: readers of the reference know ZSTD there. Source: spec 10.
     is_small = is_compact or options.codec == "general"
@@ -173,7 +168,7 @@ def _choice(
 ) -> tuple[EncodingKey | None, float | None]:
     """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
     of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
-    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, with_room(scope)))
+    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, spi.with_room(scope)))
 
 
 def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
@@ -187,7 +182,7 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         plain = scope.estimate_child(block, context, without=frozenset({General.key, _SPLIT}))
         if plain is None or plain < _LEAST_PLAIN_PART * raw_bytes:
             return None
-        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), with_room(scope)
+        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), spi.with_room(scope)
         split = [inner.encode_with(_SPLIT, scope.summary(one).forward_filled, context) for one in samples]
         part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
@@ -240,7 +235,7 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
     return found
 
 
-def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
     """Encode the block with the codec that did best on samples, or the best one that can hold all of it."""
     if key is not None:
         try:
@@ -276,8 +271,8 @@ def _part(block: BlockSlice, start: int, stop: int) -> BlockSlice:
     return BlockSlice(block.shape, stop - start, values, offsets=own.view(np.uint8), present=present)
 
 
-def _compressed(child: Encoded, wanted: _Wanted, scope: EncodeScope) -> Encoded:
-    return compressed(child, scope.scheme(wanted.scheme).compress, wanted.level, wanted.message(child.description))
+def _compressed(child: spi.Encoded, wanted: _Wanted, scope: EncodeScope) -> spi.Encoded:
+    return spi.compressed(child, scope.scheme(wanted.scheme).compress, wanted.level, wanted.message(child.description))
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, General
@@ -25,8 +25,6 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
-    EncodedChunks,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -72,13 +70,15 @@ class InlineBitpacking:
             return None
         return self._score(block, sizes, scope)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks | EncodedBlock:
+    def encode(
+        self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
+    ) -> spi.EncodedChunks | spi.EncodedBlock:
         """Pack each 1024 values to the width of their largest."""
         starts = scope.summary(block).group_starts
         if context is DecodeContext.BLOCK and len(starts) > 2:
             raise UnsupportedError(f"a block of {block.num_values} values is more than a chunk can hold")
         chunks = self.encode_blocks(block, starts, scope)
-        return EncodedBlock(chunks.description, chunks.buffers[0]) if context is DecodeContext.BLOCK else chunks
+        return spi.EncodedBlock(chunks.description, chunks.buffers[0]) if context is DecodeContext.BLOCK else chunks
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, each of which must fit a chunk."""
@@ -86,7 +86,7 @@ class InlineBitpacking:
             return None
         return self._score(block, _sizes(block, value_starts, scope), scope)
 
-    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Pack each block to the width of its largest value."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
             raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
@@ -96,7 +96,7 @@ class InlineBitpacking:
         kernels.pack_inline(block.values, value_starts, word_bits, scope.summary(block).groups(value_starts).bits, out)
         message = InlineBitpackingMessage(uncompressed_bits_per_value=word_bits)
         description = CompressiveEncoding(inline_bitpacking=message)
-        return EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+        return spi.EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
 
     def _score(self, block: BlockSlice, sizes: Positions, scope: EncodeScope) -> float | None:
         num_bytes = int(sizes.sum())

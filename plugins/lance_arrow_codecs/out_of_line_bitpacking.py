@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat, General
@@ -26,8 +26,6 @@ from lance_arrow.spi import (
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
-    EncodedChunks,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -69,10 +67,10 @@ class OutOfLineBitpacking:
         """Return the bytes of the packed words and the tail; withdraw where they are no fewer than the values'."""
         return self.score_blocks(block, np.array([0, block.num_values]), scope)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Pack all values to the width of the largest."""
         blocks = self.encode_blocks(block, np.array([0, block.num_values]), scope)
-        return EncodedBlock(blocks.description, blocks.buffers[0])
+        return spi.EncodedBlock(blocks.description, blocks.buffers[0])
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, packed to the width of the largest value of any."""
@@ -89,7 +87,7 @@ class OutOfLineBitpacking:
             return None
         return scope.options.cost(num_bytes)
 
-    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Pack the values of all blocks to the width of the largest of any."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
             raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
@@ -101,7 +99,7 @@ class OutOfLineBitpacking:
             values=CompressiveEncoding(flat=Flat(bits_per_value=packed_bits)),
         )
         description = CompressiveEncoding(out_of_line_bitpacking=message)
-        return EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+        return spi.EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
 
 
 def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> tuple[Positions, int]:

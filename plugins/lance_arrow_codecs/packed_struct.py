@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
 from lance_arrow.proto.encodings_v21_pb2 import PackedStruct as PackedStructMessage
@@ -26,16 +26,13 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
-    EncodedChunks,
     EncodeScope,
     EncodingKey,
     FixedSizeList,
     FixedWidth,
     PackedStruct,
     ValueBatch,
-    cut_evenly,
     hookimpl,
-    largest_power_of_two,
     native_side,
     new_block,
     split_rows,
@@ -82,7 +79,7 @@ class PackedStructs:
             return None
         return float(block.num_values * sum(_field_bytes(block.shape) or ()))
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
         """Put the fields of each row together."""
         widths = _field_bytes(block.shape)
         chunk_values = _chunk_values(block, scope)
@@ -91,11 +88,11 @@ class PackedStructs:
         row_bytes = sum(widths)
         out = np.empty(block.num_values * row_bytes, np.uint8)
         kernels.join_rows([one.values for one in block.fields], np.array(widths, np.int64), block.num_values, out)
-        counts = cut_evenly(block.num_values, chunk_values)
+        counts = spi.cut_evenly(block.num_values, chunk_values)
         rows = CompressiveEncoding(flat=Flat(bits_per_value=8 * row_bytes))
         message = PackedStructMessage(bits_per_value=[8 * width for width in widths], values=rows)
         description = CompressiveEncoding(packed_struct=message)
-        return EncodedChunks(description, (out,), (counts * row_bytes)[np.newaxis], counts)
+        return spi.EncodedChunks(description, (out,), (counts * row_bytes)[np.newaxis], counts)
 
 
 def _field_bytes(shape: BlockShape) -> tuple[int, ...] | None:
@@ -114,7 +111,7 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
     widths, rules = _field_bytes(block.shape), scope.chunk_rules
     if widths is None:
         return None
-    chunk_values = largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
+    chunk_values = spi.largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
     return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
 
 

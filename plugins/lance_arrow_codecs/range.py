@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Range as RangeMessage
@@ -20,7 +21,6 @@ from lance_arrow.spi import (
     BlockSlice,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
     EncodeScope,
     EncodingKey,
     FixedWidth,
@@ -59,7 +59,7 @@ class Range:
         values = block.values.view(step.dtype)
         return float(_DESCRIPTION_BYTES) if int(values[0]) + (len(values) - 1) * int(step) == int(values[-1]) else None
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedBlock:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Describe the first value and the distance."""
         step = _step(block)
         if step is None:
@@ -67,7 +67,7 @@ class Range:
         message = RangeMessage(
             uncompressed_bits_per_value=8 * step.nbytes, start=int(block.values.view(step.dtype)[0]), step=int(step)
         )
-        return EncodedBlock(CompressiveEncoding(range=message), None)
+        return spi.EncodedBlock(CompressiveEncoding(range=message), None)
 
 
 def _step(block: BlockSlice) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
@@ -25,21 +25,14 @@ from lance_arrow.spi import (
     BindScope,
     BlockShape,
     BlockSlice,
-    BlockSummary,
     BoundChunkCodec,
     ChunkBatch,
     DecodeContext,
-    EncodedBlock,
-    EncodedChunks,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    Frames,
-    cut_evenly,
     hookimpl,
-    largest_power_of_two,
     new_block,
-    starts_of,
 )
 
 Positions = NDArray[np.int64]
@@ -85,25 +78,29 @@ class Rle:
         if chunk_values < _LEAST_CHUNK_VALUES:
             return None
         block = _filled(block, scope)
-        return self._score(block, starts_of(cut_evenly(block.num_values, chunk_values)), 0, scope)
+        return self._score(block, spi.starts_of(spi.cut_evenly(block.num_values, chunk_values)), 0, scope)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedChunks | EncodedBlock:
+    def encode(
+        self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
+    ) -> spi.EncodedChunks | spi.EncodedBlock:
         """Find the runs of each chunk, or of the block."""
         if context is DecodeContext.BLOCK:
             blocks = self.encode_blocks(block, np.array([0, block.num_values]), scope)
-            return EncodedBlock(blocks.description, blocks.buffers[0])
+            return spi.EncodedBlock(blocks.description, blocks.buffers[0])
         block = _filled(block, scope)
         width = _integer_bytes(block, scope)
         counts, entries = _cut(block, width, scope)
         run_values, lengths = np.empty(int(entries.sum()) * width, np.uint8), np.empty(int(entries.sum()), np.uint8)
-        kernels.encode_runs(block.values, starts_of(counts), width, run_values, lengths, entries)
-        return EncodedChunks(_description(width), (run_values, lengths), np.stack([entries * width, entries]), counts)
+        kernels.encode_runs(block.values, spi.starts_of(counts), width, run_values, lengths, entries)
+        return spi.EncodedChunks(
+            _description(width), (run_values, lengths), np.stack([entries * width, entries]), counts
+        )
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, headers included."""
         return self._score(block, value_starts, _HEADER_BYTES * (len(value_starts) - 1), scope)
 
-    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> EncodedChunks:
+    def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Find the runs of each block."""
         width = _integer_bytes(block, scope)
         counts = np.diff(value_starts)
@@ -111,7 +108,7 @@ class Rle:
         kernels.count_run_entries(block.values, value_starts, width, entries)
         out = np.empty(int((entries * (width + 1) + _HEADER_BYTES).sum()), np.uint8)
         kernels.encode_run_blocks(block.values, value_starts, width, sizes, out)
-        return EncodedChunks(_description(width), (out,), sizes[np.newaxis], counts)
+        return spi.EncodedChunks(_description(width), (out,), sizes[np.newaxis], counts)
 
     def _score(self, block: BlockSlice, value_starts: Positions, header_bytes: int, scope: EncodeScope) -> float | None:
         """Score runs that end where a part does."""
@@ -149,7 +146,7 @@ def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
     return summary.forward_filled if is_worth_it else block
 
 
-def _gains_by_filling(summary: BlockSummary) -> bool:
+def _gains_by_filling(summary: spi.BlockSummary) -> bool:
     """Whether a sample says that runs over nulls take fewer bytes than other codecs would; filling takes time."""
     block, num_runs, group_bits = summary.block, summary.num_runs, summary.group_bits
     if summary.integers is None or num_runs is None or group_bits is None:
@@ -161,8 +158,8 @@ def _gains_by_filling(summary: BlockSummary) -> bool:
         return False
     step = max(block.num_values // _NUM_SAMPLES, _SAMPLED_VALUES)
     firsts = range(0, block.num_values, step)
-    samples = [BlockSummary(block.part(first, min(first + _SAMPLED_VALUES, block.num_values))) for first in firsts]
-    sampled_runs = sum(BlockSummary(one.forward_filled).num_runs or 0 for one in samples)
+    samples = [spi.BlockSummary(block.part(first, min(first + _SAMPLED_VALUES, block.num_values))) for first in firsts]
+    sampled_runs = sum(spi.BlockSummary(one.forward_filled).num_runs or 0 for one in samples)
     sampled_values = sum(one.block.num_values for one in samples)
     return sampled_runs / sampled_values * block.num_values * run_bytes < most_bytes
 
@@ -182,7 +179,9 @@ def _description(width: int) -> CompressiveEncoding:
 def _chunk_values(scope: EncodeScope) -> int:
     """Values of a full chunk of long runs; 0 where not even a chunk of two values fits the rules."""
     rules = scope.chunk_rules
-    return largest_power_of_two(min(_CHUNK_VALUES, rules.max_values)) if rules.max_bytes >= _LEAST_CHUNK_BYTES else 0
+    return (
+        spi.largest_power_of_two(min(_CHUNK_VALUES, rules.max_values)) if rules.max_bytes >= _LEAST_CHUNK_BYTES else 0
+    )
 
 
 def _cut(block: BlockSlice, width: int, scope: EncodeScope) -> tuple[Positions, Positions]:
@@ -191,17 +190,17 @@ def _cut(block: BlockSlice, width: int, scope: EncodeScope) -> tuple[Positions, 
     if chunk_values < _LEAST_CHUNK_VALUES:
         raise UnsupportedError(f"runs do not fit chunks of {scope.chunk_rules}")
     most_bytes = min(_CHUNK_BYTES, scope.chunk_rules.max_bytes)
-    counts = cut_evenly(block.num_values, chunk_values)
+    counts = spi.cut_evenly(block.num_values, chunk_values)
     while True:
         entries = np.empty_like(counts)
-        kernels.count_run_entries(block.values, starts_of(counts), width, entries)
+        kernels.count_run_entries(block.values, spi.starts_of(counts), width, entries)
         padded = (entries * width + 7 & ~7) + (entries + 7 & ~7)
         is_large = (padded > most_bytes) & (counts > _LEAST_CHUNK_VALUES)
         if not is_large.any():
             return counts, entries
         firsts = np.where(is_large, counts >> 1, counts)
         if is_large[-1]:
-            firsts[-1] = largest_power_of_two(int(counts[-1]) - 1)
+            firsts[-1] = spi.largest_power_of_two(int(counts[-1]) - 1)
         halves = np.stack([firsts, counts - firsts], axis=1).reshape(-1)
         counts = halves[halves > 0]
 
@@ -259,19 +258,19 @@ class RunCounter:
     """How many runs a child's bytes hold: of a flat child, or of a flat one that is compressed (more than once)."""
 
     bytes_per_run: int
-    frames: tuple[Frames, ...]
+    frames: tuple[spi.Frames, ...]
 
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> RunCounter | None:
         """Return None where bytes do not tell."""
         frames = []
         while message.WhichOneof("compression") == "general":
-            frames.append(Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
+            frames.append(spi.Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
             message = message.general.values
         if message.WhichOneof("compression") != "flat" or message.flat.bits_per_value < 8:
             return None
         if message.flat.HasField("data"):
-            frames.append(Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
+            frames.append(spi.Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
         return cls(message.flat.bits_per_value // 8, tuple(frames))
 
     def count(self, part: ChunkBatch) -> Positions:

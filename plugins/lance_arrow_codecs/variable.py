@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat, General
@@ -31,14 +31,9 @@ from lance_arrow.spi import (
     Bytes,
     ChunkBatch,
     DecodeContext,
-    Encoded,
-    EncodedBlock,
-    EncodedChunks,
-    EncodedValues,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    Frames,
     ValueBatch,
     VariableWidth,
     hookimpl,
@@ -70,7 +65,7 @@ class Variable:
         shape = VariableWidth(offsets.shape.bits)
         if context is DecodeContext.PER_VALUE:
             return _bind_values(message, shape, scope)
-        frames = Frames.bind(message.values, context, scope) if message.HasField("values") else None
+        frames = spi.Frames.bind(message.values, context, scope) if message.HasField("values") else None
         is_block = context is DecodeContext.BLOCK
         if not is_plain or frames is not None:
             return BoundParts(shape, offsets, frames, is_block, is_plain and not is_block)
@@ -86,7 +81,7 @@ class Variable:
         counts = _counts(block, scope)
         return None if counts is None else float(len(block.values) + (block.num_values + 2 * len(counts)) * width)
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Write offsets and values, or hand over the values as they are."""
         if not isinstance(block.shape, VariableWidth):
             raise UnsupportedError(f"variable-width values are wanted, not {block.shape}")
@@ -94,9 +89,9 @@ class Variable:
         offsets = CompressiveEncoding(flat=Flat(bits_per_value=bits))
         description = CompressiveEncoding(variable=VariableMessage(offsets=offsets))
         if context is DecodeContext.PER_VALUE:
-            return EncodedValues(description, block.values, offsets=_ends(block).astype(np.int64), length_bits=bits)
+            return spi.EncodedValues(description, block.values, offsets=_ends(block).astype(np.int64), length_bits=bits)
         if context is DecodeContext.BLOCK:
-            return EncodedBlock(description, _as_block(block))
+            return spi.EncodedBlock(description, _as_block(block))
         counts = _counts(block, scope)
         if counts is None:
             raise UnsupportedError(f"values of up to {scope.summary(block).max_value_bytes} bytes do not fit chunks")
@@ -104,7 +99,7 @@ class Variable:
         # Each chunk has one offset more than values, and less than an offset of padding.
         out = np.empty(len(block.values) + (block.num_values + 2 * len(counts)) * bits // 8, np.uint8)
         total = kernels.write_variable_chunks(block.offsets, bits, block.values, counts, bits, sizes, out)
-        return EncodedChunks(description, (out[:total],), sizes[np.newaxis], counts)
+        return spi.EncodedChunks(description, (out[:total],), sizes[np.newaxis], counts)
 
 
 def _counts(block: BlockSlice, scope: EncodeScope) -> Positions | None:
@@ -233,7 +228,7 @@ class BoundParts:
 
     shape: VariableWidth
     offsets: BoundChunkCodec
-    frames: Frames | None
+    frames: spi.Frames | None
     is_block: bool
     is_joined: bool
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, VariablePackedStruct
 from lance_arrow.spi import (
@@ -21,7 +21,6 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundPerValueCodec,
     DecodeContext,
-    EncodedValues,
     EncodeScope,
     EncodingKey,
     FixedSizeList,
@@ -71,7 +70,7 @@ class VariablePackedStructs:
         known = [estimate for estimate in estimates if estimate is not None]
         return sum(known) if len(known) == len(estimates) else None
 
-    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodedValues:
+    def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedValues:
         """Encode each field value by value and put the values of a row together, lengths in front."""
         if not isinstance(block.shape, PackedStruct) or not block.fields:
             raise UnsupportedError(f"packed structs are wanted, not {block.shape}")
@@ -85,17 +84,17 @@ class VariablePackedStructs:
             [field.data for field in encoded], widths, [one.offsets for one in encoded], row_offsets, out
         )
         description = CompressiveEncoding(variable_packed_struct=message)
-        return EncodedValues(description, out, offsets=row_offsets, length_bits=_LENGTH_BITS)
+        return spi.EncodedValues(description, out, offsets=row_offsets, length_bits=_LENGTH_BITS)
 
 
-def _encode_field(field: BlockSlice, scope: EncodeScope) -> EncodedValues:
+def _encode_field(field: BlockSlice, scope: EncodeScope) -> spi.EncodedValues:
     encoded = scope.encode_child(field, DecodeContext.PER_VALUE)
-    if not isinstance(encoded, EncodedValues):
+    if not isinstance(encoded, spi.EncodedValues):
         raise PluginContractError(f"values were wanted, a codec encoder returned {type(encoded).__name__}")
     return encoded
 
 
-def _describe(field: EncodedValues) -> VariablePackedStruct.FieldEncoding:
+def _describe(field: spi.EncodedValues) -> VariablePackedStruct.FieldEncoding:
     child: Any = field.description
     if field.value_bits is None:
         return VariablePackedStruct.FieldEncoding(value=child, bits_per_length=field.length_bits)

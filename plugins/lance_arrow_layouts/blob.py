@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
 from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
@@ -28,7 +29,6 @@ from lance_arrow.spi import (
     BufferRole,
     BufferSlices,
     Bytes,
-    EncodedPage,
     EncodeScope,
     EncodingKey,
     FetchedSlices,
@@ -38,11 +38,9 @@ from lance_arrow.spi import (
     Levels,
     LoadedPage,
     PackedStruct,
-    PageContent,
     PageFacts,
     PageIndex,
     PageReadPlan,
-    PendingPage,
     RowRanges,
     VariableWidth,
     hookimpl,
@@ -72,7 +70,7 @@ class Blob:
             raise CorruptFileError(f"a page of blobs in a column of {scope.leaf.shape}")
         return BoundBlob(layers, scope.for_entries().layout(message.inner_layout))
 
-    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
         """Takes every page of blobs that the file version has, and no other."""
         if not page.is_blob:
             return None
@@ -81,7 +79,7 @@ class Blob:
         is_first_kind = page.leaf.shape == PLACES and scope.file_version < "2.3"
         return 0.0 if is_first_kind and page.levels.rep is None else None
 
-    def encode(self, page: PageContent, scope: EncodeScope) -> PendingPage:
+    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.PendingPage:
         """Leave the values to whoever places them; the page is made of their places.
 
         Raises
@@ -99,13 +97,13 @@ class Blob:
             for start, size in zip(starts[stored].tolist(), sizes[stored].tolist(), strict=True)
         )
 
-        def complete(positions: NDArray[np.int64]) -> EncodedPage:
+        def complete(positions: NDArray[np.int64]) -> spi.EncodedPage:
             position = np.zeros(len(sizes), np.uint64)
             position[stored] = positions
             write = _write_descriptors if page.leaf.shape == DESCRIPTORS else _write_places
             return write(page, position, sizes.astype(np.uint64), scope)
 
-        return PendingPage(outside, complete)
+        return spi.PendingPage(outside, complete)
 
 
 def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -116,14 +114,14 @@ def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _write_places(
-    page: PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
-) -> EncodedPage:
+    page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> spi.EncodedPage:
     """A page of places; nulls are told by them."""
     if page.levels.def_ is not None:
         null = page.levels.def_ != 0
         position[null] = page.levels.def_[null].astype(np.uint64) << np.uint64(16)
         size[null] = 0
-    inner = PageContent(
+    inner = spi.PageContent(
         num_rows=page.num_rows,
         levels=Levels((LayerKind.ALL_VALID_ITEM,), len(position)),
         values=_struct(PLACES, (position.view(np.uint8), size.view(np.uint8)), len(position)),
@@ -132,12 +130,12 @@ def _write_places(
     )
     laid = _laid(inner, scope)
     message = BlobLayout(inner_layout=laid.description, layers=page.levels.layers)
-    return EncodedPage(PageLayout(blob_layout=message), laid.buffers)
+    return spi.EncodedPage(PageLayout(blob_layout=message), laid.buffers)
 
 
 def _write_descriptors(
-    page: PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
-) -> EncodedPage:
+    page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> spi.EncodedPage:
     """A page of structs: every value is in this file (kind 0), nulls are levels."""
     count = len(position)
     fields: tuple[Bytes, ...] = (
@@ -147,7 +145,7 @@ def _write_descriptors(
         np.zeros(4 * count, np.uint8),
         np.empty(0, np.uint8),
     )
-    inner = PageContent(
+    inner = spi.PageContent(
         num_rows=page.num_rows,
         levels=page.levels,
         values=_struct(DESCRIPTORS, fields, count),
@@ -167,9 +165,9 @@ def _struct(shape: PackedStruct, fields: tuple[Bytes, ...], count: int) -> Block
     return BlockSlice(shape, count, NO_BYTES, fields=tuple(blocks))
 
 
-def _laid(inner: PageContent, scope: EncodeScope) -> EncodedPage:
+def _laid(inner: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
     laid = scope.for_parts().layout(inner)
-    if not isinstance(laid, EncodedPage):
+    if not isinstance(laid, spi.EncodedPage):
         raise PluginContractError(f"a page of the places of blobs came as {type(laid).__name__}")
     return laid
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
+from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, PageLayout
 from lance_arrow.spi import (
@@ -30,7 +30,6 @@ from lance_arrow.spi import (
     BufferSlices,
     Bytes,
     ChunkBatch,
-    EncodedPage,
     EncodeScope,
     EncodingKey,
     FetchedSlices,
@@ -41,7 +40,6 @@ from lance_arrow.spi import (
     Limits,
     LoadedPage,
     NodeKind,
-    PageContent,
     PageFacts,
     PageReadPlan,
     RowRanges,
@@ -49,18 +47,9 @@ from lance_arrow.spi import (
     hookimpl,
     max_visible_def,
     new_block,
+    pages,
 )
-from lance_arrow.spi.pages import (
-    RepeatedPage,
-    bind_levels,
-    common_scalar,
-    encode_stream,
-    fits,
-    is_inline,
-    null_inwards,
-    num_valid,
-    scalar_buffer,
-)
+from lance_arrow.spi.pages import RepeatedPage, bind_levels, fits
 
 _LEVEL = FixedWidth(16)
 _ROLES = {
@@ -99,13 +88,13 @@ class Constant:
             limits=scope.limits,
         )
 
-    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
         """Next to nothing where one scalar or none tells all values; other layouts cannot win then."""
         if scope.file_version >= "2.3" or page.is_blob:
             return None
         return 0.0 if _tells_all(page, scope) else None
 
-    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write levels, where they say anything, and the scalar.
 
         Raises
@@ -117,28 +106,28 @@ class Constant:
             raise UnsupportedError("a page whose values are not all the same, or a scalar that 2.1 cannot hold")
         if page.values is None and page.levels.def_ is None and page.levels.rep is None:
             # A struct without fields: written as if it were all null, and by itself, inside valid structs.
-            return EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
-        scalar = common_scalar(page)
+            return spi.EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
+        scalar = pages.common_scalar(page)
         if scalar is None:
-            levels = null_inwards(page.levels)
+            levels = pages.null_inwards(page.levels)
             message = ConstantLayout(layers=levels.layers)
             written = _write_nulls(levels, message, scope)
-            return EncodedPage(PageLayout(constant_layout=message), written)
+            return spi.EncodedPage(PageLayout(constant_layout=message), written)
         message = ConstantLayout(layers=page.levels.layers)
         buffers: tuple[Bytes, ...] = ()
         if page.levels.rep is not None or page.levels.def_ is not None:
             buffers = (_raw(page.levels.rep), _raw(page.levels.def_))
-        if page.values is not None and is_inline(page.values, scalar):
+        if page.values is not None and pages.is_inline(page.values, scalar):
             message.inline_value = scalar
         elif page.values is not None:
-            buffers = (scalar_buffer(page.values, scalar), *buffers)
-        return EncodedPage(PageLayout(constant_layout=message), buffers)
+            buffers = (pages.scalar_buffer(page.values, scalar), *buffers)
+        return spi.EncodedPage(PageLayout(constant_layout=message), buffers)
 
 
-def _tells_all(page: PageContent, scope: EncodeScope) -> bool:
-    if page.values is None or not num_valid(page.levels):
+def _tells_all(page: spi.PageContent, scope: EncodeScope) -> bool:
+    if page.values is None or not pages.num_valid(page.levels):
         return True
-    return scope.file_version >= "2.2" and page.items is None and common_scalar(page) is not None
+    return scope.file_version >= "2.2" and page.items is None and pages.common_scalar(page) is not None
 
 
 def _write_nulls(levels: Levels, message: Any, scope: EncodeScope) -> tuple[Bytes, ...]:
@@ -147,8 +136,8 @@ def _write_nulls(levels: Levels, message: Any, scope: EncodeScope) -> tuple[Byte
         return ()
     if scope.file_version == "2.1":
         return _raw(levels.rep), _raw(levels.def_)
-    rep, rep_buffer = encode_stream(levels.rep, scope)
-    def_, def_buffer = encode_stream(levels.def_, scope)
+    rep, rep_buffer = pages.encode_stream(levels.rep, scope)
+    def_, def_buffer = pages.encode_stream(levels.def_, scope)
     if rep is not None:
         message.rep_compression.CopyFrom(rep)
         message.num_rep_values = levels.num_entries

@@ -12,20 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
-from lance_arrow.spi import (
-    BindScope,
-    DecodeContext,
-    EncodedPage,
-    EncodeScope,
-    EncodingKey,
-    FixedWidth,
-    Levels,
-    PageContent,
-    hookimpl,
-)
-from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped, lacks_structs, write_zipped, zippable
+from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl, pages
+from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped
 
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
@@ -55,13 +46,13 @@ class FullZip:
         )
         return bind_zipped(form, scope)
 
-    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
         """The bytes of the values and more; withdraws where they cannot be encoded one by one."""
         if scope.file_version >= "2.3":
             return None
         if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
             return None
-        values = zippable(page.values)
+        values = pages.zippable(page.values)
         if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
             return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
@@ -70,7 +61,7 @@ class FullZip:
             return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
 
-    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write entries.
 
         Raises
@@ -80,7 +71,7 @@ class FullZip:
         """
         if page.values is None or page.items is not None:
             raise UnsupportedError("zipped entries hold values: no dictionary, not nothing")
-        parts = write_zipped(page.values, page.levels, scope)
+        parts = pages.write_zipped(page.values, page.levels, scope)
         message = FullZipLayout(
             bits_rep=parts.bits_rep,
             bits_def=parts.bits_def,
@@ -91,12 +82,12 @@ class FullZip:
             value_compression=parts.values,
             layers=page.levels.layers,
         )
-        return EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
+        return spi.EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
 
 
-def _is_misread(page: PageContent) -> bool:
+def _is_misread(page: spi.PageContent) -> bool:
     """Whether some release of the reference reads other values in a zipped page, or dies; 4.0.0 misreads booleans."""
-    return lacks_structs(page) or page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
+    return pages.lacks_structs(page) or page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
 
 
 def _has_misread_lists(levels: Levels) -> bool:

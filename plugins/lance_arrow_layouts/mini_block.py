@@ -14,27 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
-from lance_arrow.spi import (
-    BindScope,
-    ChunkRules,
-    DecodeContext,
-    EncodedPage,
-    EncodeScope,
-    EncodingKey,
-    PageContent,
-    hookimpl,
-)
-from lance_arrow.spi.pages import (
-    ChunkedForm,
-    ChunkedPages,
-    automatic_dictionary,
-    bind_chunked,
-    prefers_chunks,
-    rules_for_chunks,
-    write_chunked,
-)
+from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl, pages
+from lance_arrow.spi.pages import ChunkedForm, ChunkedPages, bind_chunked
 
 _LARGE_VALUES_PENALTY = 4.0
 """How much more a row costs that is found in a chunk of few large values."""
@@ -63,7 +47,7 @@ class MiniBlock:
         )
         return bind_chunked(form, scope)
 
-    def score(self, page: PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
         """The bytes of the values, more where they are large; withdraws where chunks cannot hold them."""
         if scope.file_version >= "2.3":
             return None
@@ -73,18 +57,18 @@ class MiniBlock:
         if rules is None:
             return None
         summary = scope.summary(page.values)
-        dictionary = automatic_dictionary(page, scope)
+        dictionary = pages.automatic_dictionary(page, scope)
         if dictionary is None:
             plain = scope.for_values().with_rules(rules)
             if plain.estimate_child(page.values, DecodeContext.MINI_BLOCK) is None:
                 return None
-        preferred = page.items is not None or prefers_chunks(page, scope)
+        preferred = page.items is not None or pages.prefers_chunks(page, scope)
         num_bytes = summary.raw_bytes * (1.0 if preferred else _LARGE_VALUES_PENALTY)
         found = scope.options.layout_cost("mini_block", num_bytes)
         # A dictionary outranks a mere wish for another layout.
         return found if found is None or dictionary is None else 0.0
 
-    def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
+    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write chunks; a dictionary where one is worth it.
 
         Raises
@@ -95,7 +79,7 @@ class MiniBlock:
         rules = _rules(page, scope) if page.values is not None else None
         if rules is None:
             raise UnsupportedError("a page that chunks cannot hold: no values, or too many entries between them")
-        parts = write_chunked(page, page.levels, rules, scope, automatic_dictionary(page, scope))
+        parts = pages.write_chunked(page, page.levels, rules, scope, pages.automatic_dictionary(page, scope))
         message = MiniBlockLayout(
             rep_compression=parts.rep,
             def_compression=parts.def_,
@@ -108,12 +92,12 @@ class MiniBlock:
             num_items=page.num_values,
             has_large_chunk=scope.file_version >= "2.2",
         )
-        return EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
+        return spi.EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
 
 
-def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
+def _rules(page: spi.PageContent, scope: EncodeScope) -> spi.ChunkRules | None:
     """Rules for chunks of what they will hold: values, or indices."""
-    dictionary = automatic_dictionary(page, scope)
+    dictionary = pages.automatic_dictionary(page, scope)
     stored = page.values if dictionary is None else dictionary.indices
     if stored is None:
         return None
@@ -122,9 +106,9 @@ def _rules(page: PageContent, scope: EncodeScope) -> ChunkRules | None:
     wants_chunks = "mini_block" in (options.layout, options.preferred_layout) or options.codec == "dictionary"
     is_forced = wants_chunks or page.items is not None
     return (
-        rules_for_chunks(page.levels, stored, scope, least=2)
+        pages.rules_for_chunks(page.levels, stored, scope, least=2)
         if is_forced
-        else rules_for_chunks(page.levels, stored, scope)
+        else pages.rules_for_chunks(page.levels, stored, scope)
     )
 
 

@@ -17,7 +17,8 @@ import pyarrow.dataset as pads
 
 from lance_arrow.datasets import pickling  # noqa: F401 (registers reducers)
 from lance_arrow.datasets.bridge_loading import bridge
-from lance_arrow.datasets.handler import FilePlace, ScanRequest
+from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.handler import ScanRequest
 
 
 @dataclass

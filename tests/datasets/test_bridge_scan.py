@@ -13,7 +13,8 @@ import pyarrow.dataset as pads
 import pytest
 from bridge_toys import Log, ToyFormat, ToyHandler, toy_format, write_toy
 
-from lance_arrow.datasets.handler import FilePlace, ScanRequest
+from lance_arrow.datasets.file_place import FilePlace
+from lance_arrow.datasets.handler import ScanRequest
 from lance_arrow.errors import CorruptPageError, InternalError
 
 NUM_TASKS = 30

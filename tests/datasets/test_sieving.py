@@ -19,7 +19,7 @@ from values import seeded
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.assembly.read_options import ReadOptions
 from lance_arrow.datasets._sieve import Sieve
-from lance_arrow.datasets.handler import FilePlace
+from lance_arrow.datasets.file_place import FilePlace
 from lance_arrow.datasets.open_files import OpenFile, OpenFiles
 from lance_arrow.datasets.row_filter import FilterPlan
 from lance_arrow.datasets.scan import FileScanHandler
@@ -42,7 +42,7 @@ def sieve_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_checks
     sieve = None if plan.predicate is None else file_sieve(plan.predicate, has_checks=has_checks)
     if sieve is not None:
         for file in files:
-            sieve.learn(file)
+            sieve.learn(file.rows)
     return sieve
 
 

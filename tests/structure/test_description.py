@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pluggy
@@ -16,12 +16,13 @@ from lance_arrow.proto import encodings_v21_pb2 as v21
 from lance_arrow.proto import encodings_v23_pb2 as v23
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC, EncodingKey, hookimpl
 from lance_arrow.spi import hookspecs as spi_hookspecs
-from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
+from lance_arrow.spi.loading import LoadedPlugins, PluginRecord, Provider
 from lance_arrow.spi.table import EncodingTable
 from lance_arrow.structure.description import EncodingReport, describe
 
 LAYOUT = "lance.encodings21.PageLayout"
 SCHEME = "lance.encodings21.CompressionScheme"
+DIST: Any = Provider(SimpleNamespace(name="dist", version="1"))
 MISSING = "no installed plugin provides it"
 
 
@@ -43,14 +44,11 @@ class Plugin(ModuleType):
 def table_of(broken: Iterable[str] = (), **plugins: dict[str, Sequence[Factory]]) -> EncodingTable:
     manager = pluggy.PluginManager(spi_hookspecs.PROJECT)
     manager.add_hookspecs(spi_hookspecs)
-    records = [
-        PluginRecord(name=name, distribution="dist", version="1", target=name, error=ImportError("no"))
-        for name in broken
-    ]
+    records = [PluginRecord(name=name, provider=DIST, target=name, error=ImportError("no")) for name in broken]
     for name, provided in plugins.items():
         module = Plugin(name, provided)
         manager.register(module, name=name)
-        records.append(PluginRecord(name=name, distribution="dist", version="1", target=name, module=module))
+        records.append(PluginRecord(name=name, provider=DIST, target=name, module=module))
     return EncodingTable(LoadedPlugins(records, manager), {})
 
 

@@ -23,10 +23,18 @@ def install(project: str, target: Path) -> Path:
     folder = target / f"{name.replace('-', '_')}-{version}.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    points = meta["project"]["entry-points"]["lance_arrow"]
-    lines = "".join(f"{point} = {module}\n" for point, module in points.items())
-    (folder / "entry_points.txt").write_text(f"[lance_arrow]\n{lines}")
+    write_entry_points(folder, meta["project"]["entry-points"])
     return target
+
+
+def write_entry_points(folder: Path, groups: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the entry points of a distribution, by group, into its metadata."""
+    lines = [
+        line
+        for group, points in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {module}" for name, module in points.items()))
+    ]
+    (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
 def run(

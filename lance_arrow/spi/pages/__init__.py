@@ -6,92 +6,102 @@ Reading: in a form (what a description says) and the scope, out a `BoundLayout` 
 here: messages of layouts, hooks.
 """
 
-from lance_arrow.spi.pages.arrays import (
-    NOTHING,
-    ArrayIndices,
-    ArrayPages,
-    LoadedLists,
-    LoadedNulls,
-    decode_integers,
-    fetched_parts,
-    few_borders,
-    few_slices,
-    joined_plan,
-    load_whole,
-    native_strings,
-    native_values,
-    page_buffer,
-    require_width,
-)
-from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection
-from lance_arrow.spi.pages.chunk_writing import ChunkedParts, rules_for_chunks, write_chunked
-from lance_arrow.spi.pages.chunked import ChunkedForm, ChunkedPages, bind_chunked, bind_levels
-from lance_arrow.spi.pages.dictionary_writing import Dictionary, automatic_dictionary
-from lance_arrow.spi.pages.items import ItemsIndex, LoadedIndices
-from lance_arrow.spi.pages.level_writing import encode_stream, null_inwards, num_valid
-from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage
-from lance_arrow.spi.pages.native_pages import native_places, struct_field_bytes, value_bits
-from lance_arrow.spi.pages.open_chunks import OpenChunks
-from lance_arrow.spi.pages.picked_values import values_at
-from lance_arrow.spi.pages.repeated import RepeatedPage, fits
-from lance_arrow.spi.pages.scalar_writing import common_scalar, is_inline, scalar_buffer
-from lance_arrow.spi.pages.value_policy import ZIPPED_FROM_BYTES, lacks_structs, prefers_chunks
-from lance_arrow.spi.pages.zip_writing import ZippedParts, write_zipped, zippable
-from lance_arrow.spi.pages.zipped import RowIndex, ZippedForm, ZippedPage, ZippedPages, bind_zipped
+from __future__ import annotations
 
-__all__ = [
-    "NOTHING",
-    "ZIPPED_FROM_BYTES",
-    "ArrayIndices",
-    "ArrayPages",
-    "ChunkIndex",
-    "ChunkSelection",
-    "ChunkedForm",
-    "ChunkedPages",
-    "ChunkedParts",
-    "Dictionary",
-    "DictionaryPage",
-    "IndexPage",
-    "ItemsIndex",
-    "LoadedIndices",
-    "LoadedLists",
-    "LoadedNulls",
-    "OpenChunks",
-    "RepeatedPage",
-    "RowIndex",
-    "ZippedForm",
-    "ZippedPage",
-    "ZippedPages",
-    "ZippedParts",
-    "automatic_dictionary",
-    "bind_chunked",
-    "bind_levels",
-    "bind_zipped",
-    "common_scalar",
-    "decode_integers",
-    "encode_stream",
-    "fetched_parts",
-    "few_borders",
-    "few_slices",
-    "fits",
-    "is_inline",
-    "joined_plan",
-    "lacks_structs",
-    "load_whole",
-    "native_places",
-    "native_strings",
-    "native_values",
-    "null_inwards",
-    "num_valid",
-    "page_buffer",
-    "prefers_chunks",
-    "require_width",
-    "rules_for_chunks",
-    "scalar_buffer",
-    "struct_field_bytes",
-    "value_bits",
-    "values_at",
-    "write_chunked",
-    "write_zipped",
-    "zippable",
-]
+from typing import TYPE_CHECKING
+
+from lance_arrow.late_names import late_names
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.pages.arrays import NOTHING as NOTHING
+    from lance_arrow.spi.pages.arrays import ArrayIndices as ArrayIndices
+    from lance_arrow.spi.pages.arrays import ArrayPages as ArrayPages
+    from lance_arrow.spi.pages.arrays import LoadedLists as LoadedLists
+    from lance_arrow.spi.pages.arrays import LoadedNulls as LoadedNulls
+    from lance_arrow.spi.pages.arrays import decode_integers as decode_integers
+    from lance_arrow.spi.pages.arrays import fetched_parts as fetched_parts
+    from lance_arrow.spi.pages.arrays import few_borders as few_borders
+    from lance_arrow.spi.pages.arrays import few_slices as few_slices
+    from lance_arrow.spi.pages.arrays import joined_plan as joined_plan
+    from lance_arrow.spi.pages.arrays import load_whole as load_whole
+    from lance_arrow.spi.pages.arrays import native_strings as native_strings
+    from lance_arrow.spi.pages.arrays import native_values as native_values
+    from lance_arrow.spi.pages.arrays import page_buffer as page_buffer
+    from lance_arrow.spi.pages.arrays import require_width as require_width
+    from lance_arrow.spi.pages.chunk_index import ChunkIndex as ChunkIndex
+    from lance_arrow.spi.pages.chunk_index import ChunkSelection as ChunkSelection
+    from lance_arrow.spi.pages.chunk_writing import ChunkedParts as ChunkedParts
+    from lance_arrow.spi.pages.chunk_writing import rules_for_chunks as rules_for_chunks
+    from lance_arrow.spi.pages.chunk_writing import write_chunked as write_chunked
+    from lance_arrow.spi.pages.chunked import ChunkedForm as ChunkedForm
+    from lance_arrow.spi.pages.chunked import ChunkedPages as ChunkedPages
+    from lance_arrow.spi.pages.chunked import bind_chunked as bind_chunked
+    from lance_arrow.spi.pages.chunked import bind_levels as bind_levels
+    from lance_arrow.spi.pages.dictionary_writing import Dictionary as Dictionary
+    from lance_arrow.spi.pages.dictionary_writing import automatic_dictionary as automatic_dictionary
+    from lance_arrow.spi.pages.items import ItemsIndex as ItemsIndex
+    from lance_arrow.spi.pages.items import LoadedIndices as LoadedIndices
+    from lance_arrow.spi.pages.level_writing import encode_stream as encode_stream
+    from lance_arrow.spi.pages.level_writing import null_inwards as null_inwards
+    from lance_arrow.spi.pages.level_writing import num_valid as num_valid
+    from lance_arrow.spi.pages.loaded_chunks import DictionaryPage as DictionaryPage
+    from lance_arrow.spi.pages.loaded_chunks import IndexPage as IndexPage
+    from lance_arrow.spi.pages.native_pages import native_places as native_places
+    from lance_arrow.spi.pages.native_pages import struct_field_bytes as struct_field_bytes
+    from lance_arrow.spi.pages.native_pages import value_bits as value_bits
+    from lance_arrow.spi.pages.open_chunks import OpenChunks as OpenChunks
+    from lance_arrow.spi.pages.picked_values import values_at as values_at
+    from lance_arrow.spi.pages.repeated import RepeatedPage as RepeatedPage
+    from lance_arrow.spi.pages.repeated import fits as fits
+    from lance_arrow.spi.pages.scalar_writing import common_scalar as common_scalar
+    from lance_arrow.spi.pages.scalar_writing import is_inline as is_inline
+    from lance_arrow.spi.pages.scalar_writing import scalar_buffer as scalar_buffer
+    from lance_arrow.spi.pages.value_policy import ZIPPED_FROM_BYTES as ZIPPED_FROM_BYTES
+    from lance_arrow.spi.pages.value_policy import lacks_structs as lacks_structs
+    from lance_arrow.spi.pages.value_policy import prefers_chunks as prefers_chunks
+    from lance_arrow.spi.pages.zip_writing import ZippedParts as ZippedParts
+    from lance_arrow.spi.pages.zip_writing import write_zipped as write_zipped
+    from lance_arrow.spi.pages.zip_writing import zippable as zippable
+    from lance_arrow.spi.pages.zipped import RowIndex as RowIndex
+    from lance_arrow.spi.pages.zipped import ZippedForm as ZippedForm
+    from lance_arrow.spi.pages.zipped import ZippedPage as ZippedPage
+    from lance_arrow.spi.pages.zipped import ZippedPages as ZippedPages
+    from lance_arrow.spi.pages.zipped import bind_zipped as bind_zipped
+else:
+    __getattr__, __dir__, __all__ = late_names(
+        __name__,
+        {
+            "lance_arrow.spi.pages.arrays": (
+                "NOTHING",
+                "ArrayIndices",
+                "ArrayPages",
+                "LoadedLists",
+                "LoadedNulls",
+                "decode_integers",
+                "fetched_parts",
+                "few_borders",
+                "few_slices",
+                "joined_plan",
+                "load_whole",
+                "native_strings",
+                "native_values",
+                "page_buffer",
+                "require_width",
+            ),
+            "lance_arrow.spi.pages.chunk_index": ("ChunkIndex", "ChunkSelection"),
+            "lance_arrow.spi.pages.chunk_writing": ("ChunkedParts", "rules_for_chunks", "write_chunked"),
+            "lance_arrow.spi.pages.chunked": ("ChunkedForm", "ChunkedPages", "bind_chunked", "bind_levels"),
+            "lance_arrow.spi.pages.dictionary_writing": ("Dictionary", "automatic_dictionary"),
+            "lance_arrow.spi.pages.items": ("ItemsIndex", "LoadedIndices"),
+            "lance_arrow.spi.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
+            "lance_arrow.spi.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
+            "lance_arrow.spi.pages.native_pages": ("native_places", "struct_field_bytes", "value_bits"),
+            "lance_arrow.spi.pages.open_chunks": ("OpenChunks",),
+            "lance_arrow.spi.pages.picked_values": ("values_at",),
+            "lance_arrow.spi.pages.repeated": ("RepeatedPage", "fits"),
+            "lance_arrow.spi.pages.scalar_writing": ("common_scalar", "is_inline", "scalar_buffer"),
+            "lance_arrow.spi.pages.value_policy": ("ZIPPED_FROM_BYTES", "lacks_structs", "prefers_chunks"),
+            "lance_arrow.spi.pages.zip_writing": ("ZippedParts", "write_zipped", "zippable"),
+            "lance_arrow.spi.pages.zipped": ("RowIndex", "ZippedForm", "ZippedPage", "ZippedPages", "bind_zipped"),
+        },
+    )

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.kernels.native_page import NativePage
-from lance_arrow.settings import Limits
-from lance_arrow.spi.blocks import BlockShape, FixedWidth, LayerKind, PackedStruct, VariableWidth
+from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, ManyPages, PageFacts, PageReadPlan
+from lance_arrow.spi.pages.bound_pages import BoundChunks
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
-from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 from lance_arrow.spi.pages.native_pages import many_native_chunks, native_chunks
-from lance_arrow.spi.pages.open_chunks import OpenChunks, visible_levels
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
-from lance_arrow.spi.scratch import Scratch
+
+if TYPE_CHECKING:
+    from lance_arrow.spi.pages.open_chunks import OpenChunks
 
 _LEVEL = FixedWidth(16)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -128,25 +128,8 @@ def _items(form: ChunkedForm, values: BoundChunkCodec, scope: BindScope) -> Boun
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkedPages:
-    """A validated description of chunks; counts are the page's own."""
-
-    layers: tuple[LayerKind, ...]
-    rep: BoundChunkCodec | None
-    def_: BoundChunkCodec | None
-    values: BoundChunkCodec
-    items: BoundChunkCodec | None
-    num_items: int
-    keeps_items: bool
-    num_values: int | None
-    large: bool
-    limits: Limits
-    scratch: Scratch
-
-    @property
-    def shape(self) -> BlockShape:
-        """What pages decode to: indices only where the leaf keeps its dictionary."""
-        return self.values.shape if self.items is None or self.keeps_items else self.items.shape
+class ChunkedPages(BoundChunks):
+    """Pages of chunks, read in the two rounds of layouts."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = [BufferRole.CHUNK_TABLE, BufferRole.DATA]
@@ -175,6 +158,8 @@ class ChunkedPages:
             rows = row_table(fetched[-1].one(), len(chunk_starts) - 1, page.num_rows)
         items = None
         if self.items is not None:
+            from lance_arrow.spi.pages.loaded_chunks import decode_items, with_empty_item  # noqa: PLC0415
+
             items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
             if self._adds_empty_item:
                 items = with_empty_item(items)
@@ -210,6 +195,10 @@ class ChunkedPages:
         slot_levels: NDArray[np.uint16] | None,
     ) -> LoadedPage:
         """Open the bytes; `slot_levels` are above 0 where a structure kept elsewhere says that a slot is null."""
+        # For pages that native code does not read.
+        from lance_arrow.spi.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage  # noqa: PLC0415
+        from lance_arrow.spi.pages.open_chunks import visible_levels  # noqa: PLC0415
+
         selection: ChunkSelection = plan.notes
         chunks = self.open(index, selection, fetched[0])
         levels, runs = chunks.levels(self, index, selection)
@@ -225,6 +214,8 @@ class ChunkedPages:
 
     def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
         """Find the parts of the selected chunks; layouts whose chunks have another head do it in their way."""
+        from lance_arrow.spi.pages.open_chunks import OpenChunks  # noqa: PLC0415
+
         return OpenChunks.of(self, index, selection, fetched)
 
     @property

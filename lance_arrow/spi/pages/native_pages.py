@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,9 @@ from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.layouts import ManyPages, PageFacts, PageIndex
 from lance_arrow.spi.native import native_side, stored_side
+from lance_arrow.spi.pages.bound_pages import BoundChunks, BoundEntries
+from lance_arrow.spi.pages.chunk_index import RowTable
 from lance_arrow.spi.scratch import new_block
-
-if TYPE_CHECKING:
-    from lance_arrow.spi.pages.chunk_index import RowTable
-    from lance_arrow.spi.pages.chunked import ChunkedPages
-    from lance_arrow.spi.pages.zipped import ZippedPages
-
 
 _MOST_VALUE_BITS = 1 << 40
 
@@ -63,7 +59,7 @@ def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
 
 
 def native_chunks(
-    layout: ChunkedPages,
+    layout: BoundChunks,
     page: PageFacts,
     chunk_starts: NDArray[Any],
     value_starts: NDArray[Any],
@@ -104,7 +100,7 @@ def native_chunks(
 
 
 def many_native_chunks(
-    layout: ChunkedPages, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    layout: BoundChunks, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 ) -> list[native_page.NativePage] | None:
     """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
     values = native_side(layout.values)
@@ -124,7 +120,7 @@ def many_native_chunks(
 
 
 def native_entries(
-    layout: ZippedPages, page: PageFacts, row_starts: NDArray[Any] | None
+    layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None
 ) -> native_page.NativePage | None:
     """Build the page, or return None where its values are beyond the engine."""
     bits = value_bits(layout.values.shape)

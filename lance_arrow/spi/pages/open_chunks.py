@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,9 @@ from lance_arrow.spi.blocks import BlockSlice, FixedWidth, Levels, max_visible_d
 from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.layouts import FetchedSlices
+from lance_arrow.spi.pages.bound_pages import BoundChunks
 from lance_arrow.spi.pages.chunk_index import ChunkIndex, ChunkSelection, RowTable
 from lance_arrow.spi.scratch import Scratch, new_block
-
-if TYPE_CHECKING:
-    from lance_arrow.spi.pages.chunked import ChunkedPages
 
 _LEVEL = FixedWidth(16)
 
@@ -60,7 +57,7 @@ class OpenChunks:
 
     @classmethod
     def of(
-        cls, layout: ChunkedPages, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices
+        cls, layout: BoundChunks, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices
     ) -> OpenChunks:
         """Parse the headers of the selected chunks.
 
@@ -98,7 +95,7 @@ class OpenChunks:
         values = ChunkBatch(fetched.data, value_starts, value_sizes, counts)
         return cls(values, num_levels, (places[0], places[1]), (places[2], places[3]))
 
-    def levels(self, layout: ChunkedPages, index: ChunkIndex, selection: ChunkSelection) -> tuple[Levels, ValueRuns]:
+    def levels(self, layout: BoundChunks, index: ChunkIndex, selection: ChunkSelection) -> tuple[Levels, ValueRuns]:
         """Decode the levels and trim them to the selected rows; say which values belong to those."""
         if layout.rep is not None and index.rows is not None:
             return self._nested_levels(layout, layout.rep, index.rows, selection)
@@ -125,7 +122,7 @@ class OpenChunks:
 
     def _nested_levels(
         self,
-        layout: ChunkedPages,
+        layout: BoundChunks,
         rep_codec: BoundChunkCodec,
         row_table: RowTable,
         selection: ChunkSelection,

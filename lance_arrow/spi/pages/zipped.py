@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
 from lance_arrow.kernels.native_page import NativePage
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes, max_visible_def
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, ManyPages, PageFacts, PageReadPlan
+from lance_arrow.spi.pages.bound_pages import BoundEntries, EntryForm
 from lance_arrow.spi.pages.native_pages import native_entries
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
@@ -123,36 +124,6 @@ class Booleans:
         kernels.take_bit_runs(bits, 0, *everything, out.values, out.bit_offset)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryForm:
-    """How an entry is written.
-
-    Parameters
-    ----------
-    bits_rep, bits_def
-        Widths inside the control word.
-    value_bits
-        Width of every value, or None where each valid value carries its length.
-    length_bits
-        Width of the length; 0 where there is none.
-    """
-
-    bits_rep: int
-    bits_def: int
-    value_bits: int | None
-    length_bits: int
-
-    @property
-    def value_bytes(self) -> int:
-        """Bytes of every value; -1 where each carries its length (what kernels expect)."""
-        return -1 if self.value_bits is None else self.value_bits // 8
-
-    @property
-    def control_bytes(self) -> int:
-        bits = self.bits_rep + self.bits_def
-        return 0 if bits == 0 else 1 if bits <= 8 else 2 if bits <= 16 else 4
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RowIndex:
     """Where each row begins in the stream, then the stream's end: ``(num_rows + 1,) int64``; None for equal rows."""
@@ -166,28 +137,8 @@ class RowIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class ZippedPages:
-    """A validated description of zipped entries; counts are the page's own."""
-
-    layers: tuple[LayerKind, ...]
-    max_rep: int
-    max_def: int
-    entry: EntryForm
-    values: BoundPerValueCodec
-    num_entries: int | None
-    num_values: int | None
-
-    @property
-    def max_visible(self) -> int:
-        """Largest definition level of an entry that owns a value; -1 where every entry does."""
-        return max_visible_def(self.layers) if self.max_rep else -1
-
-    @property
-    def row_bytes(self) -> int | None:
-        """Bytes of every row, or None where rows differ and an index tells."""
-        if self.max_rep or self.entry.value_bits is None:
-            return None
-        return self.entry.control_bytes + self.entry.value_bytes
+class ZippedPages(BoundEntries):
+    """Zipped pages, read in the two rounds of layouts."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = [BufferRole.DATA] if self.row_bytes is not None else [BufferRole.DATA, BufferRole.ROW_INDEX]
@@ -201,13 +152,6 @@ class ZippedPages:
                 f"{page.num_rows} rows of {self.row_bytes} bytes in a buffer of {page.buffer_sizes[0]}"
             )
         return tuple(roles)
-
-    def counts(self, page: PageFacts) -> tuple[int, int]:
-        """Entries and values of the page."""
-        return (
-            page.num_rows if self.num_entries is None else self.num_entries,
-            page.num_rows if self.num_values is None else self.num_values,
-        )
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
         roles = self.roles(page)

@@ -1,0 +1,68 @@
+"""Names of a package that are imported when they are first used (PEP 562), so that a light use stays light.
+
+A package lists the names under ``if TYPE_CHECKING:`` too, for type checkers; `tests/budget/test_late_names.py` compares
+the two lists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+
+def late_names(
+    package: str, names: Mapping[str, Iterable[str]], *, modules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make what a package's ``__init__`` needs for names that are imported when they are first used.
+
+    Parameters
+    ----------
+    package
+        ``__name__`` of the package.
+    names
+        Full name of a module, and which names of it belong to the package.
+    modules
+        Modules of the package that are names of it.
+
+    Returns
+    -------
+    tuple of ``__getattr__``, ``__dir__`` and ``__all__``
+    """
+    modules = frozenset(modules)
+    homes = {name: module for module, found in names.items() for name in found}
+    homes.update((name, f"{package}.{name}") for name in modules)
+    every = sorted(homes)
+    held = sys.modules[package]
+    if any(home == f"{package}.{name}" for name, home in homes.items() if name not in modules):
+        held.__class__ = _package_with(frozenset(homes) - modules)
+
+    def find(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(home)
+        value = module if name in modules else getattr(module, name)
+        setattr(held, name, value)
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*vars(held), *every})
+
+    return find, listed, every
+
+
+def _package_with(names: frozenset[str]) -> type[ModuleType]:
+    """Make the class of a package with names that modules of it have too, as the function `io.open_sink`.
+
+    The import system would put an imported module in the place of the name.
+    """
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (name in names and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    return Package

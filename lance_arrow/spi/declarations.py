@@ -1,0 +1,73 @@
+"""Declared keys: what installed metadata say a plugin provides, so that it is imported when a key is needed.
+
+A distribution declares keys in the entry-point group `lance_arrow.keys`, as ``key = module``, where the module is one
+of its plugins. A declaration binds: the plugin provides these keys, no other, and implements no other kind of hook.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+
+from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
+from lance_arrow.spi.keys import EncodingKey
+
+GROUP = "lance_arrow"
+"""Entry points of this group are plugins: ``name = module``."""
+KEYS_GROUP = "lance_arrow.keys"
+"""Entry points of this group declare what plugins of the same distribution provide: ``key = module``."""
+
+
+class Declarations:
+    """Declared keys of the distributions that have plugins; each distribution is read once."""
+
+    def __init__(self) -> None:
+        # By identity: entry points that were found together share the object. It is held so that the number stays its.
+        self._known: dict[int, tuple[importlib.metadata.Distribution, dict[str, set[EncodingKey]]]] = {}
+        self._strays: list[importlib.metadata.EntryPoint] = []
+
+    def of(self, point: importlib.metadata.EntryPoint) -> frozenset[EncodingKey]:
+        """Return the keys that the distribution of an entry point declares for its module; none without metadata."""
+        if point.dist is None:
+            return frozenset()
+        known = self._known.get(id(point.dist))
+        if known is None:
+            known = self._known[id(point.dist)] = (point.dist, self._read(point.dist))
+        return frozenset(known[1].get(point.value, ()))
+
+    def strays(self) -> Iterable[importlib.metadata.EntryPoint]:
+        """Declarations for modules that are no plugin of their distribution."""
+        return tuple(self._strays)
+
+    def _read(self, distribution: importlib.metadata.Distribution) -> dict[str, set[EncodingKey]]:
+        points = distribution.entry_points
+        modules = {point.value for point in points if point.group == GROUP}
+        declared: dict[str, set[EncodingKey]] = {}
+        for point in points:
+            if point.group == KEYS_GROUP:
+                if point.value in modules:
+                    declared.setdefault(point.value, set()).add(EncodingKey.parse(point.name))
+                else:
+                    self._strays.append(point)
+        return declared
+
+
+def wrong_hooks(hooks: Iterable[str]) -> str | None:
+    """Say which hooks would be called before a plugin with declared keys is imported; None where there are none."""
+    others = sorted(set(hooks) - set(PROVIDE_HOOKS))
+    if not others:
+        return None
+    return (
+        f"declares its keys and implements {', '.join(others)}: a plugin that is imported when a key is needed "
+        f"provides encodings only; remove its keys from the group {KEYS_GROUP!r}, or put the hook into another module"
+    )
+
+
+def wrong_keys(declared: frozenset[EncodingKey], provided: Iterable[object]) -> str | None:
+    """Say how the keys that a plugin provides differ from those declared, a missing key being None; None when equal."""
+    provided = tuple(provided)
+    if set(provided) == declared:
+        return None
+    shown = ", ".join(sorted(str(key) for key in provided)) or "nothing"
+    expected = ", ".join(sorted(map(str, declared)))
+    return f"provides {shown}; the group {KEYS_GROUP!r} of its distribution declares {expected}: both must be the same"

@@ -1,0 +1,39 @@
+"""What the schema says of a physical column: the shape of its values, and the nodes above them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from lance_arrow.spi.blocks import BlockShape
+
+
+class NodeKind(enum.Enum):
+    """Kind of a schema node on the path from a leaf to the root; each owns one layer of levels."""
+
+    ITEM = "item"
+    LIST = "list"
+    FIXED_SIZE_LIST = "fixed-size list"
+
+
+@dataclass(frozen=True, slots=True)
+class LeafType:
+    """What the schema says of a physical column; part of the binder's cache key.
+
+    Parameters
+    ----------
+    shape
+        Values as Arrow wants them; None for columns without values (null, empty struct). For a leaf that keeps its
+        dictionary: the indices.
+    nodes
+        Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
+    items
+        For a leaf that keeps its dictionary: the shape of the items; None otherwise.
+    is_text
+        Whether values (or items, or a field of a packed struct) are text, not just bytes.
+    """
+
+    shape: BlockShape | None
+    nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
+    items: BlockShape | None = None
+    is_text: bool = False

@@ -1,0 +1,121 @@
+"""What a first read in a fresh process imports beyond numpy and `pyarrow.dataset`: modules are counted, never time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from outside import run
+
+import lance_arrow
+
+NUM_ROWS = 500
+SCRIPT = """
+import json, sys
+import numpy, pyarrow.dataset
+before = set(sys.modules)
+import lance_arrow
+{read}
+assert table.num_rows == 500, table.num_rows
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+BY_FILE = """
+with lance_arrow.LanceFile(sys.argv[1]) as file:
+    table = file.read()
+    assert file.take([3, 1]).num_rows == 2
+"""
+BY_DATASET = "table = lance_arrow.dataset(sys.argv[1]).to_table()"
+FILTERED = """
+with lance_arrow.LanceFile(sys.argv[1]) as file:
+    table = file.read()
+    assert file.read(filter=pyarrow.compute.field("n") < 10).num_rows == 10
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with numbers and text, as it is written by default: with zone maps and checksums."""
+    numbers = range(NUM_ROWS)
+    table = pa.table({"n": numbers, "x": [n * 1.5 for n in numbers], "s": [f"text {n * n}" for n in numbers]})
+    path = tmp_path_factory.mktemp("first") / "first.lance"
+    lance_arrow.write_table(table, path)
+    return path
+
+
+def imported(path: Path, read: str) -> set[str]:
+    done = run(SCRIPT.replace("{read}", read), path)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def named(modules: set[str], *packages: str) -> set[str]:
+    """Which modules are packages, or in them."""
+    return {one for one in modules if any(one == name or one.startswith(f"{name}.") for name in packages)}
+
+
+def test_a_file_is_read_with_few_modules(path: Path) -> None:
+    modules = imported(path, BY_FILE)
+    native = named(modules, "lance_arrow.kernels")
+    own = {one for one in modules - native if one.startswith("lance_arrow")}
+    assert len(own) <= 102, sorted(own)
+    # Protobuf 34, pluggy 13, and importlib.metadata, which imports email.
+    assert len(modules - native) <= 173, sorted(modules - native - own)
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        ("asyncio", "fsspec"),
+        ("pandas", "pyarrow.parquet", "zstandard", "html", "difflib", "email.parser"),
+        (
+            "lance_arrow_codecs_v01",
+            "lance_arrow_codecs_v20",
+            "lance_arrow_layouts.drafts",
+            "lance_arrow_layouts.planar",
+        ),
+        ("lance_arrow.container.first_generation", "lance_arrow.assembly.headed_reader", "lance_arrow.proto.table_pb2"),
+        (
+            "lance_arrow.manifests",
+            "lance_arrow.table",
+            "lance_arrow.conversion",
+            "lance_arrow.spark",
+            "lance_arrow.cli",
+        ),
+        ("lance_arrow.structure.page_encoder", "lance_arrow.spi.encoding", "lance_arrow.container.file_writer"),
+        ("lance_arrow.assembly.zone_maps", "lance_arrow.datasets.predicates", "lance_arrow.assembly.blob_places"),
+    ],
+    ids=["fsspec", "others", "old versions' plugins", "old versions", "tables", "writers", "filters and blobs"],
+)
+def test_a_file_is_read_without(path: Path, packages: tuple[str, ...]) -> None:
+    assert not named(imported(path, BY_FILE), *packages)
+
+
+def test_only_plugins_of_the_file_are_imported(path: Path) -> None:
+    plugins = {
+        one for one in imported(path, BY_FILE) if one.startswith(("lance_arrow_codecs.", "lance_arrow_layouts."))
+    }
+    assert "lance_arrow_layouts.mini_block" in plugins
+    assert len(plugins) <= 6, plugins
+
+
+def test_a_filtered_read_of_a_local_file_does_without_fsspec(path: Path) -> None:
+    assert not named(imported(path, FILTERED), "asyncio", "fsspec", "lance_arrow_layouts.drafts")
+
+
+def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
+    modules = imported(path, BY_DATASET)
+    old = (
+        "lance_arrow_codecs_v01",
+        "lance_arrow_codecs_v20",
+        "lance_arrow_layouts.drafts",
+        "lance_arrow_layouts.planar",
+    )
+    writers = (
+        "lance_arrow.structure.page_encoder",
+        "lance_arrow.assembly.writers",
+        "lance_arrow.datasets.lance_writer",
+    )
+    assert not named(modules, *old, *writers, "pandas", "pyarrow.parquet")
+    assert len(modules - named(modules, "lance_arrow.kernels")) <= 340, len(modules)
