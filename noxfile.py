@@ -43,7 +43,8 @@ DRAFT_REQUIREMENTS = ("pyarrow<20", "numpy<2")
 TABLE_ROOMS = ("lance_arrow/manifests", "lance_arrow/table")
 # What calls pyarrow, fsspec, protobuf, numpy, pyroaring, zstandard and pluggy in every way they are called.
 LOWEST_ROOMS = (
-    "io", "container", "manifests", "kernels", "spi", "proto", "datasets", "cli", "table/test_table_edits.py",
+    "io", "container", "manifests", "kernels", "spi", "proto", "files", "scan",
+    "arrow_dataset", "cli", "table/test_table_edits.py",
     "table/test_lines.py", "faults/test_hostile_tables.py", "faults/test_tables.py", "faults/test_files.py",
     "interop/test_tables_written.py", "interop/test_matrix.py",
 )  # fmt: skip
@@ -57,9 +58,12 @@ SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
 # What is run under sanitizers; tests that count calls or measure memory and time are elsewhere.
-SANITIZED = ("kernels", "assembly", "plugins", "faults", "datasets")
-SANITIZED_THREADS = tuple(
-    f"datasets/test_{name}.py" for name in ("windows", "bridge_scan", "bridge_dataset", "sieving")
+SANITIZED = ("kernels", "arrays", "scan", "statistics", "pruning", "plugins", "faults", "files", "arrow_dataset")
+SANITIZED_THREADS = (
+    "scan/test_windows.py",
+    "arrow_dataset/test_bridge_scan.py",
+    "arrow_dataset/test_bridge_dataset.py",
+    "pruning/test_file_pruner.py",
 )
 # Filesystems, and the servers that are Python packages.
 SERVER_REQUIREMENTS = [
@@ -130,7 +134,13 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run(
-        "mypy", "lance_arrow/spi", "lance_arrow/io", "lance_arrow/container", "lance_arrow/errors.py", *TABLE_ROOMS
+        "mypy",
+        "lance_arrow/spi",
+        "lance_arrow/pages",
+        "lance_arrow/io",
+        "lance_arrow/container",
+        "lance_arrow/errors.py",
+        *TABLE_ROOMS,
     )
     session.run("lint-imports")
     # As a user's own checker sees the public names: the installed package, without the settings of this project.

@@ -37,25 +37,25 @@ from lance_arrow.late_names import late_names
 
 if TYPE_CHECKING:
     from lance_arrow import errors as errors
+    from lance_arrow.arrow_dataset.fragment_options import LanceFragmentScanOptions as LanceFragmentScanOptions
+    from lance_arrow.arrow_dataset.fragment_options import LanceReadOptions as LanceReadOptions
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset as LanceDataset
+    from lance_arrow.arrow_dataset.lance_format import LanceFormat as LanceFormat
+    from lance_arrow.arrow_dataset.lance_format import LanceWriteOptions as LanceWriteOptions
+    from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment as LanceFileFragment
+    from lance_arrow.arrow_dataset.opening import dataset as dataset
     from lance_arrow.conversion.converting import convert as convert
     from lance_arrow.conversion.exporting import export as export
     from lance_arrow.conversion.reports import ConvertReport as ConvertReport
     from lance_arrow.conversion.reports import ExportReport as ExportReport
-    from lance_arrow.datasets.format import LanceFormat as LanceFormat
-    from lance_arrow.datasets.format import LanceWriteOptions as LanceWriteOptions
-    from lance_arrow.datasets.fragment import LanceFileFragment as LanceFileFragment
-    from lance_arrow.datasets.fragment_options import LanceFragmentScanOptions as LanceFragmentScanOptions
-    from lance_arrow.datasets.fragment_options import LanceReadOptions as LanceReadOptions
-    from lance_arrow.datasets.lance_dataset import LanceDataset as LanceDataset
-    from lance_arrow.datasets.lance_file import LanceFile as LanceFile
-    from lance_arrow.datasets.lance_writer import LanceWriter as LanceWriter
-    from lance_arrow.datasets.lance_writer import write_table as write_table
-    from lance_arrow.datasets.opening import dataset as dataset
-    from lance_arrow.datasets.verifying import VerifyReport as VerifyReport
-    from lance_arrow.datasets.whole_files import read_metadata as read_metadata
-    from lance_arrow.datasets.whole_files import read_schema as read_schema
-    from lance_arrow.datasets.whole_files import read_table as read_table
-    from lance_arrow.datasets.zone_building import build_zones as build_zones
+    from lance_arrow.files.lance_file import LanceFile as LanceFile
+    from lance_arrow.files.lance_writer import LanceWriter as LanceWriter
+    from lance_arrow.files.lance_writer import write_table as write_table
+    from lance_arrow.files.verification import VerifyReport as VerifyReport
+    from lance_arrow.files.whole_files import read_metadata as read_metadata
+    from lance_arrow.files.whole_files import read_schema as read_schema
+    from lance_arrow.files.whole_files import read_table as read_table
+    from lance_arrow.files.zone_building import build_zones as build_zones
     from lance_arrow.runtime import Runtime as Runtime
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
@@ -72,16 +72,16 @@ _find, _listed, __all__ = late_names(
         "lance_arrow.conversion.converting": ("convert",),
         "lance_arrow.conversion.exporting": ("export",),
         "lance_arrow.conversion.reports": ("ConvertReport", "ExportReport"),
-        "lance_arrow.datasets.format": ("LanceFormat", "LanceWriteOptions"),
-        "lance_arrow.datasets.fragment": ("LanceFileFragment",),
-        "lance_arrow.datasets.fragment_options": ("LanceFragmentScanOptions", "LanceReadOptions"),
-        "lance_arrow.datasets.lance_dataset": ("LanceDataset",),
-        "lance_arrow.datasets.lance_file": ("LanceFile",),
-        "lance_arrow.datasets.lance_writer": ("LanceWriter", "write_table"),
-        "lance_arrow.datasets.opening": ("dataset",),
-        "lance_arrow.datasets.verifying": ("VerifyReport",),
-        "lance_arrow.datasets.whole_files": ("read_metadata", "read_schema", "read_table"),
-        "lance_arrow.datasets.zone_building": ("build_zones",),
+        "lance_arrow.arrow_dataset.lance_format": ("LanceFormat", "LanceWriteOptions"),
+        "lance_arrow.arrow_dataset.lance_fragment": ("LanceFileFragment",),
+        "lance_arrow.arrow_dataset.fragment_options": ("LanceFragmentScanOptions", "LanceReadOptions"),
+        "lance_arrow.arrow_dataset.lance_dataset": ("LanceDataset",),
+        "lance_arrow.files.lance_file": ("LanceFile",),
+        "lance_arrow.files.lance_writer": ("LanceWriter", "write_table"),
+        "lance_arrow.arrow_dataset.opening": ("dataset",),
+        "lance_arrow.files.verification": ("VerifyReport",),
+        "lance_arrow.files.whole_files": ("read_metadata", "read_schema", "read_table"),
+        "lance_arrow.files.zone_building": ("build_zones",),
         "lance_arrow.runtime": ("Runtime",),
         "lance_arrow.settings": ("Limits", "Settings"),
         "lance_arrow.table.lance_table": ("LanceTable",),

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import LeafNode, column_tree, storage_type
+from lance_arrow.arrays.column_tree import LeafNode, column_tree, storage_type
 from lance_arrow.cli.row_values import plain_rows
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.container.schema import AncestorKind
-from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.errors import InvalidArgumentError, LanceError, did_you_mean
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC

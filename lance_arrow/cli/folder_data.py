@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import lance_arrow
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.cli.file_view import HeadReport, SchemaReport, schema_report
 from lance_arrow.cli.row_values import plain_rows
-from lance_arrow.datasets.lance_dataset import LanceDataset
 from lance_arrow.io import Location
 from lance_arrow.manifests.path_kinds import files_in
 

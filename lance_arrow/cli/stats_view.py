@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.blobs import BlobReader
-from lance_arrow.assembly.column_tree import LeafNode
-from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.readers import row_reader
-from lance_arrow.assembly.zone_bounds import bound_array
-from lance_arrow.assembly.zone_builder import ZoneBuilder
-from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_reader import ZoneReader, is_lacking
-from lance_arrow.assembly.zone_types import bounds_type, is_repeated
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.cli.file_view import codecs_of
 from lance_arrow.cli.row_values import plain_values
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.datasets.file_batches import FileBatches
-from lance_arrow.datasets.open_files import zone_reader
-from lance_arrow.datasets.projection import Projection
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.scan.open_files import zone_reader
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_readers import row_reader
+from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
 from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_bounds import bound_array
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.structure.description import describe
 
 WHOLE_FILE = (1 << 32) - 1

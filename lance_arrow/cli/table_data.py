@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.assembly.column_tree import LeafNode
-from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.assembly.zone_builder import ZoneBuilder
-from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_reader import ZoneReader, is_lacking
-from lance_arrow.assembly.zone_types import bounds_type, is_repeated
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.cli.file_view import HeadReport, SchemaReport, schema_report
 from lance_arrow.cli.row_values import plain_rows
 from lance_arrow.cli.stats_view import (
@@ -25,15 +21,19 @@ from lance_arrow.cli.stats_view import (
     part_of,
     summed,
 )
-from lance_arrow.datasets.fragment_rows import FragmentRows, stored_column
-from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.projection import Projection
-from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.table.lance_table import LanceTable
 
 _DESCRIPTORS = ReadOptions(blobs="descriptors")

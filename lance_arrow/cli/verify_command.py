@@ -5,7 +5,7 @@ from __future__ import annotations
 from lance_arrow.cli.progress import progress
 from lance_arrow.cli.table_data import choose
 from lance_arrow.cli.targets import Target
-from lance_arrow.datasets.verifying import VerifyReport
+from lance_arrow.files.verification import VerifyReport
 from lance_arrow.table.verifying import verify
 
 

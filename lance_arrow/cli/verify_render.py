@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lance_arrow.cli.printing import Console, count, print_line, size
 from lance_arrow.cli.render import write_report
-from lance_arrow.datasets.verifying import VerifyReport
+from lance_arrow.files.verification import VerifyReport
 
 
 @write_report.register

@@ -36,7 +36,7 @@ def view_versions() -> VersionsReport:
     """Report the versions; the bridge is loaded, which is the only way to know that it can be."""
     problem: str | None = None
     try:
-        importlib.import_module("lance_arrow.datasets.bridge_loading")
+        importlib.import_module("lance_arrow.arrow_dataset.bridge.loading")
     except ImportError as error:
         problem = str(error)
     return VersionsReport(

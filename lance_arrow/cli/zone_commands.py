@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
 from lance_arrow.cli.progress import progress
-from lance_arrow.datasets.zone_building import BuiltZones, build_zones
+from lance_arrow.files.zone_building import BuiltZones, build_zones
+from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,7 @@ written comes as encoded pages and leaves as bytes in order.
 | `file_writer` | `FileWriter`, which places pages and ends the file: start here for writing |
 | `schema_messages` | the file descriptor as it is written |
 | `written_bytes` | what an observer of the writer (checksums) is told, and may add |
-| `first_generation` | files of 0.1 told as columns and pages of later ones |
-| `batch_statistics` | what such a file tells of its batches, as a file of its own |
-| `held_source` | bytes of a file that are at hand |
+| `legacy/` | files of 0.1 told as columns and pages of later ones |
 
 Forbidden here: opening an encoding's description (the binder does), plugins, and protobuf messages in a return value.
 pyarrow is known to `logical_types`, `extension_types` and `schema` only.

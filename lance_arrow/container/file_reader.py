@@ -33,7 +33,7 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 if TYPE_CHECKING:
-    from lance_arrow.container.first_generation import LegacyColumns, LegacyFile
+    from lance_arrow.container.legacy.v0_1_files import LegacyColumns, LegacyFile
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_OFFSET = np.zeros(1, np.int64)
@@ -170,7 +170,7 @@ class LanceFileReader:
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
             self._table: ColumnTable | LegacyColumns
             if self.footer.version is FileVersion.V0_1:
-                from lance_arrow.container.first_generation import LegacyFile  # noqa: PLC0415 - for 0.1 alone
+                from lance_arrow.container.legacy.v0_1_files import LegacyFile  # noqa: PLC0415 - for 0.1 alone
 
                 self._open_first_generation(LegacyFile.open(metadata))
                 return
@@ -239,7 +239,7 @@ class LanceFileReader:
 
     def _open_first_generation(self, legacy: LegacyFile) -> None:
         """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
-        from lance_arrow.container.first_generation import LegacyColumns  # noqa: PLC0415 - for 0.1 alone
+        from lance_arrow.container.legacy.v0_1_files import LegacyColumns  # noqa: PLC0415 - for 0.1 alone
 
         self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}

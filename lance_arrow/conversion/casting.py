@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.assembly.arrays import retyped
+from lance_arrow.arrays.arrow_arrays import retyped
 from lance_arrow.errors import InvalidArgumentError, LanceError
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)

@@ -22,8 +22,8 @@ from lance_arrow.conversion.targets import (
 )
 from lance_arrow.conversion.type_names import parse_schema, parse_type
 from lance_arrow.conversion.writing import write_file, write_table
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.versions import table_location
 from lance_arrow.table.lance_table import LanceTable

@@ -18,11 +18,11 @@ from lance_arrow.conversion.readers import BATCH_ROWS
 from lance_arrow.conversion.reports import ExportReport
 from lance_arrow.conversion.sources import PathLike
 from lance_arrow.conversion.targets import check_export_name, check_file_target, check_not_a_source
-from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import AnyFileSystem, ByteSink, Location, open_sink
 from lance_arrow.manifests.versions import is_table, table_location
+from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.lance_table import LanceTable
 
 Compression = Literal["snappy", "zstd", "lz4", "gzip", "brotli", "none"]

@@ -14,8 +14,8 @@ from lance_arrow.conversion.hive import key_types, key_value
 from lance_arrow.conversion.readers import Facts, check_names, inspect
 from lance_arrow.conversion.schemas import Mismatch, merge_fields, with_roomy_dictionaries
 from lance_arrow.conversion.sources import Input
-from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.errors import InvalidArgumentError, LanceError
+from lance_arrow.files.stored_rows import StoredRows
 
 _HINT = (
     "no type holds the values of both: choose one with --cast COLUMN=TYPE (casts=), or leave the column out with "

@@ -23,8 +23,8 @@ from pyarrow import orc
 
 from lance_arrow.conversion.sources import Input, open_file
 from lance_arrow.conversion.text_readers import csv_batches, csv_types, json_batches, json_types
-from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.table.lance_table import LanceTable
 
 BATCH_ROWS = 1 << 16

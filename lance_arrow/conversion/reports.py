@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lance_arrow.datasets.verifying import VerifyCounts
+from lance_arrow.files.verification import VerifyCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,11 @@ from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.choices import CreateMode, FileVersionName, Preset
 from lance_arrow.conversion.targets import check_file_target
-from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.lance_writer import LanceWriter
-from lance_arrow.datasets.verifying import VerifyCounts, verify
-from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, WriteOptions
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.files.lance_file import LanceFile
+from lance_arrow.files.lance_writer import LanceWriter
+from lance_arrow.files.verification import VerifyCounts, verify
+from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, WriteOptions
 from lance_arrow.io import Location, remove_file
 from lance_arrow.io.local_sink import hidden_name
 from lance_arrow.table.lance_table import LanceTable

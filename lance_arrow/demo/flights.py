@@ -28,10 +28,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset as pads
 
-from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.lance_writer import write_table
 from lance_arrow.demo.ingest import ROWS_PER_ZONE, Progress, ingest
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.lance_file import LanceFile
+from lance_arrow.files.lance_writer import write_table
 from lance_arrow.table.lance_table import LanceTable
 from lance_arrow.watching import Receipts, receipts
 

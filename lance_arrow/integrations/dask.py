@@ -10,9 +10,9 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 
-from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import dataset as open_dataset
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
+from lance_arrow.scan.predicates import Predicate, as_expression
 
 DEFAULT_PARTITION_ROWS = 1 << 20
 

@@ -12,12 +12,12 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import dataset as open_dataset
-from lance_arrow.datasets.predicates import Predicate, as_expression
-from lance_arrow.datasets.row_restriction import unrestricted
-from lance_arrow.datasets.table_parts import TablePart
-from lance_arrow.datasets.table_session import FoundPart
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
+from lance_arrow.arrow_dataset.table_parts import TablePart
+from lance_arrow.arrow_dataset.table_session import FoundPart
+from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.scan.row_restriction import unrestricted
 
 DEFAULT_SHARE_ROWS = 1 << 20
 

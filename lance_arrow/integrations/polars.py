@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
-from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import dataset as open_dataset
-from lance_arrow.datasets.scan_defaults import BATCH_ROWS
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
+from lance_arrow.arrow_dataset.scan_defaults import BATCH_ROWS
 from lance_arrow.integrations.polars_predicates import arrow_filter
 
 _FEW_ROWS = 4096

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import dataset as open_dataset
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.scan.predicates import Predicate, as_expression
 
 Columns = dict[str, Any]
 """Column name to a tensor, ``(num_rows, ...)``, or a list of Python values where there is no tensor of its type."""

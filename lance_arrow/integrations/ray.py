@@ -13,9 +13,9 @@ import ray.data
 from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
-from lance_arrow.datasets.lance_dataset import LanceDataset
-from lance_arrow.datasets.opening import dataset as open_dataset
-from lance_arrow.datasets.predicates import Predicate, as_expression
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
+from lance_arrow.scan.predicates import Predicate, as_expression
 
 
 class LanceDatasource(Datasource):

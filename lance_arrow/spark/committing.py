@@ -15,9 +15,9 @@ from pyspark.sql.types import StructType
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
-from lance_arrow.datasets.stored_rows import StoredRows
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError, did_you_mean
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location, list_names, remove_file
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -30,10 +30,10 @@ from lance_arrow.spark.options import TableAddress, WriteChoices
 from lance_arrow.spark.task_files import FilePlan
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.table.commit import commit
-from lance_arrow.table.operations import Append, NextVersion, Operation, Overwrite
+from lance_arrow.table.operations.base import Append, NextVersion, Operation, Overwrite
 from lance_arrow.table.table_handle import line_of
-from lance_arrow.table.table_line import overwriting_version, refuse_blob_structs, writable_version
 from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
+from lance_arrow.table.writable_branch import overwriting_version, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 JOB_KEY = "lance_arrow.spark.job"

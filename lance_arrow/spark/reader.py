@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.predicates import MISFITS, as_expression, misfit
-from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.zone_pruning import zone_predicate
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.predicates import MISFITS, as_expression, misfit
 from lance_arrow.spark.filters import expression_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices

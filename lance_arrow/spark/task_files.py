@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.data_files import write_fragments

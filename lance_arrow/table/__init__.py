@@ -9,25 +9,25 @@ schema, history; a dataset; new versions.
 | `table_edits`, `changes` | the half of it that writes: files first, then one commit |
 | `updates` | rows that change and move |
 | `merging`, `merge_rows`, `key_matching` | a merge as it is described, as it is done, and how rows find each other |
-| `table_line` | a line of versions that can be written, again when others were first |
+| `writable_branch` | a line of versions that can be written, again when others were first |
 | `data_files`, `deletion_files`, `row_fitting` | rows into files, which rows are gone, rows as tables want them |
 | `row_deletion`, `moved_rows` | rows that leave their fragments, and what of them stays the same elsewhere |
 | `written_files` | what is removed again when there is no commit |
-| `operations`, `row_operations` | what a commit may do: as a transaction, and as what it makes of a version |
+| `operations/` | what a commit may do: as a transaction, and as what it makes of a version |
 | `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
 | `tags` | tags, and what changes them |
 | `history` | what made each version |
 | `table_handle`, `table_upkeep` | what its halves share; the half that changes all but values of rows |
-| `column_changes`, `column_operations`, `replacement` | columns added, dropped, renamed, cast, computed anew |
+| `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
-| `compaction`, `rewrite_operations` | few large fragments of many small ones |
+| `compaction` | few large fragments of many small ones |
 | `cleanup` | old versions, and files that nothing needs |
 | `branches`, `cloning` | lines that begin with a version of another |
-| `config_operations` | configuration and metadata |
-| `zone_index`, `index_operations`, `index_section` | ZONEMAP indices: made, committed, listed |
+| `zone_index`, `index_section` | ZONEMAP indices: made, committed, listed |
 | `verifying` | every file of a version compared with its checksums and decoded |
 | `transactions` | the record of one commit |
 
-What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in `lance_arrow.datasets`.
-Forbidden here: bytes of data files, pyarrow's dataset machinery but through `datasets`.
+What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in
+`lance_arrow.scan.fragments`.
+Forbidden here: bytes of data files, pyarrow's dataset machinery but through `arrow_dataset`.
 """

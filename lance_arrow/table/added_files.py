@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.data_file_writer import DataFileWriter
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import WriteOptions
+from lance_arrow.files.data_file_writer import DataFileWriter
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location, make_folder
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.proto.table_pb2 import DataFile
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import data_file
 from lance_arrow.table.row_deletion import ADDRESS
 from lance_arrow.table.written_files import WrittenFiles

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
-from lance_arrow.datasets.batch_inputs import schema_and_rows
-from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression
-from lance_arrow.datasets.stored_rows import StoredRows
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.batch_inputs import schema_and_rows
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
-from lance_arrow.table.operations import Append, Delete, Overwrite, Restore
+from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown, write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
-from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

@@ -13,16 +13,16 @@ import pyarrow as pa
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
-from lance_arrow.datasets.stored_rows import StoredRows
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.added_files import write_added_files
-from lance_arrow.table.column_operations import ColumnChange, highest_field_id
 from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.field_paths import cast_field, field_at, field_paths, narrowed, narrowed_array, numbered
-from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.operations.columns import ColumnChange, highest_field_id
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 DEFAULT_BATCH_ROWS = 1 << 16

@@ -36,7 +36,7 @@ from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 from lance_arrow.table.conflicts import Outcome, footprint_of, judge
-from lance_arrow.table.operations import NextVersion, Operation
+from lance_arrow.table.operations.base import NextVersion, Operation
 from lance_arrow.table.transactions import TRANSACTIONS, TransactionMeta, read_transaction
 from lance_arrow.table.written_files import WrittenFiles
 

@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.field_sources import expanded
-from lance_arrow.datasets.table_columns import VirtualColumn
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import encode_row_ids, encode_row_versions
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.manifests.zone_indices import REUSE_TYPE, details_type
 from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
+from lance_arrow.scan.fragments.field_sources import expanded
+from lance_arrow.scan.fragments.table_columns import VirtualColumn
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
-from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import ReserveFragments, RewriteGroup
-from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.operations.base import Operation
+from lance_arrow.table.operations.rewriting import ReserveFragments, RewriteGroup
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

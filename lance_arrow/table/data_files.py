@@ -11,10 +11,10 @@ import pyarrow as pa
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import column_mapping
-from lance_arrow.datasets.batch_inputs import Rows
-from lance_arrow.datasets.data_file_writer import DataFileWriter
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.batch_inputs import Rows
+from lance_arrow.files.data_file_writer import DataFileWriter
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location, make_folder
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import storage_type
+from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean

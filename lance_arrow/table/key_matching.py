@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.datasets.predicates import MISFITS
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.scan.predicates import MISFITS
 
 Numbers = NDArray[np.int64]
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.read_options import ReadOptions
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Blobs, CreateMode, Dictionaries, FileVersionName, Preset, Verify
-from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.predicates import Predicate
-from lance_arrow.datasets.row_arguments import as_row_ids
-from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
+from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.predicates import Predicate
+from lance_arrow.scan.row_arguments import as_row_ids
 from lance_arrow.table.branches import TableBranches
 from lance_arrow.table.changes import create_table
 from lance_arrow.table.cloning import CloneSource, clone_version
@@ -32,12 +32,12 @@ from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
 from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
-from lance_arrow.table.table_line import checked_message
 from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
+from lance_arrow.table.writable_branch import checked_message
 
 if TYPE_CHECKING:
-    from lance_arrow.datasets.lance_dataset import LanceDataset
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 
 
 class LanceTable(TableEdits, TableUpkeep):
@@ -421,7 +421,7 @@ class LanceTable(TableEdits, TableUpkeep):
         ImportError
             The bridge to pyarrow does not fit the pyarrow that is installed.
         """
-        made: LanceDataset = importlib.import_module("lance_arrow.datasets.table_dataset").table_dataset(
+        made: LanceDataset = importlib.import_module("lance_arrow.arrow_dataset.table_dataset").table_dataset(
             self._manifest, self._root.filesystem, self._options
         )
         return made

@@ -10,21 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.assembly.zone_types import has_order
-from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression, misfit
-from lance_arrow.datasets.row_filter import columns_of, evaluated
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.row_filter import columns_of, evaluated
+from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.key_matching import SourceKeys
 from lance_arrow.table.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
+from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
-from lance_arrow.table.row_operations import Update
-from lance_arrow.table.table_line import ReaderOf, TableLine, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

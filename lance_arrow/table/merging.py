@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.datasets.predicates import Predicate
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.predicates import MISFITS, Predicate
-from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import keep_rows
 from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import MISFITS, Predicate
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
-from lance_arrow.table.table_line import refuse_blob_structs
+from lance_arrow.table.writable_branch import refuse_blob_structs
 
 _ID = NAME_OF[VirtualColumn.ROW_ID]
 _CREATED = NAME_OF[VirtualColumn.CREATED_AT]

@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyroaring
 
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.computed_columns import ComputedColumns
-from lance_arrow.datasets.stored_rows import StoredRows
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InternalError, InvalidArgumentError, did_you_mean
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.fragments import TOMBSTONE
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
+from lance_arrow.scan.computed_columns import ComputedColumns
 from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.indices.coverage import fragments_of
-from lance_arrow.table.operations import NextVersion, Operation
-from lance_arrow.table.table_line import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.operations.base import NextVersion, Operation
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.written_files import WrittenFiles
 

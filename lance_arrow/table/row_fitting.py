@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.assembly.arrays import retyped
+from lance_arrow.arrays.arrow_arrays import retyped
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.datasets.batch_inputs import Rows, schema_and_rows
-from lance_arrow.datasets.stored_rows import StoredRows
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
+from lance_arrow.files.batch_inputs import Rows, schema_and_rows
+from lance_arrow.files.stored_rows import StoredRows
 
 
 def fitted_rows(

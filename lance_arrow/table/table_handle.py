@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.choices import Preset
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.strategies import choose_strategy
-from lance_arrow.table.table_line import TableLine
+from lance_arrow.table.writable_branch import TableLine
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
 from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
-from lance_arrow.table.config_operations import MapChange, UpdateConfig
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_at, field_paths
 from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.operations.configuration import MapChange, UpdateConfig
 from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
-from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.zone_index import DEFAULT_ROWS_PER_ZONE as INDEX_ROWS_PER_ZONE
 from lance_arrow.table.zone_index import create_zone_index, drop_index
 

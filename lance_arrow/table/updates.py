@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.datasets.computed_columns import ComputedColumns
-from lance_arrow.datasets.predicates import Predicate, as_expression
-from lance_arrow.datasets.write_options import WriteOptions
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.scan.computed_columns import ComputedColumns
+from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows
+from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
-from lance_arrow.table.row_operations import Update
-from lance_arrow.table.table_line import ReaderOf, TableLine, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, TableLine, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

@@ -10,19 +10,19 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.datasets.fragment_reading import FragmentReading
-from lance_arrow.datasets.fragment_rows import FragmentRows
-from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.verifying import Finding, VerifyCounts, VerifyReport
-from lance_arrow.datasets.verifying import verify as verify_file
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.errors import InvalidArgumentError, LanceError, MissingFileError
+from lance_arrow.files.verification import Finding, VerifyCounts, VerifyReport
+from lance_arrow.files.verification import verify as verify_file
 from lance_arrow.io import AnyFileSystem, Location, locate
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
 from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.scan.fragments.fragment_reading import FragmentReading
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.open_files import OpenFiles
 
 Progress = Callable[[int, int | None], None]
 """Gets how many bytes of files were verified, and of how many; None where the manifest does not tell."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.errors import LanceError
 from lance_arrow.kernels import native
+from lance_arrow.pages import ArrayPages, value_bits
 from lance_arrow.spi import (
     BlockSlice,
     BoundArray,
@@ -29,7 +30,6 @@ from lance_arrow.spi import (
     SlotStructure,
     VariableWidth,
 )
-from lance_arrow.spi.pages import ArrayPages, value_bits
 from lance_arrow.testing.array_samples import python_values, with_nulls
 from lance_arrow.testing.samples import Destination
 from lance_arrow.testing.scattered import fetch_scattered, some, unaligned

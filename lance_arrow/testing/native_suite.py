@@ -13,8 +13,8 @@ import numpy as np
 
 from lance_arrow.errors import LanceError
 from lance_arrow.kernels import native_checks
+from lance_arrow.pages import value_bits
 from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
-from lance_arrow.spi.pages import value_bits
 
 _LIMIT_BYTES = 1 << 26
 

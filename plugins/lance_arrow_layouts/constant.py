@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.pages import RepeatedPage, bind_levels, fits
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, PageLayout
 from lance_arrow.spi import (
     BindScope,
@@ -49,7 +50,6 @@ from lance_arrow.spi import (
     new_block,
     pages,
 )
-from lance_arrow.spi.pages import RepeatedPage, bind_levels, fits
 
 _LEVEL = FixedWidth(16)
 _ROLES = {

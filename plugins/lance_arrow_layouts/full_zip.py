@@ -3,7 +3,7 @@
     buffer 0   entries: [control word: levels] [length, when widths vary] [value]
     buffer 1   row index: where each row begins, when rows have no common width
 
-Here is the description only; `lance_arrow.spi.pages` reads and writes the entries.
+Here is the description only; `lance_arrow.pages` reads and writes the entries.
 Source: lance.encodings21.FullZipLayout; spec 6.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
 from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl, pages
-from lance_arrow.spi.pages import ZippedForm, ZippedPages, bind_zipped
 
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""

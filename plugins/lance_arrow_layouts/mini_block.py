@@ -5,7 +5,7 @@
     buffer 2   dictionary items, when the chunks hold indices
     last       repetition index, when there are lists: rows that finish in each chunk, levels left over
 
-Here is the description only; `lance_arrow.spi.pages` reads and writes the chunks.
+Here is the description only; `lance_arrow.pages` reads and writes the chunks.
 Source: lance.encodings21.MiniBlockLayout.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 
 from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.pages import ChunkedForm, ChunkedPages, bind_chunked
 from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
 from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl, pages
-from lance_arrow.spi.pages import ChunkedForm, ChunkedPages, bind_chunked
 
 _LARGE_VALUES_PENALTY = 4.0
 """How much more a row costs that is found in a chunk of few large values."""

@@ -22,8 +22,8 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from lance_arrow import LanceFile, LanceFormat, write_table
-from lance_arrow.assembly.zone_maps import ZoneMap, zones_schema
-from lance_arrow.datasets.zone_pruning import zone_predicate
+from lance_arrow.pruning.zone_pruning import zone_predicate
+from lance_arrow.statistics.zone_maps import ZoneMap, zones_schema
 
 NUM_ZONES, ROWS_PER_ZONE = 1_000_000, 8
 NUM_FILES, FILE_ROWS = 1000, 1000

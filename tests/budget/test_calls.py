@@ -16,7 +16,7 @@ from values import seeded
 from witness import Witness
 
 import lance_arrow
-from lance_arrow.datasets.windows import WINDOW_ROWS
+from lance_arrow.scan.windows import WINDOW_ROWS
 
 pytestmark = pytest.mark.interop
 

@@ -75,7 +75,11 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
             "lance_arrow_layouts.drafts",
             "lance_arrow_layouts.planar",
         ),
-        ("lance_arrow.container.first_generation", "lance_arrow.assembly.headed_reader", "lance_arrow.proto.table_pb2"),
+        (
+            "lance_arrow.container.legacy.v0_1_files",
+            "lance_arrow.scan.legacy.v2_0_row_reader",
+            "lance_arrow.proto.table_pb2",
+        ),
         (
             "lance_arrow.manifests",
             "lance_arrow.table",
@@ -84,7 +88,7 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
             "lance_arrow.cli",
         ),
         ("lance_arrow.structure.page_encoder", "lance_arrow.spi.encoding", "lance_arrow.container.file_writer"),
-        ("lance_arrow.assembly.zone_maps", "lance_arrow.datasets.predicates", "lance_arrow.assembly.blob_places"),
+        ("lance_arrow.statistics.zone_maps", "lance_arrow.scan.predicates", "lance_arrow.scan.blobs.blob_places"),
     ],
     ids=["fsspec", "others", "old versions' plugins", "old versions", "tables", "writers", "filters and blobs"],
 )
@@ -114,8 +118,8 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
     )
     writers = (
         "lance_arrow.structure.page_encoder",
-        "lance_arrow.assembly.writers",
-        "lance_arrow.datasets.lance_writer",
+        "lance_arrow.files.row_writers",
+        "lance_arrow.files.lance_writer",
     )
     assert not named(modules, *old, *writers, "pandas", "pyarrow.parquet")
     assert len(modules - named(modules, "lance_arrow.kernels")) <= 340, len(modules)

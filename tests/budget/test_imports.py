@@ -31,7 +31,7 @@ def test_names_are_known_before_they_are_loaded() -> None:
 
 def test_one_file_loads_no_engine_and_no_bridge() -> None:
     modules = modules_after("from lance_arrow import LanceFile")
-    assert not modules & {"duckdb", "polars", "pandas", "lance", "lance_arrow.datasets._bridge"}
+    assert not modules & {"duckdb", "polars", "pandas", "lance", "lance_arrow.arrow_dataset.bridge._bridge"}
 
 
 def test_plugins_are_found_when_first_needed() -> None:
@@ -42,9 +42,9 @@ def test_plugins_are_found_when_first_needed() -> None:
 @pytest.mark.parametrize(
     "first",
     [
-        "import lance_arrow.datasets",
-        "import lance_arrow.datasets.lance_file",
-        "import lance_arrow.datasets.lance_dataset",
+        "import lance_arrow.arrow_dataset",
+        "import lance_arrow.files.lance_file",
+        "import lance_arrow.arrow_dataset.lance_dataset",
         "import lance_arrow; lance_arrow.dataset",
         "from lance_arrow import dataset",
         "import pyarrow.dataset",
@@ -53,7 +53,7 @@ def test_plugins_are_found_when_first_needed() -> None:
 def test_dataset_is_callable_whatever_came_first(first: str) -> None:
     done = run(
         f"{first}\n"
-        "import lance_arrow, lance_arrow.datasets, lance_arrow.datasets.lance_dataset\n"
+        "import lance_arrow, lance_arrow.arrow_dataset, lance_arrow.arrow_dataset.lance_dataset\n"
         "assert callable(lance_arrow.dataset), lance_arrow.dataset\n"
         "try:\n"
         "    lance_arrow.dataset('/nowhere/at/all.lance')\n"

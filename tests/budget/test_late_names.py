@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from outside import run
 
-PACKAGES = ("lance_arrow", "lance_arrow.spi", "lance_arrow.spi.pages", "lance_arrow.io")
+PACKAGES = ("lance_arrow", "lance_arrow.spi", "lance_arrow.pages", "lance_arrow.io")
 
 
 def checked_names(package: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from stores import CountingStore
 from values import seeded
 
 from lance_arrow import LanceFormat, write_table
-from lance_arrow.datasets.scan import FileScanHandler
+from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.spi import ReadReport
 
 NUM_FILES, FILE_ROWS = 60, 1000
@@ -53,16 +53,16 @@ def test_what_is_equal_between_files_is_worked_out_once(folder: Path, receipts: 
         sys.setprofile(None)
     assert found.num_rows == 100
     assert len(receipts) == NUM_FILES
-    assert calls["lance_arrow.datasets.scan.FileScanHandler.plan"] == NUM_FILES
+    assert calls["lance_arrow.arrow_dataset.scan_handler.FileScanHandler.plan"] == NUM_FILES
     for once in (
-        "lance_arrow.assembly.column_tree.column_tree",
-        "lance_arrow.datasets.row_filter.FilterPlan.__init__",
-        "lance_arrow.datasets.zone_predicates.ZonePredicate.__init__",
+        "lance_arrow.arrays.column_tree.column_tree",
+        "lance_arrow.scan.row_filter.FilterPlan.__init__",
+        "lance_arrow.pruning.zone_predicates.ZonePredicate.__init__",
         "lance_arrow_columns.zone_index.ZoneIndex.bind",
     ):
         assert calls[once] <= 1, once
     # Streams of zone maps that are laid out alike are read by Arrow once.
-    assert calls["lance_arrow.assembly.zone_streams._read_batch"] <= 1
+    assert calls["lance_arrow.statistics.zone_streams._read_batch"] <= 1
     # Pages are looked at in the one file that is left: each column has one.
     assert calls["lance_arrow.container.pages.parse_pages"] == 8
     # About 530 functions of Python are called for a file that is left out.

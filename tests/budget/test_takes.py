@@ -14,8 +14,8 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING
+from lance_arrow.pages.chunk_index import chunk_table
 from lance_arrow.spi import ReadReport
-from lance_arrow.spi.pages.chunk_index import chunk_table
 
 pytestmark = pytest.mark.interop
 

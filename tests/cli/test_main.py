@@ -150,11 +150,11 @@ def sleep_in(module, owner, name, call=1):
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [
-        (["head"], "'lance_arrow.datasets.lance_file', 'LanceFile', 'take'"),
-        (["stats"], "'lance_arrow.assembly.zone_builder', 'ZoneBuilder', 'add', 3"),
-        (["verify"], "'lance_arrow.datasets.verifying', '_Verification', '_decode', 2"),
-        (["zones", "build"], "'lance_arrow.assembly.zone_builder', 'ZoneBuilder', 'add', 2"),
-        (["table", "compact"], "'lance_arrow.table.table_line', 'TableLine', 'commit'"),
+        (["head"], "'lance_arrow.files.lance_file', 'LanceFile', 'take'"),
+        (["stats"], "'lance_arrow.statistics.zone_builder', 'ZoneBuilder', 'add', 3"),
+        (["verify"], "'lance_arrow.files.verification', '_Verification', '_decode', 2"),
+        (["zones", "build"], "'lance_arrow.statistics.zone_builder', 'ZoneBuilder', 'add', 2"),
+        (["table", "compact"], "'lance_arrow.table.writable_branch', 'TableLine', 'commit'"),
     ],
     ids=["head", "stats", "verify", "zones build", "table compact"],
 )
@@ -205,7 +205,7 @@ def test_versions() -> None:
 
 
 def test_a_bridge_that_does_not_fit_is_told(tmp_path: Path) -> None:
-    build = "import lance_arrow.datasets._bridge_build as build; build.BUILD_VERSION = '1.2.3';"
+    build = "import lance_arrow.arrow_dataset.bridge._bridge_build as build; build.BUILD_VERSION = '1.2.3';"
     for flags in ([], ["--json"]):
         done = run_python(build + MAIN, "--version", *flags, folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
@@ -222,7 +222,7 @@ def test_commands_do_not_import_the_rooms_of_others(many_rows: Path, tmp_path: P
     done = run_python(listing, *line.split(), folder=tmp_path)
     assert done.returncode == 0
     modules = set(done.stdout.splitlines())
-    assert not modules & {"rich", "lance_arrow.datasets.zone_building", "lance_arrow.datasets.verifying"}
+    assert not modules & {"rich", "lance_arrow.files.zone_building", "lance_arrow.files.verification"}
     if "TABLE" not in arguments:
         assert not modules & {"pyarrow.dataset", "pandas", "lance_arrow.table"}
     if "help" in arguments:

@@ -25,8 +25,8 @@ from lance_arrow.cli.file_view import (
 from lance_arrow.cli.plugin_view import EncodingEntry, PluginReport, PluginsReport
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, error_report, plain, print_json, print_text
-from lance_arrow.datasets.verifying import Finding, VerifyCounts, VerifyReport
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.files.verification import Finding, VerifyCounts, VerifyReport
 from lance_arrow.structure.description import EncodingReport
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -12,9 +12,9 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable
-from lance_arrow.assembly.zone_builder import ZoneBuilder
-from lance_arrow.assembly.zone_maps import ZoneMap
 from lance_arrow.cli.stats_view import ColumnPart, summed
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import ZoneMap
 
 ROWS = pa.table(
     {

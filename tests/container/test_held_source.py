@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lance_arrow.container.held_source import HeldSource
 from lance_arrow.errors import TruncatedReadError
 from lance_arrow.io import BufferSource, MeteredSource, read_coalesced
+from lance_arrow.io.overlay_source import HeldSource
 
 DATA = bytes(range(200))
 

@@ -13,8 +13,8 @@ from pyarrow import fs, orc
 
 import lance_arrow
 from lance_arrow.conversion import writing
-from lance_arrow.datasets.verifying import Finding, VerifyReport
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError
+from lance_arrow.files.verification import Finding, VerifyReport
 
 ROWS = pa.table({"id": [1, 2, 3], "s": ["a", None, "c"], "l": pa.array([[1], [], None], pa.list_(pa.int32()))})
 

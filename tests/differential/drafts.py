@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FILES = HERE.parent / "interop" / "draft_files"
+FILES = HERE.parent / "data" / "draft_files"
 sys.path[:0] = [str(HERE.parent / "support"), str(FILES)]
 
 import make  # noqa: E402

@@ -32,9 +32,9 @@ from forge_pages import ITEM, NULLABLE, flat, flat_rows, mini_block, padded, wor
 from google.protobuf.message import Message  # noqa: E402
 
 import lance_arrow  # noqa: E402
-from lance_arrow.assembly import row_reader  # noqa: E402
 from lance_arrow.errors import LanceError  # noqa: E402
 from lance_arrow.proto import encodings_v21_pb2 as pb  # noqa: E402
+from lance_arrow.scan import row_reader  # noqa: E402
 
 DEPTH = 4
 KINDS = ("integers", "texts", "lists", "structs")

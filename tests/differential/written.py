@@ -16,7 +16,7 @@ from ways import some_rows
 from witness import Witness, WitnessDied, WitnessRefused
 
 import lance_arrow
-from lance_arrow.assembly.column_tree import column_tree
+from lance_arrow.arrays.column_tree import column_tree
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import LanceError, UnsupportedError
 from lance_arrow.io import open_source

@@ -111,7 +111,7 @@ def test_scans_cut_windows_by_bytes(witness: Witness, tmp_path: Path, monkeypatc
     values = [bytes([n % 251]) * 50_000 if n % 9 else None for n in range(100)]
     path = witness.write(first_kind(values), tmp_path / "file.lance", "2.2")
     runtime = Runtime(Settings(blob_batch_bytes=200_000, num_threads=1))
-    monkeypatch.setattr("lance_arrow.datasets.open_files.default_runtime", lambda: runtime)
+    monkeypatch.setattr("lance_arrow.scan.open_files.default_runtime", lambda: runtime)
     batches = list(lance_arrow.dataset(path).to_batches())
     assert [value for batch in batches for value in batch.column("b").to_pylist()] == values
     assert max(batch.column("b").nbytes for batch in batches) < 201_000

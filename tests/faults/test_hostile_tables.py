@@ -21,7 +21,6 @@ from fsspec.implementations.local import LocalFileSystem
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable, Limits
-from lance_arrow.datasets.table_zones import TableZones
 from lance_arrow.errors import CorruptManifestError, LanceError, ResourceLimitError, UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import BasePathMeta
@@ -29,6 +28,7 @@ from lance_arrow.manifests.base_scope import check_followed
 from lance_arrow.manifests.deletions import read_deletions
 from lance_arrow.manifests.fragments import DeletionFileMeta
 from lance_arrow.proto.table_pb2 import DeletionFile, IndexSection, Manifest
+from lance_arrow.scan.fragments.table_zones import TableZones
 
 ROOM_BYTES = 512 << 20
 ROWS = pa.table({"a": pa.array(range(60), pa.int64())})

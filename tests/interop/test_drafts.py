@@ -25,7 +25,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi.loading import entry_points, load_plugins
 
-FOLDER = Path(__file__).parent / "draft_files"
+FOLDER = Path(__file__).parents[1] / "data" / "draft_files"
 RELEASES = sorted(path.name for path in FOLDER.iterdir() if (path / "receipt.json").exists())
 FILES = [
     (release, path.name.removesuffix(".lance.xz"))

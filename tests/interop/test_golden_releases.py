@@ -14,7 +14,7 @@ from values import seeded
 import lance_arrow
 from lance_arrow.errors import UnknownEncodingError
 
-FOLDER = Path(__file__).parent / "release_files"
+FOLDER = Path(__file__).parents[1] / "data" / "release_files"
 RELEASES = ("4.0.0", "8.0.0", "12.0.0")
 
 

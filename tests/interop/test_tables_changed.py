@@ -16,8 +16,8 @@ from witness import Witness, WitnessRefused
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
-from lance_arrow.datasets.sql_predicates import parse_sql
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.scan.sql_predicates import parse_sql
 
 pytestmark = pytest.mark.interop
 

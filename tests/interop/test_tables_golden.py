@@ -18,9 +18,9 @@ from values import seeded
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.datasets.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.errors import MissingFileError, UnsupportedError
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 
 READABLE = (FileVersion.V0_1, FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.datasets.field_sources import expanded
 from lance_arrow.manifests.deletions import DeletionVector
+from lance_arrow.scan.fragments.field_sources import expanded
 
 
 @given(st.integers(0, 60).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, max(0, n - 1)), max_size=n))))

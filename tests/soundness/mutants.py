@@ -36,17 +36,17 @@ import pytest
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 PREDICATES = (
-    "datasets/test_zone_precision.py",
+    "pruning/test_zone_precision.py",
     "soundness/test_soundness.py::test_filters_find_the_same_rows_by_every_door[0]",
-    "datasets/test_zone_predicates.py",
+    "pruning/test_zone_predicates.py",
 )
 SUITES: dict[str, tuple[str, ...]] = {
-    "lance_arrow.datasets.zone_values": PREDICATES,
-    "lance_arrow.datasets.zone_predicates": PREDICATES,
-    "lance_arrow.datasets.zone_pruning": PREDICATES,
-    "lance_arrow.assembly.batch_zones": ("assembly/test_batch_zones.py",),
-    "lance_arrow.assembly.zone_joining": ("assembly/test_zone_joining.py",),
-    "lance_arrow.assembly.zone_bounds": ("assembly/test_zone_builder.py", "datasets/test_zone_precision.py"),
+    "lance_arrow.pruning.zone_values": PREDICATES,
+    "lance_arrow.pruning.zone_predicates": PREDICATES,
+    "lance_arrow.pruning.zone_pruning": PREDICATES,
+    "lance_arrow.statistics.legacy.v0_1_zones": ("statistics/test_v0_1_zones.py",),
+    "lance_arrow.statistics.zone_joining": ("statistics/test_zone_joining.py",),
+    "lance_arrow.statistics.zone_bounds": ("statistics/test_zone_builder.py", "pruning/test_zone_precision.py"),
 }
 PASSING = 0.9
 LIMIT_SECONDS = 180

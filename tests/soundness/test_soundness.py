@@ -8,8 +8,8 @@ import pytest
 from checking import Checked, check
 from filter_cases import filter_case
 
-from lance_arrow.datasets import zone_pruning
-from lance_arrow.datasets.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.pruning import zone_pruning
+from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
 NUM_CASES, STRIDE = 2000, 200
 

@@ -15,7 +15,7 @@ import lance_arrow
 from lance_arrow import spi
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels import native_checks, native_codecs
-from lance_arrow.spi.pages import value_bits
+from lance_arrow.pages import value_bits
 from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.assembly.arrays import DecodedLeaf, build_array
-from lance_arrow.assembly.column_destination import Allocator, decode_values
-from lance_arrow.assembly.column_tree import ColumnNode, LeafNode, column_tree
-from lance_arrow.assembly.dictionaries import decode_dictionary
-from lance_arrow.assembly.unravel import unravel
+from lance_arrow.arrays.arrow_arrays import DecodedLeaf, build_array
+from lance_arrow.arrays.column_destination import Allocator, decode_values
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
+from lance_arrow.arrays.dictionaries import decode_dictionary
+from lance_arrow.arrays.unravel import unravel
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.settings import Limits

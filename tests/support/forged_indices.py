@@ -10,7 +10,7 @@ import pyroaring
 from lance_arrow import LanceTable
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.proto.table_pb2 import IndexMetadata
-from lance_arrow.table.index_operations import CreateIndex
+from lance_arrow.table.operations.indices import CreateIndex
 from lance_arrow.table.written_files import WrittenFiles
 
 

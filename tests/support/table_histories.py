@@ -16,8 +16,8 @@ from same import assert_same
 from witness import Witness
 
 from lance_arrow import LanceTable
-from lance_arrow.datasets import table_taking
-from lance_arrow.datasets.sql_predicates import parse_sql
+from lance_arrow.scan.fragments import table_taking
+from lance_arrow.scan.sql_predicates import parse_sql
 
 ADDRESSES = ["_rowid", "_rowaddr"]
 STEPS = (

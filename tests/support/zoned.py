@@ -5,16 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 from craft import Craft, described
 
-from lance_arrow.assembly.column_tree import column_tree
-from lance_arrow.assembly.zone_builder import ZoneBuilder
-from lance_arrow.assembly.zone_maps import encode_zones
-from lance_arrow.assembly.zone_types import bounds_type
+from lance_arrow.arrays.column_tree import column_tree
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.proto import file_v2_pb2
 from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import EncodingKey, ZoneMapPlace
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import encode_zones
+from lance_arrow.statistics.zone_types import bounds_type
 
 COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 VERSIONS = {"2.1": (2, 1), "2.2": (2, 2), "2.3": (2, 3)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_arrow.assembly.column_tree import LeafNode, column_tree
-from lance_arrow.assembly.zone_builder import ZoneBuilder
-from lance_arrow.assembly.zone_maps import ZoneMap
-from lance_arrow.assembly.zone_types import bounds_type, is_repeated
+from lance_arrow.arrays.column_tree import LeafNode, column_tree
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import column_mapping, fields_from_arrow
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 
 
 def leaves_of(schema: pa.Schema) -> list[LeafNode]:

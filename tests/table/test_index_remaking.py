@@ -15,7 +15,7 @@ from lance_arrow.errors import CorruptFileError, InternalError, ResourceLimitErr
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.table.indices.address_sets import _decoded_bitmap, _decoded_tree, _encoded_bitmap, _encoded_tree
 from lance_arrow.table.indices.moves import RowMoves
-from lance_arrow.table.rewrite_operations import RewriteGroup
+from lance_arrow.table.operations.rewriting import RewriteGroup
 
 
 def address(fragment: int, offset: int) -> int:

@@ -16,9 +16,9 @@ from same import assert_same
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceFormat, LanceFragmentScanOptions, LanceTable
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.table_zones import IndexZones
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.fragments.table_zones import IndexZones
 from lance_arrow.spi import ReadReport
 
 NAN = float("nan")

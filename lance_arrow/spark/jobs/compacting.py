@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lance_arrow.container.schema import arrow_schema
-from lance_arrow.datasets.write_options import WriteOptions
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -24,10 +24,10 @@ from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE, write_fragments
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines
-from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import RewriteGroup
+from lance_arrow.table.operations.base import Operation
+from lance_arrow.table.operations.rewriting import RewriteGroup
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.table_line import checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import checked_message, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

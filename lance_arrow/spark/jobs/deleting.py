@@ -11,21 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lance_arrow.datasets.predicates import MISFITS, Predicate, as_expression, misfit
-from lance_arrow.datasets.table_columns import TableColumns
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DELETIONS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, address_of, newest, writable_line
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.deletion_files import write_deletions
-from lance_arrow.table.operations import Delete
+from lance_arrow.table.operations.base import Delete
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
-from lance_arrow.table.table_line import checked_message
+from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.written_files import WrittenFiles
 
 # Of a fragment: how many rows more are gone, and its deletion file; None where no row is left, or none is gone.

@@ -38,10 +38,10 @@ from lance_arrow.spark.task_files import FilePlan, write_task
 from lance_arrow.spark.type_mapping import batch_schema
 from lance_arrow.spark.writer import task_name
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
-from lance_arrow.table.row_operations import Update
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.table_line import checked_message, writable_version
+from lance_arrow.table.writable_branch import checked_message, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 _ADDRESS, _ID, _CREATED = "_rowaddr", "_rowid", "_row_created_at_version"

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lance_arrow.choices import FileVersionName, Preset
-from lance_arrow.datasets.table_reader import TableReader
-from lance_arrow.datasets.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.spark.clustering import clustered
 from lance_arrow.spark.committing import GuardedOverwrite
 from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
@@ -26,9 +26,9 @@ from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
-from lance_arrow.table.operations import Operation
-from lance_arrow.table.rewrite_operations import RewriteGroup
-from lance_arrow.table.table_line import TableLine, checked_message, overwriting_version
+from lance_arrow.table.operations.base import Operation
+from lance_arrow.table.operations.rewriting import RewriteGroup
+from lance_arrow.table.writable_branch import TableLine, checked_message, overwriting_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.assembly.read_options import ReadOptions
-from lance_arrow.datasets.open_files import OpenFiles
-from lance_arrow.datasets.table_columns import TableColumns
-from lance_arrow.datasets.table_reader import TableReader
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.table_handle import line_of
-from lance_arrow.table.table_line import TableLine
+from lance_arrow.table.writable_branch import TableLine
 
 # As files hold them: what is read is written again.
 STORED = ReadOptions()

@@ -8,13 +8,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lance_arrow.assembly.zone_types import DEFAULT_ROWS_PER_ZONE
-from lance_arrow.datasets.zone_building import BuiltZones, build_zones
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
+from lance_arrow.files.zone_building import BuiltZones, build_zones
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import address_of, newest
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
+from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE
 
 
 def zones(

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyroaring
 from numpy.typing import NDArray
 
-from lance_arrow.datasets.lance_file import LanceFile
 from lance_arrow.errors import CorruptFileError, located
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
 from lance_arrow.manifests.zone_indices import details_type
 from lance_arrow.proto.table_pb2 import IndexMetadata

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.datasets.lance_file import LanceFile
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
 from lance_arrow.proto.table_pb2 import IndexMetadata
 from lance_arrow.table.indices.moves import RowMoves

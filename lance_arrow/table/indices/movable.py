@@ -9,7 +9,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.table.indices.coverage import IndexCoverage
 from lance_arrow.table.indices.remaking import IndexRemaking
-from lance_arrow.table.rewrite_operations import Rewrite, RewriteGroup
+from lance_arrow.table.operations.rewriting import Rewrite, RewriteGroup
 from lance_arrow.table.written_files import WrittenFiles
 
 _LISTED = 20

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.datasets.field_sources import expanded
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InternalError
-from lance_arrow.table.rewrite_operations import RewriteGroup
+from lance_arrow.scan.fragments.field_sources import expanded
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.table.operations.rewriting import RewriteGroup
 
 _OFFSET_BITS = np.uint64(32)
 _OFFSETS = np.uint64(0xFFFFFFFF)

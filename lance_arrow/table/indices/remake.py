@@ -10,7 +10,7 @@ from typing import cast
 import pyarrow as pa
 
 from lance_arrow.choices import FileVersionName
-from lance_arrow.datasets.lance_writer import LanceWriter
+from lance_arrow.files.lance_writer import LanceWriter
 from lance_arrow.io import Location
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.written_files import WrittenFiles

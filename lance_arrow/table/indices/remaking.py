@@ -10,19 +10,19 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import LanceError
 from lance_arrow.io import Location, make_folder
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_TYPE, details_type, uuid_text
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.indices.address_sets import address_sets_remake
 from lance_arrow.table.indices.btree import btree_remake
 from lance_arrow.table.indices.coverage import fragments_of, has_row_ids, is_system
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.indices.remake import IndexTarget, Remake
 from lance_arrow.table.indices.zones import zones_remake
-from lance_arrow.table.rewrite_operations import RewriteGroup
+from lance_arrow.table.operations.rewriting import RewriteGroup
 from lance_arrow.table.written_files import WrittenFiles
 
 _BTREE_TYPE = "btreeindexdetails"

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.datasets.lance_file import LanceFile
-from lance_arrow.datasets.table_reader import TableReader
 from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import ZONE_FILE
 from lance_arrow.proto.table_pb2 import IndexMetadata, ZoneMapIndexDetails
+from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.field_paths import field_paths
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.indices.remake import IndexTarget, Remake

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.pages import ChunkedForm, ChunkedPages, ZippedForm, bind_chunked, bind_zipped
 from lance_arrow.proto import encodings_v20_pb2 as last
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, FullZipLayout, MiniBlockLayout, PageLayout
 from lance_arrow.proto.reading import parse
 from lance_arrow.spi import BindScope, BoundLayout, EncodingKey, LayerKind, NodeKind, hookimpl
-from lance_arrow.spi.pages import ChunkedForm, ChunkedPages, ZippedForm, bind_chunked, bind_zipped
 from lance_arrow_layouts.drafts.dialects import (
     SaidOfChunks,
     SaidOfZipped,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.pages import ChunkedPages, ChunkIndex
 from lance_arrow.spi import (
     BufferRole,
     BufferSlices,
@@ -27,7 +28,6 @@ from lance_arrow.spi import (
     RowRanges,
     VariableWidth,
 )
-from lance_arrow.spi.pages import ChunkedPages, ChunkIndex
 
 _DICTIONARY = 1
 """Place of the dictionary among the slices of the index: after the chunk table."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
+from lance_arrow.pages import ChunkedPages, ChunkIndex, ChunkSelection, OpenChunks
 from lance_arrow.spi import (
     BufferSlices,
     ChunkBatch,
@@ -26,7 +27,6 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
 )
-from lance_arrow.spi.pages import ChunkedPages, ChunkIndex, ChunkSelection, OpenChunks
 
 Positions = NDArray[np.int64]
 _BIT = FixedWidth(1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.pages import RowIndex, ZippedPage, ZippedPages
 from lance_arrow.spi import BufferRole, FetchedSlices, PageFacts, PageReadPlan
-from lance_arrow.spi.pages import RowIndex, ZippedPage, ZippedPages
 
 
 @dataclass(frozen=True, slots=True)

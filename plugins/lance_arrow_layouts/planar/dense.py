@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -23,7 +24,6 @@ from lance_arrow.spi import (
     PageReadPlan,
     RowRanges,
 )
-from lance_arrow.spi.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits
 
 
 def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:

@@ -10,6 +10,15 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.pages import (
+    ChunkedPages,
+    DictionaryPage,
+    IndexPage,
+    RepeatedPage,
+    ZippedPages,
+    bind_chunked,
+    bind_zipped,
+)
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -36,15 +45,6 @@ from lance_arrow.spi import (
     VariableWidth,
     copy_runs,
     new_block,
-)
-from lance_arrow.spi.pages import (
-    ChunkedPages,
-    DictionaryPage,
-    IndexPage,
-    RepeatedPage,
-    ZippedPages,
-    bind_chunked,
-    bind_zipped,
 )
 from lance_arrow_layouts.planar.dense import checked_scalar, chunked_form, zipped_form
 

@@ -12,6 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import PluginContractError, UnsupportedError
+from lance_arrow.pages import (
+    ChunkedParts,
+    ZippedParts,
+    automatic_dictionary,
+    common_scalar,
+    lacks_structs,
+    num_valid,
+    prefers_chunks,
+    rules_for_chunks,
+    values_at,
+    write_chunked,
+    write_zipped,
+    zippable,
+)
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.proto import encodings_v23_pb2 as planar
 from lance_arrow.spi import (
@@ -28,20 +42,6 @@ from lance_arrow.spi import (
     Levels,
     NodeKind,
     PageContent,
-)
-from lance_arrow.spi.pages import (
-    ChunkedParts,
-    ZippedParts,
-    automatic_dictionary,
-    common_scalar,
-    lacks_structs,
-    num_valid,
-    prefers_chunks,
-    rules_for_chunks,
-    values_at,
-    write_chunked,
-    write_zipped,
-    zippable,
 )
 from lance_arrow_layouts.planar.sparse_layers import SparseLayer, sparse_layers
 

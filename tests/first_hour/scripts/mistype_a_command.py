@@ -33,7 +33,7 @@ assert "KEY=VALUE" in done.stderr
 # Interrupted while it reads: quiet, and 130.
 slow = """
 import signal, sys, time
-import lance_arrow.datasets.lance_file as files
+import lance_arrow.files.lance_file as files
 from lance_arrow.cli.app import run
 signal.signal(signal.SIGINT, signal.default_int_handler)
 files.LanceFile.take = lambda *_, **__: (print("ready", file=sys.stderr, flush=True), time.sleep(60))

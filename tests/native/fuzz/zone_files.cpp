@@ -7,7 +7,7 @@
 #include <string>
 
 #include "input.hpp"
-#include "sieve.hpp"
+#include "file_pruner.hpp"
 
 namespace {
 

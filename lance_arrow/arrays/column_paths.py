@@ -1,0 +1,201 @@
+"""Paths that callers name, through structs, lists and maps, and the column tree cut down to what they reach.
+
+A step is the name of a struct's field. What repeats needs no step, but may have one: the item of a list under its own
+name (``items.item.x``) or as Parquet spells it (``items.list.element.x``); the entries of a map as ``entries`` or
+``key_value``. The longer spelling wins where an item has a field of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
+
+Path: TypeAlias = tuple[str, ...]
+"""Names from a column downwards; never empty."""
+
+Steps: TypeAlias = tuple[int, ...]
+"""Numbers of the children to follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where a path leads.
+
+    Parameters
+    ----------
+    root
+        Name of the column.
+    fields
+        Names of the struct fields to follow, up to the first node that repeats.
+    steps
+        Children to follow in the tree; shorter than `fields` where a packed struct is read whole.
+    """
+
+    root: str
+    fields: tuple[str, ...]
+    steps: Steps
+
+    @property
+    def inner(self) -> Steps:
+        """Steps below the first node that repeats; empty when the path ends before or at it."""
+        return self.steps[len(self.fields) :]
+
+
+def parse_path(path: str, names: Collection[str]) -> Path:
+    """Split a dotted path; a whole column name wins over its parts, so names may hold dots."""
+    return (path,) if path in names else tuple(path.split("."))
+
+
+def reach(roots: Sequence[ColumnNode], path: Path) -> Reach | None:
+    """Find what a path names; None when there is no such thing."""
+    root = next((root for root in roots if root.field.name == path[0]), None)
+    steps = None if root is None else _steps(root, path[1:])
+    if root is None or steps is None:
+        return None
+    node = root
+    fields: list[str] = []
+    for step in steps:
+        if not isinstance(node.storage, pa.StructType):
+            return Reach(path[0], tuple(fields), steps)
+        node = node.children[step]
+        fields.append(node.field.name)
+    # What is left of the path lies in a packed struct, which is read whole.
+    return Reach(path[0], path[1:], steps)
+
+
+def node_at(root: ColumnNode, steps: Steps) -> ColumnNode:
+    """Follow steps."""
+    for step in steps:
+        root = root.children[step]
+    return root
+
+
+def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+    """The leaf that a field path of Arrow's names: through structs alone, whole."""
+    if reach(roots, path) is None:
+        return None
+    node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
+    for name in path[1:]:
+        if node is None or not pa.types.is_struct(node.storage):
+            return None
+        node = next((child for child in node.children if child.field.name == name), None)
+    return node if isinstance(node, LeafNode) else None
+
+
+def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
+    """Keep the wanted paths: each root once, in the order first named, cut down to the wanted children.
+
+    Parameters
+    ----------
+    roots
+        The whole tree.
+    paths
+        Names from the root downwards.
+    missing_ok
+        Skip paths the file has not (a scan asks for columns of other files and of the partitioning).
+
+    Raises
+    ------
+    InvalidArgumentError
+        A path names no column; the columns there are, are listed.
+    """
+    wanted: dict[str, list[Steps]] = {}
+    by_name = {root.field.name: root for root in roots}
+    for path in paths:
+        root = by_name.get(path[0])
+        steps = None if root is None else _steps(root, path[1:])
+        if steps is not None:
+            wanted.setdefault(path[0], []).append(steps)
+        elif not missing_ok:
+            raise no_such_column(roots, path)
+    return tuple(pruned(by_name[name], steps) for name, steps in wanted.items())
+
+
+def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentError:
+    """The error for a path that names nothing, with what there is at the last step that exists."""
+    known: list[str] = []
+    for end in range(len(path), 0, -1):
+        found = reach(roots, path[: end - 1]) if end > 1 else None
+        if found is not None:
+            node = node_at(next(root for root in roots if root.field.name == found.root), found.steps)
+            known = [".".join((*path[: end - 1], name)) for name in _names_below(node)]
+            break
+    names = sorted(known or [root.field.name for root in roots])
+    offer = did_you_mean(".".join(path), names)
+    return InvalidArgumentError(
+        f"there is no column {'.'.join(path)!r}, expected one of {', '.join(names)}{offer}", detail=path
+    )
+
+
+def pruned(node: ColumnNode, wanted: Sequence[Steps]) -> ColumnNode:
+    """Cut a tree down to what the steps reach; children keep the order of the schema.
+
+    A map without its keys, or without its values, is a list of what is left of its entries, as Parquet readers give it.
+    """
+    if isinstance(node, LeafNode) or any(not steps for steps in wanted):
+        return node
+    below: dict[int, list[Steps]] = {}
+    for first, *rest in wanted:
+        below.setdefault(first, []).append(tuple(rest))
+    children = tuple(pruned(node.children[number], below[number]) for number in sorted(below))
+    type_ = type_over(node.storage, [child.field for child in children])
+    return replace(node, field=node.field.with_type(type_), children=children)
+
+
+def _steps(node: ColumnNode, rest: Path) -> Steps | None:
+    if not rest:
+        return ()
+    if isinstance(node, LeafNode):
+        # A packed struct is read whole, and its field cut out of it; blobs have no fields, whatever describes them.
+        shown = storage_type(node.shown.type)
+        is_field = isinstance(shown, pa.StructType) and shown.get_field_index(rest[0]) >= 0
+        return () if is_field and len(rest) == 1 else None
+    if isinstance(node.storage, pa.StructType):
+        named = ((number, rest[1:]) for number, child in enumerate(node.children) if child.field.name == rest[0])
+    else:
+        named = ((0, rest[skipped:]) for skipped in _skipped(node, rest))
+    for number, further in named:
+        below = _steps(node.children[number], further)
+        if below is not None:
+            return number, *below
+    return None
+
+
+def _skipped(node: ColumnNode, rest: Path) -> Iterator[int]:
+    """How many steps of `rest` may stand for the one child of what repeats."""
+    is_map = isinstance(node.storage, pa.MapType)
+    if rest[0] == node.children[0].field.name or (is_map and rest[0] == "key_value"):
+        yield 1
+    yield 0
+    if rest[:2] == ("list", "element") and not is_map:
+        yield 2
+
+
+def _names_below(node: ColumnNode) -> list[str]:
+    shown = storage_type(node.shown.type)
+    if isinstance(shown, pa.StructType):
+        return [field.name for field in shown]
+    return [name for child in node.children for name in _names_below(child)]
+
+
+def parse_dot_path(text: str) -> tuple[str, ...]:
+    """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
+
+    Brackets are part of a name: the bridge has turned indices into names before.
+    """
+    parts = [""]
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            parts[-1] += next(characters, "")
+        elif character == ".":
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(parts)

@@ -1,0 +1,304 @@
+"""`ColumnNode`: the Arrow schema as a tree whose leaves know their physical column; `pruning` cuts it down.
+
+The pre-order walk over physical columns is the container's (`container.schema.column_mapping`); here its leaves are
+hung into the Arrow types, and each leaf gets the `LeafType` that the binder wants.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from lance_arrow.arrays.blob_fields import PLACE_TYPE, bytes_field, stored_field
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
+from lance_arrow.errors import InternalError, UnsupportedError
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnNode:
+    """One node of the schema tree.
+
+    Parameters
+    ----------
+    field
+        Arrow field, extension types as they are.
+    path
+        Dotted path from the root.
+    children
+        Struct fields, or the one item of a list, map (its entries) or fixed-size list of structs; none for leaves.
+    """
+
+    field: pa.Field
+    path: str
+    children: tuple[ColumnNode, ...] = ()
+
+    @property
+    def storage(self) -> pa.DataType:
+        """The type without its extension."""
+        return storage_type(self.field.type)
+
+    @property
+    def kind(self) -> NodeKind:
+        return _kind(self.storage)
+
+    @property
+    def shown(self) -> pa.Field:
+        """The field as callers see it; differs from `field` where blobs are shown as bytes."""
+        shown = [child.shown for child in self.children]
+        if all(mine is child.field for mine, child in zip(shown, self.children, strict=True)):
+            return self.field
+        return self.field.with_type(type_over(self.storage, shown))
+
+    def leaves(self) -> Iterator[LeafNode]:
+        """Yield the leaves below (or this one), in physical order."""
+        for child in self.children:
+            yield from child.leaves()
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """The column of its own that a list has in a 2.0 file: its number, and the dotted path of the list."""
+
+    column: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LeafNode(ColumnNode):
+    """A leaf: a node with a physical column.
+
+    Parameters
+    ----------
+    column
+        Its number.
+    leaf
+        What the binder is told of it.
+    offset_bits
+        Inner-most node first: width of a list's offsets, 0 for what is no list.
+    dimensions
+        Inner-most node first: items of a fixed-size list of structs, 0 for what is none.
+    nullable
+        Inner-most node first: whether the schema lets it be null.
+    lengths_per_row
+        What its pages count for one row of the file.
+    tells_ancestors
+        Whether its pages surely hold the structure of the nodes above: before 2.3, structs without fields do not.
+    refusal
+        Why this column cannot be read, or None; raised only when the column is wanted.
+    list_columns
+        Inner-most node first, as `offset_bits`: where a 2.0 file tells the lists above, which its leaves do not repeat
+        them; None for nodes that are no lists. Empty in later files.
+    is_blob
+        Whether its values are descriptors of blobs.
+    bytes_field
+        Blobs that callers see as bytes: the field they see.
+    """
+
+    column: int
+    leaf: LeafType
+    offset_bits: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    nullable: tuple[bool, ...]
+    lengths_per_row: int
+    tells_ancestors: bool = True
+    refusal: str | None = None
+    list_columns: tuple[ListColumn | None, ...] = ()
+    is_blob: bool = False
+    bytes_field: pa.Field | None = None
+
+    @property
+    def shown(self) -> pa.Field:
+        return self.field if self.bytes_field is None else self.bytes_field
+
+    @property
+    def page_leaf(self) -> LeafType:
+        """What the binder is told of it: pages of 2.0 know of nothing above their column."""
+        return replace(self.leaf, nodes=(NodeKind.ITEM,)) if self.list_columns else self.leaf
+
+    def leaves(self) -> Iterator[LeafNode]:
+        yield self
+
+
+def storage_type(type_: pa.DataType) -> pa.DataType:
+    """Strip extension types."""
+    while isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    return type_
+
+
+def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
+    """Return the same struct, list or map, over other fields; a map of keys or values alone is a list of these."""
+    if isinstance(storage, pa.StructType):
+        return pa.struct(fields)
+    (item,) = fields
+    if isinstance(storage, pa.MapType) and item.type.num_fields == 2:
+        return pa.map_(item.type.field(0), item.type.field(1), keys_sorted=storage.keys_sorted)
+    if isinstance(storage, pa.FixedSizeListType):
+        return pa.list_(item, storage.list_size)
+    return pa.large_list(item) if isinstance(storage, pa.LargeListType) else pa.list_(item)
+
+
+def column_tree(
+    schema: pa.Schema, columns: Sequence[LeafColumn], options: ReadOptions | None = None
+) -> tuple[ColumnNode, ...]:
+    """Hang physical columns into an Arrow schema.
+
+    Parameters
+    ----------
+    schema
+        The file's schema.
+    columns
+        Leaf columns in physical order, as the container numbers them.
+    options
+        How callers see columns; as by default when None.
+    """
+    remaining = deque(columns)
+    roots = tuple(_node(field, field.name, (), remaining) for field in schema)
+    if options is not None and options.blobs == "descriptors":
+        roots = tuple(_with_descriptors(root) for root in roots)
+    if remaining:
+        raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
+    return roots
+
+
+def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: deque[LeafColumn]) -> ColumnNode:
+    storage = storage_type(field.type)
+    if not columns:
+        raise InternalError(f"the schema node {path!r} has no physical column")
+    if columns[0].path == path:
+        return _leaf(field, storage, columns.popleft(), above)
+    children = tuple(
+        _node(child, f"{path}.{child.name}", (storage, *above), columns) for child in inner_fields(storage)
+    )
+    if any(child.shown is not child.field for child in children):
+        field = field.with_type(type_over(storage, [child.field for child in children]))
+    return ColumnNode(field, path, children)
+
+
+def _with_descriptors(node: ColumnNode) -> ColumnNode:
+    """Show blobs as the descriptors they are."""
+    if isinstance(node, LeafNode):
+        return node if node.bytes_field is None else replace(node, bytes_field=None)
+    return replace(node, children=tuple(map(_with_descriptors, node.children)))
+
+
+def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:
+    nodes = (NodeKind.ITEM, *map(_kind, above))
+    shape = items = refusal = None
+    shown = None
+    if column.is_blob:
+        stored = stored_field(field.with_type(storage))
+        if stored is None:
+            refusal = f"blob columns of type {storage}"
+        elif any(isinstance(one, (pa.MapType, pa.FixedSizeListType)) for one in above):
+            refusal = "blobs within maps or fixed-size lists"
+        elif stored.type == PLACE_TYPE and NodeKind.LIST in nodes:
+            # Their writer does not keep which list a value belongs to.
+            refusal = "blobs of the first kind within lists"
+        else:
+            shown, field = bytes_field(field), stored
+            shape = _shape(stored.type)
+    elif isinstance(storage, pa.DictionaryType):
+        shape, items = _shape(storage.index_type), _shape(storage.value_type)
+    elif not pa.types.is_null(storage) and (column.is_packed or not isinstance(storage, pa.StructType)):
+        shape = _shape(storage)
+        if shape is None:
+            refusal = f"columns of type {storage}"
+    offset_bits, dimensions = (0, *map(_offset_bits, above)), (0, *map(_dimension, above))
+    is_fieldless = isinstance(storage, pa.StructType) and storage.num_fields == 0
+    has_columns_above = any(ancestor.header_column is not None for ancestor in column.ancestors)
+    return LeafNode(
+        field,
+        column.path,
+        column=column.column,
+        leaf=LeafType(shape, nodes, items, _is_text(storage)),
+        offset_bits=offset_bits,
+        dimensions=dimensions,
+        nullable=(field.nullable, *(ancestor.nullable for ancestor in column.ancestors)),
+        lengths_per_row=column.lengths_per_row,
+        tells_ancestors=not is_fieldless or not above or has_columns_above,
+        refusal=refusal,
+        list_columns=(None, *map(_list_column, column.ancestors)) if has_columns_above else (),
+        is_blob=shown is not None,
+        bytes_field=shown,
+    )
+
+
+def _list_column(ancestor: Ancestor) -> ListColumn | None:
+    if ancestor.header_column is None or ancestor.kind not in (AncestorKind.LIST, AncestorKind.LARGE_LIST):
+        return None
+    return ListColumn(ancestor.header_column, ancestor.path)
+
+
+def inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
+    """Fields below a type that has columns of their own; none for what is one column."""
+    if isinstance(storage, pa.StructType):
+        return tuple(storage.field(i) for i in range(storage.num_fields))
+    if isinstance(storage, pa.MapType):
+        return (pa.field("entries", pa.struct([storage.key_field, storage.item_field]), nullable=False),)
+    if isinstance(storage, (pa.ListType, pa.LargeListType)):
+        return (storage.value_field,)
+    if isinstance(storage, pa.FixedSizeListType) and isinstance(storage_type(storage.value_type), pa.StructType):
+        return (storage.value_field,)
+    return ()
+
+
+def _kind(storage: pa.DataType) -> NodeKind:
+    if isinstance(storage, (pa.ListType, pa.LargeListType, pa.MapType)):
+        return NodeKind.LIST
+    if isinstance(storage, pa.FixedSizeListType) and isinstance(storage_type(storage.value_type), pa.StructType):
+        return NodeKind.FIXED_SIZE_LIST
+    return NodeKind.ITEM
+
+
+def _offset_bits(storage: pa.DataType) -> int:
+    if isinstance(storage, pa.LargeListType):
+        return 64
+    return 32 if isinstance(storage, (pa.ListType, pa.MapType)) else 0
+
+
+def _dimension(storage: pa.DataType) -> int:
+    return storage.list_size if isinstance(storage, pa.FixedSizeListType) else 0
+
+
+def _is_text(storage: pa.DataType) -> bool:
+    storage = storage_type(storage)
+    if isinstance(storage, pa.DictionaryType):
+        return _is_text(storage.value_type)
+    if isinstance(storage, pa.StructType):
+        return any(_is_text(field.type) for field in storage)
+    return bool(pa.types.is_string(storage) or pa.types.is_large_string(storage))
+
+
+def _shape(storage: pa.DataType) -> BlockShape | None:
+    storage = storage_type(storage)
+    types = pa.types
+    if types.is_string(storage) or types.is_binary(storage):
+        return VariableWidth(32)
+    if types.is_large_string(storage) or types.is_large_binary(storage):
+        return VariableWidth(64)
+    if isinstance(storage, pa.StructType):
+        # Only a packed one is a leaf.
+        fields = [_shape(field.type) for field in storage]
+        plain = tuple(field for field in fields if isinstance(field, (FixedWidth, VariableWidth, FixedSizeList)))
+        return PackedStruct(plain) if len(plain) == len(fields) else None
+    if isinstance(storage, pa.FixedSizeListType):
+        # Lists of nothing but nulls are stored by their bitmaps alone; any width serves for what is never looked at.
+        items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
+        return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
+    if types.is_fixed_size_binary(storage):
+        return FixedWidth(8 * storage.byte_width)
+    if types.is_primitive(storage) or types.is_decimal(storage):
+        return FixedWidth(storage.bit_width)
+    return None
+
+
+def refuse_unreadable(leaf: LeafNode) -> None:
+    """Raise `UnsupportedError` for a leaf that cannot be read yet, naming it."""
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be read yet", column=leaf.path)

@@ -1,0 +1,39 @@
+"""`with_readable_items`: items of lists may be null where old releases of the reference want all pages to agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lance_arrow.pages import ZIPPED_FROM_BYTES, common_scalar
+from lance_arrow.spi import BlockSlice, EncodeOptions, LayerKind, PageContent, VariableWidth
+
+
+def with_readable_items(page: PageContent, options: EncodeOptions) -> PageContent:
+    """Let nullable items of lists be so in pages that are probably zipped, though none is null.
+
+    Releases 4.0.0 to 12.0.0 of the reference fail, on files of their own too, where some zipped pages of a column tell
+    that and others do not. A definition level more costs such a page at most a byte for each item, mostly nothing.
+    """
+    levels = page.levels
+    if page.values is None or not levels.max_rep or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
+        return page
+    if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < ZIPPED_FROM_BYTES:
+        return page
+    if common_scalar(page) is not None:
+        # A page of its own kind, which these releases do not read where more may be null than is.
+        return page
+    def_ = np.zeros(levels.num_entries, np.uint16) if levels.def_ is None else levels.def_ + (levels.def_ > 0)
+    layers = (LayerKind.NULLABLE_ITEM, *levels.layers[1:])
+    return replace(page, levels=replace(levels, layers=layers, def_=def_.astype(np.uint16, copy=False)))
+
+
+def _largest(values: BlockSlice) -> int:
+    """Bytes of the largest value; of values of one width those of each."""
+    if not values.num_values:
+        return 0
+    if isinstance(values.shape, VariableWidth):
+        offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}")
+        return int(np.diff(offsets).max(initial=0))
+    return len(values.values) // values.num_values

@@ -1,0 +1,101 @@
+"""`shared_tree`: the columns of a file as callers see them; files of one schema share what was worked out once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode, column_tree
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.schema import LeafColumn
+
+T = TypeVar("T")
+
+_MAX_TREES = 32
+_MAX_ANSWERS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownColumns:
+    """What callers see of a file.
+
+    Parameters
+    ----------
+    schema
+        Blobs and dictionaries as they were asked for.
+    roots
+        The whole column tree; the same object for files that share it.
+    """
+
+    schema: pa.Schema
+    roots: tuple[ColumnNode, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    schema: pa.Schema
+    leaves: tuple[LeafColumn, ...]
+    shown: ShownColumns
+
+
+_held: OrderedDict[tuple[int, ReadOptions], _Held] = OrderedDict()
+_lock = Lock()
+
+
+def shared_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
+    """Return the columns of a file, as `options` want them.
+
+    Files whose schemas are the same object, as those of equal content are, get the same tree.
+    """
+    key = id(file.schema), options
+    with _lock:
+        found = _held.get(key)
+        # Of a schema that is held here, no other has the number.
+        if found is not None and found.schema is file.schema and found.leaves is file.leaves:
+            _held.move_to_end(key)
+            return found.shown
+    stored = file.schema
+    if options.dictionaries == "decode":
+        from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone
+
+        stored = decoded_schema(stored)
+    roots = column_tree(stored, file.leaves, options)
+    if any(leaf.is_blob for root in roots for leaf in root.leaves()):
+        stored = pa.schema([root.shown for root in roots], file.schema.metadata)
+    shown = ShownColumns(stored, roots)
+    with _lock:
+        _held[key] = _Held(file.schema, file.leaves, shown)
+        if len(_held) > _MAX_TREES:
+            _held.popitem(last=False)
+    return shown
+
+
+class PerTree(Generic[T]):
+    """What is worked out of a column tree, kept for the files that share the tree; for threads too.
+
+    Parameters
+    ----------
+    work_out
+        Called once for each of the last few trees.
+    """
+
+    def __init__(self, work_out: Callable[[tuple[ColumnNode, ...]], T]) -> None:
+        self._work_out = work_out
+        self._answers: dict[int, tuple[tuple[ColumnNode, ...], T]] = {}
+
+    def of(self, roots: tuple[ColumnNode, ...]) -> T:
+        """Return the answer for a tree."""
+        held = self._answers.get(id(roots))
+        if held is not None and held[0] is roots:
+            return held[1]
+        answer = self._work_out(roots)
+        if len(self._answers) >= _MAX_ANSWERS:
+            self._answers = {}
+        self._answers[id(roots)] = (roots, answer)
+        return answer

@@ -1,0 +1,292 @@
+"""`shred`: rows of Arrow arrays to the content of one page of one leaf, the inverse of `unravel`.
+
+Levels are written with the largest numbering the arrays allow (a layer with a bitmap may be null, every list may be
+empty), in one native pass per chunk; what did not occur is then numbered away by a table, where it matters at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.leaf_blocks import VisibleValues, build_block
+from lance_arrow.arrays.leaf_dictionaries import indices_and_items
+from lance_arrow.arrays.leaf_path import PathNode, path_to_leaf
+from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError, located
+from lance_arrow.kernels import renumber_levels, shred_levels
+from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
+
+_LIST_KINDS = {
+    (False, False): LayerKind.ALL_VALID_LIST,
+    (True, False): LayerKind.NULLABLE_LIST,
+    (False, True): LayerKind.EMPTYABLE_LIST,
+    (True, True): LayerKind.NULL_AND_EMPTY_LIST,
+}
+
+
+def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
+    """Turn consecutive chunks of a top-level column into a page of one of its leaves.
+
+    Parameters
+    ----------
+    leaf
+        The leaf, as `column_tree` hangs it into the schema of the file.
+    arrays
+        Chunks of its top-level column, of exactly its type (views and dictionaries of several chunks are converted);
+        slices are fine. They must have passed ``Array.validate()``; what it does not check is checked here.
+
+    Returns
+    -------
+    PageContent
+        Memory of its values may be that of `arrays`. Blobs are their plain bytes, under the leaf's own shape.
+
+    Raises
+    ------
+    InvalidArgumentError
+        The arrays are of another type than the leaf, contradict themselves, hold text that is not UTF-8, or have too
+        many bytes for their offsets.
+    UnsupportedError
+        The format has no place for the values: JSON text that was not encoded, null children of a packed struct.
+    """
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
+    with located(column=leaf.path):
+        chunks = [array for array in arrays if len(array)]
+        paths = [path_to_leaf(leaf, array) for array in chunks]
+        items: BlockSlice | None = None
+        leaves = [path[-1].array for path in paths]
+        if leaf.leaf.items is not None:
+            leaves, items = indices_and_items(leaf, leaves)
+            paths = [(*path[:-1], PathNode(array)) for path, array in zip(paths, leaves, strict=True)]
+        structure = _Structure(leaf, paths)
+        values = structure.visible_values()
+        block = build_block(leaf, _value_shape(leaf, leaves), leaves, values)
+    num_nulls = values.num_nulls
+    if block is not None and 0 < num_nulls < values.num_values:
+        block = replace(block, present=values.present())
+    if items is not None and block is not None:
+        _check_indices(block, items.num_values, num_nulls, leaf)
+    return PageContent(
+        num_rows=sum(map(len, chunks)),
+        levels=structure.levels,
+        values=block,
+        leaf=leaf.leaf,
+        num_nulls=num_nulls,
+        items=items,
+        dimensions=leaf.dimensions,
+    )
+
+
+def _value_shape(leaf: LeafNode, leaves: Sequence[pa.Array]) -> BlockShape | None:
+    """The shape of what is given: of blobs the bytes, not what the file keeps in their place."""
+    bytes_bits = {pa.binary(): 32, pa.large_binary(): 64}
+    given = leaves[0].type if leaves else (leaf.bytes_field or leaf.field).type
+    if leaf.is_blob and given in bytes_bits:
+        return VariableWidth(bytes_bits[given])
+    return leaf.leaf.shape
+
+
+def _check_indices(block: BlockSlice, num_items: int, num_nulls: int, leaf: LeafNode) -> None:
+    """Refuse indices without an item; those of nulls are 0 by now."""
+    indices = block.values.view(leaf.storage.index_type.to_pandas_dtype())
+    if num_nulls == block.num_values:
+        return
+    smallest, largest = int(indices.min()), int(indices.max())
+    if smallest < 0 or largest >= num_items:
+        wrong = smallest if smallest < 0 else largest
+        raise InvalidArgumentError(
+            f"index {wrong} into a dictionary of {num_items} items", column=leaf.path, detail=wrong
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Where the entries and the visible slots of one chunk are."""
+
+    run_starts: NDArray[np.int64]
+    run_stops: NDArray[np.int64]
+    entry_start: int
+    entry_stop: int
+
+
+class _Structure:
+    """Levels of a page, and the visible slots of each of its chunks."""
+
+    def __init__(self, leaf: LeafNode, paths: Sequence[tuple[PathNode, ...]]) -> None:
+        self._nodes = leaf.leaf.nodes
+        self._num_nodes = len(self._nodes)
+        self._nullable = leaf.nullable
+        self._paths = paths
+        moves = any(kind is not NodeKind.ITEM for kind in self._nodes)
+        if moves or any(node.validity is not None for path in paths for node in path):
+            self._parts, self.levels = self._shredded()
+        else:
+            self._parts, self.levels = self._flat()
+
+    def _flat(self) -> tuple[list[_Part], Levels]:
+        """Every row is a value: there is nothing to write."""
+        parts = []
+        start = 0
+        for path in self._paths:
+            num_rows = path[0].num_slots
+            parts.append(_Part(np.zeros(1, np.int64), np.array([num_rows]), start, start + num_rows))
+            start += num_rows
+        return parts, Levels((LayerKind.ALL_VALID_ITEM,) * self._num_nodes, start)
+
+    def _shredded(self) -> tuple[list[_Part], Levels]:
+        numbers = self._largest_numbering()
+        capacity = sum(map(_most_levels, self._paths))
+        has_rep = NodeKind.LIST in self._nodes
+        rep = np.empty(capacity, np.uint16) if has_rep else None
+        def_ = np.empty(capacity, np.uint16)
+        seen = np.zeros((self._num_nodes, 2), np.uint8)
+        parts = []
+        start = 0
+        for path in self._paths:
+            out = (None if rep is None else rep[start:], def_[start:])
+            parts.append(_shred_chunk(path, numbers, out, start, seen))
+            start = parts[-1].entry_stop
+        self._see_like_readers(seen)
+        layers = self._layers(seen)
+        rep = None if rep is None else rep[:start]
+        return parts, Levels(layers, start, rep, _renumbered(def_[:start], numbers, seen))
+
+    def _largest_numbering(self) -> NDArray[np.uint16]:
+        """Null and empty level of each node, outer-most first; 0 where there is none."""
+        numbers = np.zeros((self._num_nodes, 2), np.uint16)
+        level = 0
+        for node in range(self._num_nodes - 1, -1, -1):
+            if self._may_be_null(node):
+                numbers[node, 0] = level = level + 1
+            if self._is_list(node):
+                numbers[node, 1] = level = level + 1
+        return numbers
+
+    def _may_be_null(self, node: int) -> bool:
+        """Whether a node gets a null level: for its nulls, or as `_see_like_readers` wants."""
+        may = [self._tells_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
+        return any(may) or self._tells_nulls(node)
+
+    def _tells_nulls(self, node: int) -> bool:
+        return self._is_nullable_around_list(node) or any(path[node].validity is not None for path in self._paths)
+
+    def _is_list(self, node: int) -> bool:
+        return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
+
+    def _is_nullable_around_list(self, node: int) -> bool:
+        """Whether a node is a struct around a list, and the schema lets it be null."""
+        if self._is_list(node) or not self._nullable[self._num_nodes - 1 - node]:
+            return False
+        return any(self._is_list(one) for one in range(node + 1, self._num_nodes))
+
+    def _items_around(self, node: int) -> range:
+        """Nodes around a node, up to the next list."""
+        first = node
+        while first > 0 and not self._is_list(first - 1):
+            first -= 1
+        return range(first, node)
+
+    def _see_like_readers(self, seen: NDArray[np.uint8]) -> None:
+        """Let layers be nullable, without a null, where the reference would not read the page otherwise.
+
+        It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
+        asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
+        where pages of a batch tell differently whether any is null, so that there they always may be if the schema lets
+        them; where it does not, releases 4.0.0 and 8.0.0 die of a level for their nulls. Those also lose the items of
+        lists in lists where a page has no level for an empty one, and others follow.
+        """
+        is_null = False
+        for node in range(self._num_nodes - 1):
+            is_null |= bool(seen[node, 0]) or self._is_nullable_around_list(node)
+            seen[node, 0] |= is_null
+            is_null &= not self._is_list(node)
+        lists = [node for node in range(self._num_nodes) if self._is_list(node)]
+        if len(lists) > 1:
+            seen[lists, 1] |= ~seen[lists, 0] & 1
+
+    def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
+        layers = []
+        for kind, (null, empty) in zip(self._nodes, seen[::-1].astype(bool).tolist(), strict=True):
+            if kind is NodeKind.LIST:
+                layers.append(_LIST_KINDS[null, empty])
+            else:
+                layers.append(LayerKind.NULLABLE_ITEM if null else LayerKind.ALL_VALID_ITEM)
+        return tuple(layers)
+
+    def visible_values(self) -> VisibleValues:
+        """Return the slots that own values, and which of them are null."""
+        levels = self.levels
+        num_values = sum(int((part.run_stops - part.run_starts).sum()) for part in self._parts)
+        num_nulls = 0
+        if levels.def_ is not None:
+            num_nulls = num_values - (levels.num_entries - int(np.count_nonzero(levels.def_)))
+        return VisibleValues(
+            num_values=num_values,
+            num_nulls=num_nulls,
+            runs=tuple((part.run_starts, part.run_stops) for part in self._parts),
+            def_=levels.def_ if num_nulls else None,
+            entry_starts=(*(part.entry_start for part in self._parts), levels.num_entries),
+            max_visible=levels.max_visible_def,
+        )
+
+
+def _most_levels(path: Sequence[PathNode]) -> int:
+    """The most entries that the rows of a chunk can have."""
+    start, stop = 0, path[0].num_slots
+    num_levels = stop
+    for node, below in pairwise(path):
+        first, last = node.items(start, stop)
+        if not 0 <= first <= last <= below.num_slots:
+            raise InvalidArgumentError(
+                f"items {first} to {last} of an array of type {node.array.type} leave its {below.num_slots} items"
+            )
+        num_levels = node.most_levels(num_levels, last - first)
+        start, stop = first, last
+    return num_levels
+
+
+def _shred_chunk(
+    path: Sequence[PathNode],
+    numbers: NDArray[np.uint16],
+    out: tuple[NDArray[np.uint16] | None, NDArray[np.uint16]],
+    start: int,
+    seen: NDArray[np.uint8],
+) -> _Part:
+    nodes = [
+        (
+            node.num_slots,
+            node.validity,
+            node.array.offset,
+            node.offsets if node.is_list else None,
+            node.dimension,
+            node.first_item,
+        )
+        for node in path
+    ]
+    # Visible slots are one run but for what nulls hide, and never more runs than entries.
+    most_breaks = sum(node.array.null_count for node in path[:-1])
+    runs = np.empty((2, min(most_breaks, len(out[1])) + 1), np.int64)
+    num_entries, num_runs = shred_levels(nodes, path[0].num_slots, numbers, *out, runs[0], runs[1], seen)
+    if num_runs > runs.shape[1]:
+        raise InternalError(f"{num_runs} runs of visible slots with {most_breaks} nulls around them")
+    return _Part(runs[0, :num_runs], runs[1, :num_runs], start, start + num_entries)
+
+
+def _renumbered(
+    def_: NDArray[np.uint16], numbers: NDArray[np.uint16], seen: NDArray[np.uint8]
+) -> NDArray[np.uint16] | None:
+    """Number the levels that occur without gaps; None when there are none."""
+    if not seen.any():
+        return None
+    table = np.zeros(int(numbers.max()) + 1, np.uint16)
+    used = np.sort(numbers[(numbers > 0) & (seen > 0)])
+    table[used] = np.arange(1, len(used) + 1)
+    if int(used[-1]) != len(used):
+        renumber_levels(def_, table)
+    return def_

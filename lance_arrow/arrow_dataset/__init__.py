@@ -1,0 +1,17 @@
+"""Files and tables as pyarrow datasets: the format, its fragments, and pyarrow's scans answered by `lance_arrow.scan`.
+
+| Module | Open it for |
+|---|---|
+| `lance_format`, `fragment_options` | `LanceFormat` and its options; start here |
+| `opening`, `lance_dataset`, `lance_fragment` | `lance_arrow.dataset`, `LanceDataset`, fragments |
+| `scan_handler`, `fragment_scan` | pyarrow's request to windows of rows, of a file and of a table's fragment |
+| `handler_protocol`, `places` | what the bridge asks of Python |
+| `scan_plan`, `fragment_zones` | what a scan would read, and why not less; zones as row groups are listed |
+| `table_dataset`, `table_parts`, `table_session`, `discovery` | versions as datasets; files found in a table's folder |
+| `dataset_sink` | files that `pyarrow.dataset.write_dataset` writes |
+| `pickling`, `rebuilding`, `dataset_parts` | how formats, datasets and fragments travel |
+| `interruptible`, `scan_defaults` | Ctrl-C; pyarrow's own defaults |
+| `bridge/` | the native `FileFormat` |
+
+Forbidden here: knowing encodings, Arrow C++ headers outside `bridge/`.
+"""

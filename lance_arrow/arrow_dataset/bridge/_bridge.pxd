@@ -1,0 +1,94 @@
+# What `_bridge.pyx` uses of the headers beside it, and of Arrow's where pyarrow declares less.
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libcpp cimport bool as c_bool
+from libcpp.string cimport string as c_string
+from libcpp.vector cimport vector
+from pyarrow.includes.common cimport *
+from pyarrow.includes.libarrow cimport *
+from pyarrow.includes.libarrow_dataset cimport *
+from pyarrow.includes.libarrow_fs cimport *
+
+cdef extern from "arrow/dataset/scanner.h" nogil:
+    # Wider than pyarrow's own declaration of the same class.
+    cdef cppclass ScanOptions "arrow::dataset::ScanOptions":
+        shared_ptr[CSchema] dataset_schema
+        CExpression filter
+        int64_t batch_size
+        int32_t batch_readahead
+        c_bool use_threads
+        CMemoryPool* pool
+
+cdef extern from "arrow/dataset/file_base.h" nogil:
+    int64_t SourceSize "[](const arrow::dataset::FileSource& source) { return source.Size(); }"(const CFileSource&)
+
+cdef extern from "callbacks.hpp" namespace "lance_arrow":
+    cdef struct Callbacks:
+        object (*adopt)(object, const CFileSource&)
+        int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
+        int (*supports)(object, const CFileSource&) except -1
+        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*)
+        int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
+        int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
+                          int64_t*) except -1
+        object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
+                              const c_string&)
+        int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
+        int (*finish)(object) except -1
+
+cdef extern from "format.hpp" namespace "lance_arrow":
+    cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):
+        PyObject* handler() const
+        PyObject* python_class() const
+
+    cdef cppclass CPayload "lance_arrow::GuardedRef":
+        PyObject* get() const
+
+    cdef cppclass CBridgeFragment "lance_arrow::BridgeFragment"(CFileFragment):
+        const shared_ptr[const CPayload]& payload() const
+        shared_ptr[CSchema] known_physical_schema()
+
+    void Install(const Callbacks&)
+    c_bool CloseExitGate(double timeout_seconds) nogil
+    shared_ptr[CFileFormat] MakeBridgeFormat(object handler, object python_class)
+    const CBridgeFormat* AsBridgeFormat(const CFileFormat*)
+    CBridgeFragment* AsBridgeFragment(CFragment*)
+    CResult[shared_ptr[CFragment]] MakeBridgeFragment(
+        CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
+    CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
+    vector[c_string] ColumnPaths(const ScanOptions&)
+    vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
+    object BridgeOptionsOf(const CFileWriteOptions*)
+    shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "file_pruners.hpp" namespace "lance_arrow":
+    c_bool KeepSieve(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
+
+cdef extern from "scan_options.hpp" namespace "lance_arrow":
+    shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)
+    object BridgeScanOptionsOf(const ScanOptions&)
+
+cdef extern from "expressions.hpp" namespace "lance_arrow":
+    cdef cppclass CLookup "arrow::compute::SetLookupOptions":
+        CDatum value_set
+
+    cdef cppclass CMatch "arrow::compute::MatchSubstringOptions":
+        c_string pattern
+        c_bool ignore_case
+
+    cdef cppclass CNulls "arrow::compute::NullOptions":
+        c_bool nan_is_null
+
+    int KindOf(const CExpression&)
+    const CDatum& LiteralOf(const CExpression&)
+    vector[int] IndicesOf(const CExpression&)
+    const c_string& FunctionOf(const CExpression&)
+    const vector[CExpression]& ArgumentsOf(const CExpression&)
+    shared_ptr[CDataType] TypeOf(const CExpression&)
+    const CLookup* LookupOf(const CExpression&)
+    const CMatch* MatchOf(const CExpression&)
+    const CNulls* NullsOf(const CExpression&)
+    int NullMatching(const CLookup&)
+    CResult[CExpression] BindFolded(const CExpression&, const CSchema&)
+    CResult[shared_ptr[CArray]] Evaluate(const CExpression&, const CSchema&, const shared_ptr[CRecordBatch]&,
+                                         CMemoryPool*) nogil

@@ -1,0 +1,197 @@
+from typing import Any, Self
+
+import pyarrow
+import pyarrow.compute
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions
+from pyarrow.fs import FileSystem
+
+from lance_arrow.arrow_dataset.handler_protocol import ScanHandler
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.scan.file_place import FilePlace
+
+def close_exit_gate(timeout_seconds: float) -> bool:
+    """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
+
+class BridgeFormat(FileFormat):
+    """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler.
+
+    Parameters
+    ----------
+    handler
+        Answers all questions about files. Must not refer to the format itself.
+    """
+
+    handler: Any
+    def __init__(self, handler: ScanHandler) -> None: ...
+    @classmethod
+    def from_handler(cls, handler: ScanHandler) -> Self:
+        """Make a format, of a class whose constructor may take something else."""
+
+    def equals(self, other: object) -> bool: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    @property
+    def type_name(self) -> str:
+        """``"lance"``."""
+
+    @property
+    def default_extname(self) -> str:
+        """``"lance"``."""
+
+    @property
+    def default_fragment_scan_options(self) -> None:
+        """There are none."""
+
+    def inspect(self, file: object, filesystem: object | None = None) -> pyarrow.Schema:
+        """Return the schema of a file.
+
+        Parameters
+        ----------
+        file
+            Path, `pyarrow.Buffer`, or open binary file (which is read whole).
+        filesystem
+            Of a path: pyarrow's or fsspec's; None for a URL or a local path.
+        """
+
+    def make_fragment(
+        self,
+        file: object,
+        filesystem: object | None = None,
+        partition_expression: pyarrow.compute.Expression | None = None,
+        *,
+        file_size: int | None = None,
+        physical_schema: pyarrow.Schema | None = None,
+        payload: object | None = None,
+    ) -> LanceFileFragment:
+        """Make a fragment of one file, without opening it.
+
+        Parameters
+        ----------
+        file, filesystem
+            As for `inspect`.
+        partition_expression
+            What is true for every row.
+        file_size
+            Bytes of the file, if known.
+        physical_schema
+            Schema of the file, if known: it is then not asked for.
+        payload
+            Anything picklable, for the handler: it arrives as `FilePlace.payload`.
+        """
+
+    def make_write_options(self) -> LanceWriteOptions:
+        """Return default options for `pyarrow.dataset.write_dataset`."""
+
+    def write_options(self, options: object) -> LanceWriteOptions:
+        """Return options that hold `options`, for the handler's eyes only."""
+
+class LanceWriteOptions(FileWriteOptions):
+    """How `pyarrow.dataset.write_dataset` writes Lance files; made by `LanceFormat.make_write_options`, picklable."""
+
+    @property
+    def format(self) -> BridgeFormat:
+        """The format that made them."""
+
+    @property
+    def options(self) -> Any:
+        """What they were made with; None for the defaults."""
+
+def show_fragments_as(cls: type[BridgeFragment]) -> None:
+    """Have all fragments shown as a Python class, which is derived from `BridgeFragment`."""
+
+class BridgeFragment(FileFragment):
+    """One file of a dataset; made by a format, picklable."""
+
+    @classmethod
+    def from_fragment(cls, fragment: Fragment) -> Self:
+        """Show a fragment, as pyarrow's own datasets yield them, as this class.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It is not of Lance format.
+        """
+
+    @property
+    def format(self) -> BridgeFormat:
+        """The format that made it."""
+
+    @property
+    def payload(self) -> Any:
+        """What `make_fragment` was given for the handler."""
+
+    @property
+    def place(self) -> FilePlace:
+        """Where the file is, and what of it the fragment is."""
+
+    @property
+    def file_size(self) -> int | None:
+        """Bytes of the file, if known without asking."""
+
+class BridgeScanOptions(FragmentScanOptions):
+    """Options of one scan, for the handler's eyes only: they arrive as `ScanRequest.options`."""
+
+    options: Any
+    def __init__(self, options: object) -> None: ...
+
+def is_lance_fragment(fragment: Fragment) -> bool: ...
+def format_of(dataset: Dataset) -> Any:
+    """Return the format of a dataset of files when it is ours, else None."""
+
+def filesystem_of(dataset: Dataset) -> FileSystem | None:
+    """Return the filesystem of a dataset of files; None when the files are buffers (pyarrow's property crashes)."""
+
+def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
+    """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
+
+def expression_tree(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[Any, ...]:
+    """Bind an expression, which inserts its casts, and return it as nested tuples.
+
+    Parameters
+    ----------
+    expression
+        Bound already or not.
+    schema
+        What its fields are fields of.
+
+    Returns
+    -------
+    tuple
+        ``("literal", scalar or array, type)``, ``("field", names from the column downwards, type)`` or ``("call",
+        function, arguments, options, type)``. Chains of ``and_kleene`` or ``or_kleene`` are one call of many arguments.
+        Options are ``(value set, null matching)`` of set lookups, ``(pattern bytes, ignore_case)`` of matches,
+        ``nan_is_null`` of null tests, and None of all others. What lies a hundred calls deep is a call of no name.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """
+
+def bind(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> pyarrow.compute.Expression:
+    """Bind an expression, which inserts casts where the types of arguments differ, and fold what is constant in it.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        The expression does not fit the schema.
+    """
+
+def mentioned_columns(bound: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[str, ...]:
+    """Return the columns, and fields of structs, that a bound expression mentions, as `ScanRequest.columns` does."""
+
+def evaluate(
+    bound: pyarrow.compute.Expression,
+    schema: pyarrow.Schema,
+    batch: pyarrow.RecordBatch,
+    pool: pyarrow.MemoryPool | None = None,
+) -> pyarrow.Array:
+    """Return what an expression gives for each row of a batch.
+
+    As in Arrow's own scan, columns of the schema that the batch lacks are null, and those of another type are cast.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        A function fails on a value; the expression is not bound.
+    """

@@ -1,0 +1,242 @@
+// The file format that Arrow's dataset machinery sees: every question goes to the Python handler.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrow/compute/expression.h"
+#include "arrow/dataset/file_base.h"
+#include "arrow/dataset/scanner.h"
+#include "arrow/type.h"
+#include "callbacks.hpp"
+#include "fragment.hpp"
+#include "gate.hpp"
+#include "scan.hpp"
+#include "file_pruners.hpp"
+#include "writer.hpp"
+
+namespace lance_arrow {
+
+class BridgeFormat : public arrow::dataset::FileFormat {
+ public:
+  BridgeFormat(GuardedRef handler, GuardedRef python_class)
+      : FileFormat(nullptr),
+        handler_(std::make_shared<const GuardedRef>(std::move(handler))),
+        python_class_(std::move(python_class)) {}
+
+  PyObject* handler() const { return handler_->get(); }
+  // The Python class this format shows itself as.
+  PyObject* python_class() const { return python_class_.get(); }
+
+  std::string type_name() const override { return "lance"; }
+
+  bool Equals(const arrow::dataset::FileFormat& other) const override {
+    if (this == &other) return true;
+    const auto* bridged = dynamic_cast<const BridgeFormat*>(&other);
+    if (bridged == nullptr) return false;
+    auto equal = CallPython([&]() -> arrow::Result<bool> {
+      const int answer = PyObject_RichCompareBool(handler(), bridged->handler(), Py_EQ);
+      if (answer < 0) return arrow::py::ConvertPyError();
+      return answer == 1;
+    });
+    return equal.ok() && *equal;
+  }
+
+  arrow::Result<bool> IsSupported(const arrow::dataset::FileSource& source) const override {
+    return CallPython([&]() -> arrow::Result<bool> {
+      const int answer = callbacks.supports(handler(), source);
+      if (answer < 0) return arrow::py::ConvertPyError();
+      return answer == 1;
+    });
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Schema>> Inspect(const arrow::dataset::FileSource& source) const override {
+    return InspectSource(handler(), source, Py_None);
+  }
+
+  arrow::Result<arrow::dataset::RecordBatchGenerator> ScanBatchesAsync(
+      const std::shared_ptr<arrow::dataset::ScanOptions>& options,
+      const std::shared_ptr<arrow::dataset::FileFragment>& file) const override {
+    auto payload = PayloadOf(*file);
+    ARROW_ASSIGN_OR_RAISE(auto filter,
+                          arrow::compute::SimplifyWithGuarantee(options->filter, file->partition_expression()));
+    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
+        KnownSieves().Exclude(options, filter, file->source())) {
+      return arrow::MakeEmptyGenerator<std::shared_ptr<arrow::RecordBatch>>();
+    }
+    return BatchStream(handler_, std::move(payload), options, file, std::move(filter));
+  }
+
+  arrow::Future<std::optional<int64_t>> CountRows(const std::shared_ptr<arrow::dataset::FileFragment>& file,
+                                                  arrow::compute::Expression predicate,
+                                                  const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
+    auto payload = PayloadOf(*file);
+    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
+        KnownSieves().Exclude(options, predicate, file->source())) {
+      return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(0));
+    }
+    auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
+      return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
+        int64_t num_rows = 0;
+        const int is_known =
+            callbacks.count_rows(handler->get(), file->source(), payload->get(), options, predicate, &num_rows);
+        if (is_known < 0) return arrow::py::ConvertPyError();
+        return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
+      });
+    };
+    // Arrow waits for each file's count before it asks for the next, in the thread of who wants to know.
+    return OnArrow(*options, RunOutsideArrow(file->source(), options, true, std::move(call)));
+  }
+
+  using FileFormat::MakeFragment;
+
+  arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeFragment(
+      arrow::dataset::FileSource source, arrow::compute::Expression partition_expression,
+      std::shared_ptr<arrow::Schema> physical_schema) override {
+    // Only a file in such a folder may stand for more than itself: the others need not wait for the GIL.
+    if (source.filesystem() == nullptr || source.path().find("/data/") == std::string::npos) {
+      return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+    }
+    std::optional<GuardedRef> payload;
+    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+      PyObject* adopted = callbacks.adopt(handler(), source);
+      if (adopted == nullptr) return arrow::py::ConvertPyError();
+      payload.emplace(adopted);
+      return arrow::Status::OK();
+    }));
+    return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                        std::move(*payload));
+  }
+
+  std::shared_ptr<arrow::dataset::FileFragment> MakeFragment(arrow::dataset::FileSource source,
+                                                             arrow::compute::Expression partition_expression,
+                                                             std::shared_ptr<arrow::Schema> physical_schema,
+                                                             GuardedRef payload) {
+    return std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
+                                            std::move(physical_schema), handler_,
+                                            std::make_shared<const GuardedRef>(std::move(payload)));
+  }
+
+  arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeWriter(
+      std::shared_ptr<arrow::io::OutputStream> destination, std::shared_ptr<arrow::Schema> schema,
+      std::shared_ptr<arrow::dataset::FileWriteOptions> options, arrow::fs::FileLocator locator) const override {
+    if (!Equals(*options->format())) return arrow::Status::TypeError("the write options are those of another format");
+    return MakeBridgeWriter(handler(), std::move(destination), std::move(schema), std::move(options),
+                            std::move(locator));
+  }
+
+  std::shared_ptr<arrow::dataset::FileWriteOptions> DefaultWriteOptions() override {
+    return std::make_shared<BridgeWriteOptions>(shared_from_this(), GuardedRef());
+  }
+
+ private:
+  static std::shared_ptr<const GuardedRef> PayloadOf(const arrow::dataset::FileFragment& file) {
+    static const auto* nothing = new std::shared_ptr<const GuardedRef>(std::make_shared<const GuardedRef>());
+    const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
+    return bridged == nullptr ? *nothing : bridged->payload();
+  }
+
+  std::shared_ptr<const GuardedRef> handler_;
+  GuardedRef python_class_;
+};
+
+// What Cython cannot say itself.
+
+inline std::shared_ptr<arrow::dataset::FileFormat> MakeBridgeFormat(PyObject* handler, PyObject* python_class) {
+  return std::make_shared<BridgeFormat>(GuardedRef::Share(handler), GuardedRef::Share(python_class));
+}
+
+// Null when the format is not ours.
+inline const BridgeFormat* AsBridgeFormat(const arrow::dataset::FileFormat* format) {
+  return dynamic_cast<const BridgeFormat*>(format);
+}
+
+inline BridgeFragment* AsBridgeFragment(arrow::dataset::Fragment* fragment) {
+  return dynamic_cast<BridgeFragment*>(fragment);
+}
+
+// Without a payload (None) the handler is asked for one.
+inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragment(
+    arrow::dataset::FileFormat* format, arrow::dataset::FileSource source,
+    arrow::compute::Expression partition_expression, std::shared_ptr<arrow::Schema> physical_schema,
+    PyObject* payload) {
+  auto* ours = static_cast<BridgeFormat*>(format);
+  if (payload == Py_None) {
+    return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema));
+  }
+  return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                            GuardedRef::Share(payload));
+}
+
+// The whole source in memory, for sources that are neither a path nor a buffer (an open file).
+inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::dataset::FileSource& source) {
+  if (source.buffer() != nullptr) return source.buffer();
+  ARROW_ASSIGN_OR_RAISE(auto file, source.Open());
+  ARROW_ASSIGN_OR_RAISE(int64_t size_bytes, file->GetSize());
+  return file->ReadAt(0, size_bytes);
+}
+
+// The names a reference goes through; a position becomes a name by the schema. What the schema lacks must be by name.
+inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow::Schema& schema) {
+  std::vector<std::string> names;
+  auto found = ref.FindOneOrNone(schema);
+  if (found.ok() && !found->empty()) {
+    const arrow::FieldVector* fields = &schema.fields();
+    for (int index : found->indices()) {
+      const auto& field = (*fields)[index];
+      names.push_back(field->name());
+      fields = &field->type()->fields();
+    }
+  } else if (ref.IsName()) {
+    names.push_back(*ref.name());
+  } else if (ref.IsNested()) {
+    for (const arrow::FieldRef& step : *ref.nested_refs()) {
+      if (step.IsName()) names.push_back(*step.name());
+    }
+  }
+  return names;
+}
+
+// What references name, once each, in order of first mention: "a", "st.b". A backslash escapes dots and backslashes
+// within a name, which arrow::FieldRef::ToDotPath does not.
+inline std::vector<std::string> DotPaths(const std::vector<arrow::FieldRef>& refs, const arrow::Schema& schema) {
+  std::vector<std::string> paths;
+  for (const arrow::FieldRef& ref : refs) {
+    std::string path;
+    for (const std::string& name : NamesOf(ref, schema)) {
+      if (!path.empty()) path += '.';
+      for (char character : name) {
+        if (character == '.' || character == '\\') path += '\\';
+        path += character;
+      }
+    }
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+// Every column the scan needs.
+inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
+  return DotPaths(options.MaterializedFields(), *options.dataset_schema);
+}
+
+// Every column, and field of a struct, that an expression needs.
+inline std::vector<std::string> MentionedPaths(const arrow::compute::Expression& expression,
+                                               const arrow::Schema& schema) {
+  return DotPaths(arrow::compute::FieldsInExpression(expression), schema);
+}
+
+// To be called once, before any thread exists that could hold up a fork.
+inline void Install(const Callbacks& python_side) {
+  callbacks = python_side;
+  ExitGate();
+  Tasks();
+}
+
+}  // namespace lance_arrow

@@ -1,0 +1,72 @@
+"""`DatasetSink`: one file of a `pyarrow.dataset.write_dataset`, and what its options may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lance_arrow.files.write_options import WriteOptions
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A finished file: its path within the filesystem, its size in bytes, its rows."""
+
+    path: str
+    size: int
+    num_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetWriteOptions:
+    """What `LanceFormat.make_write_options` was given.
+
+    Parameters
+    ----------
+    file
+        How each file is written.
+    on_file
+        Called with a `WrittenFile` for each file, when all its bytes are written and before Arrow closes it. Stands in
+        for the ``file_visitor`` of `write_dataset`, which pyarrow only calls for formats of its own.
+    """
+
+    file: WriteOptions = field(default_factory=WriteOptions)
+    on_file: Callable[[WrittenFile], None] | None = None
+
+
+class DatasetSink:
+    """Hands batches to a `LanceWriter` over Arrow's stream; the bridge removes the file when it is not finished."""
+
+    def __init__(
+        self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
+    ) -> None:
+        # Formats that only read name the options above.
+        from lance_arrow.files.lance_writer import LanceWriter  # noqa: PLC0415
+        from lance_arrow.io import StreamSink  # noqa: PLC0415
+
+        self._options = options if options is not None else DatasetWriteOptions()
+        self._path = path
+        one = self._options.file
+        self._writer = LanceWriter(
+            StreamSink(stream, name=path),
+            schema,
+            file_version=one.file_version,
+            preset=one.preset,
+            rows_per_zone=one.rows_per_zone,
+            checksums=one.checksums,
+            column_options=one.column_options,
+            allow_private_encodings=one.allow_private_encodings,
+            page_bytes=one.page_bytes,
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer.write(batch)
+
+    def finish(self) -> None:
+        """Write what is left and tell who wants to know."""
+        self._writer.close()
+        if self._options.on_file is not None:
+            self._options.on_file(WrittenFile(self._path, self._writer.num_bytes, self._writer.num_rows))

@@ -1,0 +1,126 @@
+"""What the native bridge asks of Python: the small protocol between Arrow's scan machinery and a reader of files.
+
+Callbacks run on threads of their own pool, several at once, or in the caller's (decision 0016), and may block; never on
+threads that Arrow needs, nor, if these are to be used, under a lock of Arrow's. Batches handed back must own memory
+that Arrow allocated (`ScanRequest.memory_pool`, or a mapped file of Arrow's): memory owned by Python objects, as in
+`pyarrow.py_buffer(bytes)` or a wrapped numpy array, is released by taking the GIL on whichever thread drops the last
+reference, and aborts the process when that happens while the interpreter ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow
+import pyarrow.compute
+
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.scan_options import ScanOptions
+
+SIEVE = "sieve"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRequest:
+    """What one scan wants of one file.
+
+    Parameters
+    ----------
+    columns
+        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``; a dot or backslash
+        within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
+        added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
+    filter
+        Expression bound to `dataset_schema`, simplified by what the fragment guarantees: it mentions no partition
+        column that has one value. Arrow applies it again to what it is given: leaving out some, or all, of the rows
+        that do not satisfy it is allowed, and no duty.
+    batch_size
+        No batch may hold more rows.
+    batch_readahead
+        Tasks that may be in flight at once.
+    use_threads
+        Whether the caller wants parallel work; if not, tasks run one by one in the caller's thread.
+    memory_pool
+        The caller's pool, for every buffer of a result. Valid as long as a task runs, not longer.
+    dataset_schema
+        Schema of the whole dataset, which may differ from the file's.
+    options
+        What this scan wants otherwise than the format says; None where nobody said.
+    kept
+        What the handler worked out of the request: files of one scan share it where their filter is the same. The
+        bridge looks for a `Sieve` under `SIEVE`, which from then on excludes files before the handler is asked.
+    """
+
+    columns: tuple[str, ...]
+    filter: pyarrow.compute.Expression
+    batch_size: int
+    batch_readahead: int
+    use_threads: bool
+    memory_pool: pyarrow.MemoryPool
+    dataset_schema: pyarrow.Schema
+    options: ScanOptions | None = None
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+class ScanTasks(Protocol):
+    """Independent pieces of one file's scan, in row order."""
+
+    def __len__(self) -> int: ...
+
+    def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:
+        """Return the batches of one piece, in row order; when no column is wanted, batches of rows without columns."""
+        ...
+
+
+class FileSink(Protocol):
+    """One file that Arrow writes."""
+
+    def write(self, batch: pyarrow.RecordBatch) -> None:
+        """Add rows."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is left; the stream is closed by Arrow afterwards."""
+        ...
+
+
+class ScanHandler(Protocol):
+    """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
+
+    def adopt(self, place: FilePlace) -> object | None:
+        """Return the payload of a file for which a fragment is made without one; must be cheap, need not read."""
+        ...
+
+    def inspect(self, place: FilePlace) -> pyarrow.Schema:
+        """Return the schema of a file."""
+        ...
+
+    def supports(self, place: FilePlace) -> bool:
+        """Return False for what is not a file of this format, and raise for everything else that is wrong."""
+        ...
+
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
+        """Decide what to read; may read metadata."""
+        ...
+
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Return the number of rows that satisfy the request's filter, or None to have Arrow count by a scan.
+
+        The request names no columns.
+        """
+        ...
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Return the open file, for what goes past scans (zones, rows by number); None where scans are all there is."""
+        ...
+
+    def make_writer(self, stream: pyarrow.NativeFile, schema: pyarrow.Schema, options: Any, path: str) -> FileSink:
+        """Start a file on an open stream, which stays open; `options` is what the write options were made with."""
+        ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...

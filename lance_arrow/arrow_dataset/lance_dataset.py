@@ -1,0 +1,478 @@
+"""`LanceDataset`, what pyarrow's dataset of files lacks where the format is ours."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+from numpy.typing import NDArray
+from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
+
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
+from lance_arrow.arrow_dataset.interruptible import collect
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.scan_defaults import BATCH_READAHEAD, BATCH_ROWS, FRAGMENT_READAHEAD
+from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer, ScanPlan
+from lance_arrow.arrow_dataset.table_parts import TablePart
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.html_repr import as_html
+from lance_arrow.io import locate
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.row_arguments import as_offsets
+from lance_arrow.scan.row_taking import rows_without_columns
+from lance_arrow.structure.row_selection import check_numbers
+
+_SHOWN_FILES = 5
+
+
+class LanceDataset(FileSystemDataset):
+    """A `pyarrow.dataset.FileSystemDataset` of Lance files that knows its format and its fragments.
+
+    Made as any `FileSystemDataset`, of `LanceFileFragment`s, or from an existing dataset by `from_dataset`.
+    """
+
+    @classmethod
+    def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
+        """Show a dataset, made by `pyarrow.dataset.dataset(..., format=LanceFormat())`, as this class.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It is not a dataset of files of Lance format.
+        """
+        if bridge.format_of(dataset) is None:
+            raise InvalidArgumentError(f"not a dataset of files of Lance format: {dataset!r}")
+        shown: LanceDataset = bridge.show_as(cls, dataset)
+        return shown
+
+    @property
+    def format(self) -> bridge.BridgeFormat:
+        """The format all fragments were made by."""
+        return bridge.format_of(self)
+
+    @property
+    def fragments(self) -> list[LanceFileFragment]:
+        """All fragments, a filter of the dataset notwithstanding, in order."""
+        return all_fragments(self)
+
+    def scanner(
+        self,
+        columns: list[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> Scanner:
+        """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`.
+
+        `filter` may also be DNF tuples or SQL, here and in all methods that scan.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A column or the filter does not fit the dataset; here and in all methods that scan.
+        """
+        found = self._table
+        dataset: FileSystemDataset = self
+        if found is not None and isinstance(columns, (list, tuple)):
+            virtual = [node.field for node in found.columns.virtual if node.field.name in columns]
+            fields = [field for field in virtual if field.name not in self.schema.names]
+            if fields:
+                dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
+        with self._fitting():
+            return FileSystemDataset.scanner(
+                dataset,
+                columns=columns,
+                filter=self._expression(filter),
+                batch_size=batch_size,
+                batch_readahead=batch_readahead,
+                fragment_readahead=fragment_readahead,
+                fragment_scan_options=fragment_scan_options,
+                use_threads=use_threads,
+                cache_metadata=cache_metadata,
+                memory_pool=memory_pool,
+            )
+
+    def to_table(
+        self,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> pyarrow.Table:
+        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C ends it at once, which it does not there."""
+        return collect(
+            self.scanner(
+                columns=columns,
+                filter=filter,
+                batch_size=batch_size,
+                batch_readahead=batch_readahead,
+                fragment_readahead=fragment_readahead,
+                fragment_scan_options=fragment_scan_options,
+                use_threads=use_threads,
+                cache_metadata=cache_metadata,
+                memory_pool=memory_pool,
+            )
+        )
+
+    def to_batches(
+        self,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`."""
+        found: Iterator[pyarrow.RecordBatch] = self.scanner(
+            columns=columns,
+            filter=filter,
+            batch_size=batch_size,
+            batch_readahead=batch_readahead,
+            fragment_readahead=fragment_readahead,
+            fragment_scan_options=fragment_scan_options,
+            use_threads=use_threads,
+            cache_metadata=cache_metadata,
+            memory_pool=memory_pool,
+        ).to_batches()
+        return found
+
+    def take(
+        self,
+        indices: Any,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> pyarrow.Table:
+        """Read rows by number, in the caller's order, duplicates kept; only what holds these rows is read.
+
+        Parameters
+        ----------
+        indices
+            Row numbers, as a scan without a filter gives the rows: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            Names, or expressions by name; all columns when None.
+        filter
+            Rows are numbered as the filter leaves them, which takes a scan from the start, as pyarrow's own `take`.
+        batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
+            As `pyarrow.dataset.Dataset.take`; they only matter where a scan is needed.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A number is negative or not below the number of rows; it is named.
+        """
+        offsets = as_offsets(indices)
+        table = self._table
+        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
+        if table is not None and is_plain and self.schema.equals(table.columns.schema):
+            return table.take(offsets, columns)
+        how = {
+            "columns": columns,
+            "batch_size": batch_size,
+            "batch_readahead": batch_readahead,
+            "fragment_readahead": fragment_readahead,
+            "fragment_scan_options": fragment_scan_options,
+            "use_threads": use_threads,
+            "cache_metadata": cache_metadata,
+            "memory_pool": memory_pool,
+        }
+        if filter is not None or self._own_filter is not None:
+            check_numbers(offsets, self.count_rows(filter=filter))
+            found: pyarrow.Table = self.scanner(filter=filter, **how).take(pyarrow.array(offsets))
+            return found
+        fragments, starts = self._row_starts()
+        check_numbers(offsets, int(starts[-1]))
+        schema = self.scanner(columns=columns).projected_schema
+        if not len(schema):
+            return rows_without_columns(len(offsets))
+        if not len(offsets):
+            return schema.empty_table()
+        # Duplicate starts belong to fragments without rows.
+        owners = np.searchsorted(starts, offsets, "right") - 1
+        parts, places = [], []
+        for owner in np.unique(owners).tolist():
+            mine = np.flatnonzero(owners == owner)
+            places.append(mine)
+            parts.append(fragments[owner].take_as(self._over, offsets[mine] - starts[owner], how, self.schema, schema))
+        if len(parts) == 1:
+            return parts[0]
+        order = np.empty(len(offsets), np.int64)
+        order[np.concatenate(places)] = np.arange(len(offsets))
+        return pyarrow.concat_tables(parts).take(pyarrow.array(order))
+
+    def head(
+        self,
+        num_rows: int,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> pyarrow.Table:
+        """Read the first rows that satisfy a filter, little more than these need: one file after another.
+
+        Parameters
+        ----------
+        num_rows
+            How many; all there are when there are fewer.
+        columns, filter
+            As `pyarrow.dataset.Dataset.head`.
+        batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
+            As `pyarrow.dataset.Dataset.head`.
+        """
+        how = {
+            "columns": columns,
+            "filter": filter,
+            "batch_size": batch_size,
+            "batch_readahead": batch_readahead,
+            "fragment_readahead": fragment_readahead,
+            "fragment_scan_options": fragment_scan_options,
+            "use_threads": use_threads,
+            "cache_metadata": cache_metadata,
+            "memory_pool": memory_pool,
+        }
+        missing = max(0, num_rows)
+        own = self._own_filter
+        wanted = self._expression(filter)
+        both = own if wanted is None else wanted if own is None else own & wanted
+        tables = [self.scanner(columns=columns).projected_schema.empty_table()]
+        # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
+        for fragment in self._left_by_guarantees(both):
+            if not missing:
+                break
+            for part in fragment.first_parts(missing, both):
+                dataset = self._over([part])
+                tables.append((dataset if own is None else dataset.filter(own)).scanner(**how).head(missing))
+                missing -= tables[-1].num_rows
+                if not missing:
+                    break
+        found = pyarrow.concat_tables(tables[1:] or tables)
+        return found
+
+    def explain(
+        self,
+        filter: Predicate | None = None,
+        columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
+    ) -> ScanPlan:
+        """Say what a scan would read, and why not less; reads metadata and zone maps, no value.
+
+        Parameters
+        ----------
+        filter
+            Expression, DNF tuples or SQL; joined with the filter of the dataset, if it has one.
+        columns
+            As for a scan: names, or expressions by name; all when None.
+
+        Returns
+        -------
+        ScanPlan
+            Printable: files, zones, rows and pages, how many of them are to be read, requests and bytes as they are
+            estimated, and for each condition of the filter how much it prunes, and why not more.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The filter or a column does not fit the schema.
+        """
+        wanted = self._expression(filter)
+        own = self._own_filter
+        both = own if wanted is None else wanted if own is None else own & wanted
+        # Plans pass over columns that a file lacks: whether the dataset has them is for the scanner to say.
+        self.scanner(columns=columns, filter=wanted)
+        with self._fitting():
+            explainer = ScanExplainer(self.schema, columns, both)
+        left = self._left_by_guarantees(both)
+        left.reverse()
+        plans = []
+        for fragment in self.fragments:
+            if left and left[-1].path == fragment.path and left[-1].rows == fragment.rows:
+                left.pop()
+                opened = fragment.opened_rows()
+                plans.append(
+                    FilePlan(path=fragment.path, is_opaque=True)
+                    if opened is None
+                    else explainer.file(fragment.path, *opened)
+                )
+            else:
+                plans.append(FilePlan(path=fragment.path, is_left_out=True))
+        return explainer.plan(plans)
+
+    def split(self, max_rows: int | None = None) -> list[LanceDataset]:
+        """Divide the rows among datasets that can be read apart, in other processes too.
+
+        Parameters
+        ----------
+        max_rows
+            Most rows of one, cut where zones end if these are not longer; one dataset for each fragment when None.
+            Fragments of tables are not divided.
+
+        Returns
+        -------
+        list
+            In order: their rows, one after another, are this dataset's. Fragments of bare files that hold no row are
+            left out where `max_rows` is given.
+
+        Raises
+        ------
+        InvalidArgumentError
+            `max_rows` is no number of rows.
+        """
+        own = self._own_filter
+        parts: list[LanceFileFragment] = []
+        for fragment in self.fragments:
+            is_whole = max_rows is None or fragment.opened_rows() is None
+            parts += [fragment] if is_whole else fragment.split_by_zone(max_rows=max_rows)
+        datasets = [self._over([part]) for part in parts]
+        return datasets if own is None else [one.filter(own) for one in datasets]
+
+    def know_table(self, table: TableReader) -> None:
+        """Tell which table this is a dataset of, which its fragments tell unless there are none."""
+        self._table_reader: TableReader | None = table
+
+    def count_rows(
+        self,
+        filter: Predicate | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pyarrow.MemoryPool | None = None,
+    ) -> int:
+        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        found = self._table
+        if found is not None and filter is None and self._own_filter is None:
+            return found.num_rows
+        count: int = self.scanner(
+            filter=filter,
+            batch_size=batch_size,
+            batch_readahead=batch_readahead,
+            fragment_readahead=fragment_readahead,
+            fragment_scan_options=fragment_scan_options,
+            use_threads=use_threads,
+            cache_metadata=cache_metadata,
+            memory_pool=memory_pool,
+        ).count_rows()
+        return count
+
+    @property
+    def _table(self) -> TableReader | None:
+        """The table this is a dataset of; None for bare files."""
+        if not hasattr(self, "_table_reader"):
+            self._table_reader = self._find_table()
+        return self._table_reader
+
+    def _find_table(self) -> TableReader | None:
+        fragments = self.fragments
+        parts = [fragment.payload for fragment in fragments]
+        if not parts or not all(isinstance(part, TablePart) for part in parts):
+            return None
+        facts = parts[0].facts
+        if any(part.facts is not facts and part.facts != facts for part in parts):
+            return None
+        handler = self.format.handler
+        place = locate(fragments[0].path, filesystem=self.filesystem)
+        assert place is not None
+        metas = [part.fragment for part in parts if part.fragment is not None]
+        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
+
+    def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
+        """Return the same files seen with another schema."""
+        return type(self).from_dataset(super().replace_schema(schema))
+
+    def __repr__(self) -> str:
+        files = self.files
+        shown = ", ".join(files[:_SHOWN_FILES])
+        if len(files) > _SHOWN_FILES:
+            shown += f" and {len(files) - _SHOWN_FILES:,} more"
+        filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
+        fields = self.schema.to_string(show_schema_metadata=False)
+        return f"<LanceDataset files={len(files):,}{filtered}: {shown}>\n{fields}"
+
+    def _repr_html_(self) -> str:
+        facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}
+        if self._own_filter is not None:
+            facts["filter"] = str(self._own_filter)
+        for number, path in enumerate(self.files[:_SHOWN_FILES]):
+            facts[f"file {number}"] = path
+        return as_html("LanceDataset", facts, self.schema)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return put_together, (type(self), take_apart(self))
+
+    def _get_fragments(self, filter: pyarrow.compute.Expression | None) -> Iterator[LanceFileFragment]:
+        for fragment in super()._get_fragments(filter):
+            yield LanceFileFragment.from_fragment(fragment)
+
+    @property
+    def _own_filter(self) -> pyarrow.compute.Expression | None:
+        """The filter of `Dataset.filter`."""
+        found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
+        return found
+
+    @contextlib.contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Turn what pyarrow raises for a column or filter that does not fit into an error of ours."""
+        try:
+            yield
+        except MISFITS as error:
+            raise InvalidArgumentError(
+                f"the filter or a column does not fit the dataset: {misfit(error, self.schema)}"
+            ) from error
+
+    def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
+        return None if filter is None else as_expression(filter, self.schema)
+
+    def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
+        """Fragments of which it is not known beforehand that no row satisfies a filter."""
+        unfiltered = bridge.show_as(FileSystemDataset, self)
+        unfiltered._scan_options = {}
+        with self._fitting():
+            found = list(unfiltered.get_fragments(filter))
+        return [LanceFileFragment.from_fragment(fragment) for fragment in found]
+
+    def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
+        """Return these fragments seen as this dataset sees its own."""
+        return type(self)(
+            list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
+        )
+
+    def _row_starts(self) -> tuple[list[LanceFileFragment], NDArray[np.int64]]:
+        """All fragments, and the number of their first rows, counted once; the last one is that of all rows."""
+        held: tuple[list[LanceFileFragment], NDArray[np.int64]] | None = getattr(self, "_held_starts", None)
+        if held is None:
+            fragments = self.fragments
+            counts = [fragment.num_rows for fragment in fragments]
+            held = self._held_starts = fragments, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return held

@@ -1,0 +1,186 @@
+"""`LanceFormat`, what users pass to `pyarrow.dataset`."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lance_arrow.arrow_dataset import pickling  # noqa: F401 - datasets of this format are to travel
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.dataset_sink import DatasetWriteOptions, WrittenFile
+from lance_arrow.arrow_dataset.discovery import check_searched
+from lance_arrow.arrow_dataset.fragment_options import LanceFragmentScanOptions, LanceReadOptions, rebuild_options
+from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
+from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Preset, Verify
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.manifests.versions import VersionChoice
+from lance_arrow.scan.scan_options import ScanOptions
+
+LanceWriteOptions = bridge.LanceWriteOptions
+"""What `LanceFormat.make_write_options` returns; equal, hashed and pickled by value."""
+
+
+class LanceFormat(bridge.BridgeFormat):
+    """A genuine `pyarrow.dataset.FileFormat` for Lance files.
+
+    Hashable, picklable, and equal to another `LanceFormat` of the same options.
+
+    Parameters
+    ----------
+    version, tag, as_of
+        Which version of a table to read, by number, tag, or the last one not later than a moment; one at most.
+    dictionaries
+        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
+        at any depth, and the schema says so.
+    blobs
+        How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
+    allow_external_blobs
+        Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
+    allow_external_bases
+        Whether a table's files may lie outside of the folder that holds the table, where its manifest says so; refused
+        by default, since a manifest may name any place.
+    verify
+        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
+        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
+    read_options
+        The same five in one object, in their place.
+    default_fragment_scan_options
+        Wishes of scans that bring none of their own.
+
+    Raises
+    ------
+    InvalidArgumentError
+        More than one of `version`, `tag` and `as_of` is given, or another option is another word than those above.
+    """
+
+    def __init__(
+        self,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        as_of: datetime.datetime | None = None,
+        dictionaries: Dictionaries = "keep",
+        blobs: Blobs = "bytes",
+        allow_external_blobs: bool = False,
+        allow_external_bases: bool = False,
+        verify: Verify = "touched",
+        read_options: LanceReadOptions | None = None,
+        default_fragment_scan_options: LanceFragmentScanOptions | None = None,
+    ) -> None:
+        given = LanceReadOptions(
+            dictionaries=dictionaries,
+            blobs=blobs,
+            allow_external_blobs=allow_external_blobs,
+            allow_external_bases=allow_external_bases,
+            verify=verify,
+        )
+        if read_options is not None and given != LanceReadOptions():
+            raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
+        wishes = None if default_fragment_scan_options is None else default_fragment_scan_options.options
+        super().__init__(FileScanHandler(version, tag, as_of, given if read_options is None else read_options, wishes))
+
+    def __bool__(self) -> bool:
+        """Be true, as every object; pyarrow asks before it searches a folder, see `check_searched`."""
+        handler = self.handler
+        choice = VersionChoice(version=handler.version, tag=handler.tag, as_of=handler.as_of)
+        here = inspect.currentframe()
+        check_searched(None if here is None else here.f_back, choice)
+        return True
+
+    @property
+    def read_options(self) -> LanceReadOptions:
+        """How columns are shown."""
+        return self.handler.options
+
+    @property
+    def default_fragment_scan_options(self) -> LanceFragmentScanOptions | None:
+        """What scans want that do not say; None when that is nothing special."""
+        wishes = self.handler.scan_options
+        return None if wishes == ScanOptions() else rebuild_options(wishes)
+
+    @property
+    def version(self) -> int | None:
+        """The version number that was asked for."""
+        return self.handler.version
+
+    @property
+    def tag(self) -> str | None:
+        """The tag that was asked for."""
+        return self.handler.tag
+
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """The moment that was asked for."""
+        return self.handler.as_of
+
+    @property
+    def dictionaries(self) -> str:
+        """Whether dictionary columns are kept or decoded."""
+        return self.handler.options.dictionaries
+
+    @property
+    def blobs(self) -> str:
+        """How blob columns are shown."""
+        return self.handler.options.blobs
+
+    @property
+    def allow_external_blobs(self) -> bool:
+        """Whether addresses of blobs that files name are followed."""
+        return self.handler.options.allow_external_blobs
+
+    @property
+    def allow_external_bases(self) -> bool:
+        """Whether base paths that manifests name are followed out of the folder that holds the table."""
+        return self.handler.options.allow_external_bases
+
+    def make_write_options(
+        self,
+        *,
+        file_version: FileVersionName = "2.2",
+        preset: Preset = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        on_file: Callable[[WrittenFile], None] | None = None,
+    ) -> LanceWriteOptions:
+        """Return options for ``pyarrow.dataset.write_dataset(..., file_options=...)``.
+
+        Parameters
+        ----------
+        file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+            As for `WriteOptions`.
+        on_file
+            Called with a `WrittenFile` (path, size, num_rows) for each file; ``file_visitor`` of `write_dataset` only
+            works for formats of pyarrow's own.
+
+        Raises
+        ------
+        InvalidArgumentError
+            An option is not valid.
+        """
+        options = WriteOptions(
+            file_version=file_version,
+            preset=preset,
+            rows_per_zone=rows_per_zone,
+            checksums=checksums,
+            column_options=column_options or {},
+            allow_private_encodings=allow_private_encodings,
+            page_bytes=page_bytes,
+        )
+        return self.write_options(DatasetWriteOptions(options, on_file))
+
+    @property
+    def verify(self) -> str:
+        """What is compared with checksums."""
+        return self.handler.options.verify
+
+    def __repr__(self) -> str:
+        options: dict[str, object] = {"version": self.version, "tag": self.tag, "as_of": self.as_of}
+        options |= self.handler.options.changed()
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)
+        return f"LanceFormat({given})"

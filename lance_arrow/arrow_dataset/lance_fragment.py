@@ -1,0 +1,342 @@
+"""`LanceFileFragment`, one file of a dataset, or some rows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow.dataset import Dataset, FragmentScanOptions
+
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.fragment_zones import FragmentZones, left_by_filter, pieces
+from lance_arrow.arrow_dataset.scan_defaults import BATCH_READAHEAD, BATCH_ROWS, FRAGMENT_READAHEAD
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.html_repr import as_html
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.predicates import Predicate
+from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
+from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, rows_within
+from lance_arrow.scan.row_taking import is_as_stored, take_rows
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import cut, intersection, nth_rows, take_order
+
+_FIRST_FILTERED_ROWS = 1024
+_SHOWN_RANGES = 3
+_TRUE = pc.scalar(True)
+
+
+class LanceFileFragment(bridge.BridgeFragment):
+    """One file of a Lance dataset, or some rows of one; made by `LanceFormat.make_fragment`, picklable.
+
+    What pyarrow's `FileFragment` has (`path`, `filesystem`, `partition_expression`, `physical_schema`, `scanner`, ...)
+    works as there; `subset`, `split_by_zone` and `zones` are what row groups are to Parquet's fragments.
+    """
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]:
+        """Schema metadata of the file."""
+        return dict(self.physical_schema.metadata or {})
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of this fragment."""
+        found: int = self.count_rows()
+        return found
+
+    @property
+    def rows(self) -> list[tuple[int, int]] | None:
+        """Ranges ``(start, stop)`` of rows of the file that the fragment is cut down to; None for the whole file."""
+        restriction = self.place.rows
+        return None if restriction is None else list(zip(restriction.starts, restriction.stops, strict=True))
+
+    @property
+    def zones(self) -> FragmentZones:
+        """The zones that hold rows of this fragment, with their bounds; reads the zone maps of the file."""
+        file = self._opened()
+        return FragmentZones.of(file, self._ranges(file))
+
+    @property
+    def num_zones(self) -> int:
+        """Zones that hold rows of this fragment."""
+        return len(self.zones)
+
+    def subset(
+        self,
+        filter: Predicate | None = None,
+        schema: pa.Schema | None = None,
+        *,
+        zones: Sequence[int] | None = None,
+        rows: Rows | None = None,
+    ) -> LanceFileFragment:
+        """Return the same file cut down to some rows; what is given twice must hold together.
+
+        Parameters
+        ----------
+        filter
+            Rows of zones in which no row satisfies it are left out. Other rows that do not satisfy it stay.
+        schema
+            What the filter's fields are fields of; the file's own when None.
+        zones
+            Numbers of zones, as `zones` has them.
+        rows
+            A slice, ``(start, stop)`` or several of these in ascending order, of rows of the *file*.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such zone or row in this fragment, or nothing is given.
+        UnsupportedError
+            The fragment is one of a table.
+        """
+        file = self._opened()
+        kept = self._ranges(file)
+        if zones is not None:
+            kept = FragmentZones.of(file, kept).rows_of(zones)
+        if rows is not None:
+            kept = intersection(kept, as_rows(rows, file.rows.num_rows))
+        if filter is not None:
+            kept = left_by_filter(file, filter, schema, kept)
+        return self._cut_to(kept)
+
+    def split_by_zone(
+        self,
+        filter: Predicate | None = None,
+        schema: pa.Schema | None = None,
+        *,
+        max_rows: int | None = None,
+    ) -> list[LanceFileFragment]:
+        """Divide the fragment among several, cut where zones end.
+
+        Parameters
+        ----------
+        filter, schema
+            As for `subset`; rows of zones that are left out are in no fragment.
+        max_rows
+            Most rows of a fragment, which holds as many whole zones as fit, and where not one does, a part of one. A
+            fragment for each zone when None.
+
+        Returns
+        -------
+        list
+            In order of rows; empty when nothing is left.
+        """
+        file = self._opened()
+        kept = self._ranges(file)
+        if filter is not None:
+            kept = left_by_filter(file, filter, schema, kept)
+        return [self._cut_to(part) for part in pieces(FragmentZones.of(file, kept), kept, max_rows)]
+
+    def take(
+        self,
+        indices: Any,
+        columns: Sequence[str] | dict[str, pc.Expression] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pa.MemoryPool | None = None,
+    ) -> pa.Table:
+        """Read rows by number, in the caller's order, duplicates kept; only what holds these rows is read.
+
+        Parameters
+        ----------
+        indices
+            Row numbers within this fragment: list, numpy or pyarrow integer array, ``(n,)``.
+        columns
+            Names, or expressions by name; all columns when None.
+        filter
+            Rows are numbered as the filter leaves them, which takes a scan.
+        batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
+            As `pyarrow.dataset.Fragment.take`; they only matter where a scan is needed.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A number is negative or not below `num_rows`; it is named.
+        """
+        offsets = as_offsets(indices)
+        how = {
+            "columns": columns,
+            "batch_size": batch_size,
+            "batch_readahead": batch_readahead,
+            "fragment_readahead": fragment_readahead,
+            "fragment_scan_options": fragment_scan_options,
+            "use_threads": use_threads,
+            "cache_metadata": cache_metadata,
+            "memory_pool": memory_pool,
+        }
+        file = None if filter is not None else self._known()
+        if file is None:
+            found: pa.Table = super().take(pa.array(offsets), filter=filter, **how)
+            return found
+        nth = nth_rows(self._ranges(file), offsets)
+        is_plain = fragment_scan_options is None and memory_pool is None
+        if is_plain and is_as_stored(file, self.physical_schema, columns):
+            return take_rows(file, self.physical_schema, columns, nth)
+        order = take_order(nth, file.rows.num_rows)
+        scanned: pa.Table = self._cut_to(order.rows).to_table(**how)
+        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
+
+    def take_as(
+        self,
+        dataset_of: Callable[[Sequence[LanceFileFragment]], Dataset],
+        offsets: NDArray[np.int64],
+        how: Mapping[str, Any],
+        schema: pa.Schema,
+        projected: pa.Schema,
+    ) -> pa.Table:
+        """Read rows as a dataset shows them.
+
+        Parameters
+        ----------
+        dataset_of
+            Makes a dataset, like the one this fragment is of, of other fragments.
+        offsets
+            ``(n,) int64`` numbers of rows of this fragment, in any order.
+        how
+            Options of a scan, the columns among them.
+        schema, projected
+            Of the dataset, and of what is wanted of it.
+        """
+        file = self._known()
+        if file is None:
+            found: pa.Table = dataset_of([self]).scanner(**how).take(pa.array(offsets))
+            return found
+        nth = nth_rows(self._ranges(file), offsets)
+        columns = how["columns"]
+        is_plain = how["fragment_scan_options"] is None and how["memory_pool"] is None
+        if is_plain and is_as_stored(file, schema, columns):
+            return pa.Table.from_arrays(take_rows(file, schema, columns, nth).columns, schema=projected)
+        order = take_order(nth, file.rows.num_rows)
+        scanned: pa.Table = dataset_of([self._cut_to(order.rows)]).to_table(**how)
+        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
+
+    def opened_rows(self) -> tuple[OpenFile, RowRanges] | None:
+        """Return the open file and the rows of it; None when something else than a bare file is behind the fragment."""
+        file = self._known()
+        return None if file is None else (file, self._ranges(file))
+
+    def head(
+        self,
+        num_rows: int,
+        columns: Sequence[str] | dict[str, pc.Expression] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int = BATCH_ROWS,
+        batch_readahead: int = BATCH_READAHEAD,
+        fragment_readahead: int = FRAGMENT_READAHEAD,
+        fragment_scan_options: FragmentScanOptions | None = None,
+        use_threads: bool = True,
+        cache_metadata: bool = True,
+        memory_pool: pa.MemoryPool | None = None,
+    ) -> pa.Table:
+        """Read the first rows that satisfy a filter, little more of the file than these need.
+
+        Parameters
+        ----------
+        num_rows
+            How many; all there are when there are fewer.
+        columns, filter
+            As `pyarrow.dataset.Fragment.head`.
+        batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
+            As `pyarrow.dataset.Fragment.head`.
+        """
+        how = {
+            "columns": columns,
+            "filter": filter,
+            "batch_size": batch_size,
+            "batch_readahead": batch_readahead,
+            "fragment_readahead": fragment_readahead,
+            "fragment_scan_options": fragment_scan_options,
+            "use_threads": use_threads,
+            "cache_metadata": cache_metadata,
+            "memory_pool": memory_pool,
+        }
+        if self._known() is None:
+            found: pa.Table = super().head(num_rows, **how)
+            return found
+        tables: list[pa.Table] = []
+        missing = max(0, num_rows)
+        for part in self.first_parts(missing, filter):
+            tables.append(part.scanner(**how).head(missing))
+            missing -= tables[-1].num_rows
+            if not missing:
+                break
+        return pa.concat_tables(tables)
+
+    def first_parts(self, num_rows: int, filter: pc.Expression | None) -> Iterator[LanceFileFragment]:
+        """Yield parts of the fragment, in order, for somebody who stops when there are enough rows.
+
+        Without a filter there is one part of `num_rows`. With one, the first is a little longer, and each is four times
+        as long as the one before: few rows are read when many match, and few parts when few do.
+        """
+        file = self._known()
+        if file is None:
+            yield self
+            return
+        held = self._ranges(file)
+        step = num_rows if filter is None else max(_FIRST_FILTERED_ROWS, 4 * num_rows)
+        start, stop = 0, min(step, held.num_rows)
+        yield self._cut_to(cut(held, start, stop))
+        while filter is not None and stop < held.num_rows:
+            step *= 4
+            start, stop = stop, min(stop + step, held.num_rows)
+            yield self._cut_to(cut(held, start, stop))
+
+    def __repr__(self) -> str:
+        rows = "" if self.rows is None else f" rows={_text_of(self.rows)}"
+        guarantee = "" if self.partition_expression.equals(_TRUE) else f" where {self.partition_expression}"
+        return f"<LanceFileFragment type=lance path={self.path}{rows}{guarantee}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"path": self.path, "rows": f"{self.num_rows:,}"}
+        if self.rows is not None:
+            facts["rows of the file"] = _text_of(self.rows)
+        return as_html("LanceFileFragment", facts, self.physical_schema)
+
+    def _known(self) -> OpenFile | None:
+        """The open file; None when something else than a bare file of ours is behind the fragment."""
+        place = self.place
+        if place.payload is not None:
+            return None
+        file: OpenFile | None = self.format.handler.opened(place)
+        return file
+
+    def _opened(self) -> OpenFile:
+        file = self._known()
+        if file is None:
+            raise UnsupportedError(
+                "a fragment of a table cannot be cut to zones or rows of one of its files; filters, and take and head "
+                "of the dataset, do what such cuts are for",
+                path=self.path,
+            )
+        return file
+
+    def _ranges(self, file: OpenFile) -> RowRanges:
+        return rows_within(self.place.rows, file.rows.num_rows)
+
+    def _cut_to(self, rows: RowRanges) -> LanceFileFragment:
+        whole = self.place.payload
+        file = self.buffer if self.filesystem is None else self.path
+        return self.format.make_fragment(
+            file,
+            self.filesystem,
+            self.partition_expression,
+            file_size=None if self.filesystem is None else self.file_size,
+            physical_schema=self.physical_schema,
+            payload=RestrictedPayload(RowRestriction.of(rows), whole),
+        )
+
+
+def _text_of(rows: Sequence[tuple[int, int]]) -> str:
+    shown = ", ".join(f"{start}..{stop}" for start, stop in rows[:_SHOWN_RANGES])
+    return shown if len(rows) <= _SHOWN_RANGES else f"{shown} and {len(rows) - _SHOWN_RANGES} more ranges"
+
+
+bridge.show_fragments_as(LanceFileFragment)

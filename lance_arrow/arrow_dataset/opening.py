@@ -1,0 +1,115 @@
+"""`lance_arrow.dataset`: a `LanceDataset` over a table, a file, a list of files or a directory of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.lance_format import LanceFormat
+from lance_arrow.arrow_dataset.table_dataset import as_arrow, table_dataset
+from lance_arrow.choices import Blobs, Dictionaries, Verify
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
+from lance_arrow.io import AnyFileSystem, foreign_errors
+from lance_arrow.manifests.references import line_name
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
+from lance_arrow.runtime import default_runtime
+
+
+def dataset(
+    uri: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    as_of: Any = None,
+    branch: str | None = None,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    dictionaries: Dictionaries = "keep",
+    schema: pa.Schema | None = None,
+    partitioning: Any = None,
+    exclude_invalid_files: bool | None = None,
+    blobs: Blobs = "bytes",
+    allow_external_blobs: bool = False,
+    allow_external_bases: bool = False,
+    verify: Verify = "touched",
+) -> LanceDataset:
+    """Open a table, or Lance files, as one dataset.
+
+    Parameters
+    ----------
+    uri
+        A table's folder, a file, a directory of files, or a list of files; local paths or URLs of one filesystem.
+    version, tag, as_of, branch
+        Which version of a table to read, as for `LanceTable.open`.
+    filesystem, storage_options
+        fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
+    dictionaries
+        ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
+    schema, partitioning, exclude_invalid_files
+        As `pyarrow.dataset.dataset`; a table has no partitioning.
+    blobs, allow_external_blobs, allow_external_bases, verify
+        As `LanceFormat`.
+
+    Returns
+    -------
+    LanceDataset
+        A `pyarrow.dataset.FileSystemDataset` with a working `format` and fragments.
+
+    Raises
+    ------
+    VersionNotFoundError
+        The table has no such version, tag or branch.
+    CorruptManifestError, UnsupportedFeatureFlagError, UnsupportedError
+        The table contradicts itself, or demands what is not known here.
+    FileNotFoundError
+        There is nothing at this path.
+    """
+    many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
+    choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
+    options = ReadOptions(
+        dictionaries=dictionaries,
+        blobs=blobs,
+        allow_external_blobs=allow_external_blobs,
+        allow_external_bases=allow_external_bases,
+        verify=verify,
+    )
+    named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
+    locations = [table_location(one, filesystem, storage_options) for one in named]
+    if not locations:
+        raise InvalidArgumentError("an empty list of files has no schema; name at least one")
+    if not many and is_table(locations[0]):
+        if partitioning is not None:
+            raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
+        (root,) = locations
+        manifest = open_version(root, choice, default_runtime().settings.limits)
+        table = table_dataset(manifest, root.filesystem, options)
+        return table if schema is None else table.replace_schema(schema)
+    if line_name(branch) is not None:
+        raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
+    paths = [location.path for location in locations]
+    # pyarrow raises what its filesystems do, and names paths itself.
+    with foreign_errors():
+        dataset = pads.dataset(
+            paths if many else paths[0],
+            format=LanceFormat(
+                version=version,
+                tag=tag,
+                as_of=as_of,
+                dictionaries=dictionaries,
+                blobs=blobs,
+                allow_external_blobs=allow_external_blobs,
+                allow_external_bases=allow_external_bases,
+                verify=verify,
+            ),
+            filesystem=as_arrow(locations[0].filesystem),
+            schema=schema,
+            partitioning=partitioning,
+            exclude_invalid_files=exclude_invalid_files,
+        )
+    return LanceDataset.from_dataset(dataset)

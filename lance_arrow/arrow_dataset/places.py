@@ -1,0 +1,51 @@
+"""From pyarrow's names of places to ours: filesystems unwrapped on the way in, resolved on the way out."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow
+from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
+
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.row_restriction import unrestricted
+
+
+def file_place(path: str, filesystem: FileSystem, size: int | None, payload: object | None) -> FilePlace:
+    """Describe a file on a filesystem as handlers want it.
+
+    An fsspec filesystem comes out bare: read through pyarrow's adapter, each positional read fetches fsspec's
+    read-ahead block (5 MiB).
+    """
+    inner: object = filesystem
+    while isinstance(inner, SubTreeFileSystem):
+        path = inner.base_path + path
+        inner = inner.base_fs
+    if isinstance(inner, PyFileSystem) and isinstance(inner.handler, FSSpecHandler):
+        inner = inner.handler.fs
+    payload, rows = unrestricted(payload)
+    return FilePlace(path=path, filesystem=inner, size=size, payload=payload, rows=rows)
+
+
+def buffer_place(buffer: pyarrow.Buffer, payload: object | None) -> FilePlace:
+    """Describe a file that is in memory."""
+    payload, rows = unrestricted(payload)
+    return FilePlace(path="<Buffer>", filesystem=None, buffer=buffer, size=buffer.size, payload=payload, rows=rows)
+
+
+def resolve(file: object, filesystem: object | None) -> tuple[object, FileSystem | None]:
+    """Give a path its filesystem (URL, else local), and an fsspec filesystem pyarrow's adapter.
+
+    Anything but a path passes unchanged.
+    """
+    if not isinstance(file, (str, os.PathLike)):
+        return file, None
+    path = os.fspath(file)
+    if filesystem is None:
+        if "://" in path:
+            filesystem, path = FileSystem.from_uri(path)
+        else:
+            filesystem, path = LocalFileSystem(), os.path.abspath(path)
+    elif not isinstance(filesystem, FileSystem):
+        filesystem = PyFileSystem(FSSpecHandler(filesystem))
+    return path, filesystem

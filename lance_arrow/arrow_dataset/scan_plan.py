@@ -1,0 +1,325 @@
+"""`ScanPlan`: what a scan would read, and why not less; found from metadata and zone maps, no value is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_paths import Path, parse_path, project
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
+from lance_arrow.html_repr import html_table
+from lance_arrow.io import coalesce
+from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
+from lance_arrow.pruning.zone_pruning import JudgedRows, judged_rows
+from lance_arrow.scan.expression_text import text_of
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_types import bounds_type, is_repeated
+from lance_arrow.structure.row_selection import rows_before
+
+_WHOLE_BUFFER_BYTES = 64 << 10
+_SHOWN_FILES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """What would be read of one file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    is_left_out
+        Whether what is known of all its rows (partition, guarantee) excludes it: it would not be opened.
+    is_opaque
+        Whether nothing more can be said of it: a part of a table.
+    num_rows, rows_to_read
+        Of the fragment.
+    zones, zones_pruned
+        Of the fragment, where zones end for any column that the filter mentions, as `ReadReport` counts them; 0 without
+        a filter, or without zone maps of these columns.
+    pages, pages_to_read
+        Of the columns that are read.
+    requests, bytes_to_read
+        Estimated from where pages lie; what is read of a page in part is taken to be as large as its share of rows.
+    """
+
+    path: str
+    is_left_out: bool = False
+    is_opaque: bool = False
+    num_rows: int = 0
+    rows_to_read: int = 0
+    zones: int = 0
+    zones_pruned: int = 0
+    pages: int = 0
+    pages_to_read: int = 0
+    requests: int = 0
+    bytes_to_read: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConjunctPlan:
+    """What one of the conditions that must all hold does alone.
+
+    Parameters
+    ----------
+    text
+        The condition.
+    zones_pruned
+        Zones in which no row can satisfy it.
+    reasons
+        Why it prunes no more.
+    """
+
+    text: str
+    zones_pruned: int
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = f"prunes {_count(self.zones_pruned, 'zone')}" if self.zones_pruned else "prunes nothing"
+        return f"{self.text}: {said}" + (f" ({'; '.join(self.reasons)})" if self.reasons else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanPlan:
+    """What a scan would read; `str` and notebooks show it.
+
+    Parameters
+    ----------
+    columns
+        Dotted paths that are read, those of the filter among them.
+    filter
+        The filter as text; None without one.
+    files
+        One `FilePlan` for each file of the dataset, in order.
+    conjuncts
+        One `ConjunctPlan` for each condition of the filter.
+    """
+
+    columns: tuple[str, ...]
+    filter: str | None
+    files: tuple[FilePlan, ...]
+    conjuncts: tuple[ConjunctPlan, ...]
+
+    def total(self, name: str) -> int:
+        """Sum one of the numbers of `FilePlan` over all files."""
+        return sum(int(getattr(file, name)) for file in self.files)
+
+    def facts(self) -> dict[str, str]:
+        """What is to be read, in words."""
+        left_out, opaque = self.total("is_left_out"), self.total("is_opaque")
+        zones, pruned = self.total("zones"), self.total("zones_pruned")
+        facts = {
+            "columns": ", ".join(self.columns) or "none",
+            "filter": self.filter or "none",
+            "files": f"{len(self.files):,}, {left_out:,} left out, {len(self.files) - left_out:,} to read",
+            "zones": f"{zones:,}, {pruned:,} pruned, {zones - pruned:,} to read"
+            if self.filter is not None
+            else "0, without a filter no zone map is read",
+            "rows": f"{self.total('num_rows'):,}, {self.total('rows_to_read'):,} to read",
+            "pages": f"{self.total('pages'):,}, {self.total('pages_to_read'):,} to read",
+            "requests": f"about {self.total('requests'):,}",
+            "bytes": f"about {self.total('bytes_to_read'):,}",
+        }
+        if opaque:
+            facts["of tables"] = f"{_count(opaque, 'file')} of which no zones are known here"
+        return facts
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {said}" for name, said in self.facts().items()]
+        lines += [f"condition {conjunct}" for conjunct in self.conjuncts]
+        for file in self.files[:_SHOWN_FILES]:
+            lines.append(f"file {file.path}: {_said_of(file)}")
+        if len(self.files) > _SHOWN_FILES:
+            lines.append(f"and {len(self.files) - _SHOWN_FILES:,} more files")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        conditions = [(one.text, f"{one.zones_pruned:,}", "; ".join(one.reasons)) for one in self.conjuncts]
+        files = [(file.path, _said_of(file)) for file in self.files[:_SHOWN_FILES]]
+        parts = [html_table((), self.facts().items())]
+        if conditions:
+            parts.append(html_table(("condition", "zones pruned", "why not more"), conditions))
+        return f"<div><strong>ScanPlan</strong>{''.join(parts)}{html_table(('file', 'to read'), files)}</div>"
+
+
+@dataclass(slots=True)
+class _Conjunct:
+    tree: Tree
+    zones_pruned: int = 0
+    reasons: dict[str, None] = field(default_factory=dict)
+
+
+class ScanExplainer:
+    """Plans of one scan, file by file.
+
+    Parameters
+    ----------
+    schema
+        Of the dataset.
+    columns
+        As for a scan: names, or expressions by name; all when None.
+    filter
+        As for a scan.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError
+        An expression does not fit the schema.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        columns: Sequence[str] | dict[str, pc.Expression] | None,
+        filter: pc.Expression | None,
+    ) -> None:
+        self._filter = None if filter is None else bridge.expression_tree(filter, schema)
+        if columns is None:
+            paths: list[Path] = [(name,) for name in schema.names]
+        elif isinstance(columns, dict):
+            trees = [bridge.expression_tree(one, schema) for one in columns.values()]
+            paths = [path for tree in trees for path in ZonePredicate(tree).fields]
+        else:
+            paths = [parse_path(column, schema.names) for column in columns]
+        if self._filter is not None:
+            paths += ZonePredicate(self._filter).fields
+        self._paths = tuple(dict.fromkeys(paths))
+        self._conjuncts = [_Conjunct(tree) for tree in _conjuncts_of(self._filter)]
+
+    def file(self, path: str, file: OpenFile, held: RowRanges) -> FilePlan:
+        """Plan what is read of one file; reads its metadata and zone maps."""
+        judged = JudgedRows(held, RowRanges.one(0, 0))
+        if self._filter is not None:
+            predicate = ZonePredicate(self._filter)
+            judged = judged_rows(file.rows, file.zones, predicate, held)
+            zones = FragmentZones.of(file, held, list(predicate.leaves(file.rows.roots).values()))
+            for conjunct in self._conjuncts:
+                alone = judged_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
+                pruned = _pruned(zones, alone.rows) if zones.columns else 0
+                conjunct.zones_pruned += pruned
+                if pruned < len(zones):
+                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, file)))
+        kept = judged.rows
+        nodes = project(file.rows.roots, self._paths, missing_ok=True)
+        pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
+        limits = file.source.coalescing
+        plan = coalesce(starts, stops, max_gap_bytes=limits.max_gap_bytes, max_span_bytes=limits.max_span_bytes)
+        return FilePlan(
+            path=path,
+            num_rows=held.num_rows,
+            rows_to_read=kept.num_rows,
+            zones=judged.zones_total,
+            zones_pruned=judged.zones_pruned,
+            pages=pages,
+            pages_to_read=pages_to_read,
+            requests=len(plan.starts),
+            bytes_to_read=int((plan.stops - plan.starts).sum()),
+        )
+
+    def plan(self, files: Sequence[FilePlan]) -> ScanPlan:
+        """Put the plans of all files together."""
+        return ScanPlan(
+            columns=tuple(".".join(path) for path in self._paths),
+            filter=None if self._filter is None else text_of(self._filter),
+            files=tuple(files),
+            conjuncts=tuple(
+                ConjunctPlan(text=text_of(one.tree), zones_pruned=one.zones_pruned, reasons=tuple(one.reasons))
+                for one in self._conjuncts
+            ),
+        )
+
+
+def _conjuncts_of(tree: Tree | None) -> list[Tree]:
+    if tree is None:
+        return []
+    if tree[0] == "call" and tree[1] == "and_kleene":
+        return [inner for one in tree[2] for inner in _conjuncts_of(one)]
+    return [tree]
+
+
+def _pruned(zones: FragmentZones, kept: RowRanges) -> int:
+    """Zones of which no row is kept."""
+    before = rows_before(kept, zones.borders)
+    return int(np.count_nonzero(np.diff(before)[zones.ids] == 0))
+
+
+def _reasons(tree: Tree, file: OpenFile) -> Iterator[str]:
+    """Say what keeps a condition from pruning more of a file."""
+    found = list(dict.fromkeys(_obstacles(tree, file)))
+    yield from found or ["bounds overlap"]
+
+
+def _obstacles(node: Tree, file: OpenFile) -> Iterator[str]:
+    if node[0] == "call":
+        if not is_understood(node):
+            yield f"not an order-preserving expression: {text_of(node)}"
+            return
+        for argument in node[2]:
+            yield from _obstacles(argument, file)
+    elif node[0] == "field":
+        name = ".".join(node[1])
+        leaf = _leaf(file.rows, node[1])
+        if leaf is None:
+            yield f"{name} is no single column of the file"
+        elif bounds_type(leaf) is None:
+            yield f"values of type {leaf.field.type} have no zone map: {name}"
+        elif is_repeated(leaf):
+            yield f"{name} lies in lists, whose items are not rows"
+        elif file.zones.get([leaf])[0] is None:
+            yield f"no zone map for {name}"
+
+
+def _leaf(rows: RowReader, path: Path) -> LeafNode | None:
+    nodes = project(rows.roots, [path], missing_ok=True)
+    leaves = [leaf for node in nodes for leaf in node.leaves()]
+    return leaves[0] if len(leaves) == 1 else None
+
+
+def _reads(
+    reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]:
+    """Pages there are, pages to read, and the bytes of these that hold the rows."""
+    leaves = [leaf for node in nodes for leaf in node.leaves() if leaf.refusal is None]
+    pages = wanted = 0
+    starts: list[NDArray[np.int64]] = []
+    stops: list[NDArray[np.int64]] = []
+    for leaf, meta in zip(leaves, reader.metas(leaves), strict=True):
+        pages += len(meta.pages)
+        for number, part in reader.pages_of(leaf, meta, rows):
+            wanted += 1
+            page = meta.pages[number]
+            for offset, size in zip(page.buffer_offsets.tolist(), page.buffer_sizes.tolist(), strict=True):
+                if size <= _WHOLE_BUFFER_BYTES:
+                    starts.append(np.array([offset], np.int64))
+                    stops.append(np.array([offset + size], np.int64))
+                else:
+                    starts.append(offset + size * part.starts // page.num_rows)
+                    stops.append(offset - (-size * part.stops // page.num_rows))
+    none = [np.empty(0, np.int64)]
+    return pages, wanted, np.concatenate(starts or none), np.concatenate(stops or none)
+
+
+def _said_of(file: FilePlan) -> str:
+    if file.is_left_out:
+        return "left out by what is known of all its rows"
+    if file.is_opaque:
+        return "part of a table"
+    zones = f"{file.zones - file.zones_pruned:,} of {_count(file.zones, 'zone')}, " if file.zones else ""
+    return (
+        f"{file.rows_to_read:,} of {_count(file.num_rows, 'row')}, {file.pages_to_read:,} of "
+        f"{_count(file.pages, 'page')}, {zones}"
+        f"about {_count(file.requests, 'request')} and {_count(file.bytes_to_read, 'byte')}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,235 @@
+"""Data files that belong to a table, named as files: exact live rows of one version, or a refusal that says why.
+
+`pyarrow.dataset.dataset("t.lance", format=LanceFormat())` finds bare files and asks the format about them, one by one:
+
+    t.lance/data/a.lance     first file of a fragment        the live rows of the fragment
+    t.lance/data/b.lance     another file of the fragment    no rows: the first one yields them
+    t.lance/data/c.lance     not named by the version        no rows
+    t.lance/tree/x/data/...  a branch                        refused: nobody can tell which folder was meant
+
+All files of one dataset must mean the same version. A session is what they share: it begins when a dataset is being
+made, and fixes the version when its schema or its first rows are wanted.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lance_arrow.arrow_dataset.table_parts import TablePart
+from lance_arrow.errors import MissingFileError, UnsupportedError
+from lance_arrow.io import Location, list_names, locate, redact
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.file_place import FilePlace
+
+_KEPT_SESSIONS = 16
+_INSTEAD = "lance_arrow.dataset(...) reads them"
+
+
+class TableSession:
+    """One version of a table, for the files of one dataset.
+
+    Parameters
+    ----------
+    root
+        Folder of the table.
+    choice
+        Which version is wanted.
+    """
+
+    def __init__(self, root: Location, choice: VersionChoice) -> None:
+        self.root = root
+        self.is_used = False
+        self._choice = choice
+        self._adopted: set[str] = set()
+        self._lock = threading.Lock()
+        self._manifest: ManifestMeta | None = None
+        self._by_anchor: dict[str, FragmentMeta] = {}
+
+    def adopt(self, path: str) -> bool:
+        """Take in a file of a dataset that is being made; False when that must be another dataset than before."""
+        with self._lock:
+            if self.is_used or path in self._adopted:
+                return False
+            self._adopted.add(path)
+            return True
+
+    def facts(self) -> TableFacts:
+        """Return the version, fixed now unless it is already.
+
+        Raises
+        ------
+        UnsupportedError
+            The files that can be found are not all there is, or are those of a branch.
+        MissingFileError
+            A file that the version names is not there.
+        LanceError
+            As `open_version`.
+        """
+        return self._resolved().facts
+
+    def part(self, path: str) -> TablePart:
+        """Return what a file stands for; errors are those of `facts`."""
+        manifest = self._resolved()
+        self.is_used = True
+        return TablePart(manifest.facts, self._by_anchor.get(path))
+
+    def _resolved(self) -> ManifestMeta:
+        with self._lock:
+            if self._manifest is None:
+                _refuse_branch(self.root)
+                manifest = open_version(self.root, self._choice, default_runtime().settings.limits)
+                self._by_anchor = self._anchors(manifest)
+                self._manifest = manifest
+            return self._manifest
+
+    def _anchors(self, manifest: ManifestMeta) -> dict[str, FragmentMeta]:
+        """Return the fragments by the path of their first file; every one must be found as a file."""
+        names = set(list_names(self.root.filesystem, posixpath.join(self.root.path, DATA)))
+        anchors: dict[str, FragmentMeta] = {}
+        for fragment in manifest.fragments:
+            if not fragment.files or fragment.files[0].base_id is not None:
+                what = "lies in no file" if not fragment.files else "lies in files of another table"
+                raise UnsupportedError(
+                    f"fragment {fragment.id} of version {manifest.version} {what}, so that it cannot be found as files "
+                    f"of this folder; {_INSTEAD}",
+                    path=self.root.name,
+                )
+            file = fragment.files[0]
+            path = manifest.facts.data_path(file)
+            if "/" not in file.path and file.path not in names:
+                path = redact(path)
+                raise MissingFileError(
+                    f"the manifest {manifest.facts.manifest_path!r} names the data file {path!r}, which is not there",
+                    path=path,
+                )
+            if path in anchors:
+                raise UnsupportedError(
+                    f"two fragments begin with the data file {file.path!r}; {_INSTEAD}", path=self.root.name
+                )
+            anchors[path] = fragment
+        return anchors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundPart:
+    """A file that was found in a table's folder: which rows it stands for is decided when they are first wanted.
+
+    Parameters
+    ----------
+    session
+        The version, the same for all files of one dataset.
+    path
+        The file.
+    """
+
+    session: TableSession
+    path: str
+
+    def resolved(self) -> TablePart:
+        """Return the part; `TableSession.part` tells what it raises."""
+        return self.session.part(self.path)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Elsewhere, later, another version might be the newest.
+        part = self.resolved()
+        return TablePart, (part.facts, part.fragment)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What a folder is to one thread: threads make datasets side by side."""
+
+    thread: int
+    root: Location
+    session: TableSession | None
+
+
+class TableSessions:
+    """Sessions of one format: finds the table a file belongs to.
+
+    Parameters
+    ----------
+    choice
+        Which version of tables is wanted.
+    """
+
+    def __init__(self, choice: VersionChoice) -> None:
+        self._choice = choice
+        self._known: list[_Known] = []
+        self._lock = threading.Lock()
+
+    def adopt(self, place: FilePlace) -> FoundPart | None:
+        """Return the payload of a file of a dataset that is being made; None for files of no table."""
+        for root, path in _candidates(place):
+            known = self._find(root)
+            if known is None:
+                known = self._begin(root)
+            if known.session is None:
+                continue
+            session = known.session
+            if not session.adopt(path):
+                # Another dataset is being made; the table may have changed, or be gone.
+                begun = self._begin(root).session
+                if begun is None:
+                    return None
+                begun.adopt(path)
+                session = begun
+            return FoundPart(session, path)
+        return None
+
+    def begin(self, place: FilePlace) -> TableSession | None:
+        """Begin a session for the dataset that a file is inspected for; None for files of no table."""
+        for root, _ in _candidates(place):
+            session = self._begin(root).session
+            if session is not None:
+                return session
+        return None
+
+    def _find(self, root: Location) -> _Known | None:
+        thread = threading.get_ident()
+        with self._lock:
+            found = [known for known in self._known if known.thread == thread and known.root == root]
+            return found[-1] if found else None
+
+    def _begin(self, root: Location) -> _Known:
+        thread = threading.get_ident()
+        known = _Known(thread, root, TableSession(root, self._choice) if is_table(root) else None)
+        with self._lock:
+            others = [one for one in self._known if one.thread != thread or one.root != root]
+            self._known = [*others[1 - _KEPT_SESSIONS :], known]
+        return known
+
+
+def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
+    """Yield the folders that a file's table might be: those above a folder ``data`` in its path."""
+    if place.filesystem is None or f"/{DATA}/" not in place.path:
+        return
+    found = locate(place.path, filesystem=place.filesystem)
+    assert found is not None
+    parts = found.path.split("/")
+    for at in range(len(parts) - 2, 0, -1):
+        if parts[at] == DATA:
+            yield Location(found.filesystem, "/".join(parts[:at])), found.path
+
+
+def _refuse_branch(root: Location) -> None:
+    """Refuse a table in ``tree/`` of another: a branch, whose files are found along with those of the main line."""
+    parts = root.path.split("/")
+    for at in range(len(parts) - 2, 0, -1):
+        above = Location(root.filesystem, "/".join(parts[:at]))
+        if parts[at] == "tree" and is_table(above):
+            branch = "/".join(parts[at + 1 :])
+            raise UnsupportedError(
+                f"these are files of the branch {branch!r} of a table, which pyarrow finds along with those of its "
+                f"main line; use lance_arrow.dataset({above.name!r}) or lance_arrow.dataset({above.name!r}, "
+                f"branch={branch!r})",
+                path=root.name,
+            )

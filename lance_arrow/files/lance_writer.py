@@ -1,0 +1,276 @@
+"""`LanceWriter`: one Lance file, written batch by batch; `write_table` for the whole of it in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_tree import LeafNode, column_tree
+from lance_arrow.choices import FileVersionName, Preset
+from lance_arrow.container.checksum_writer import ChecksumWriter
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.file_writer import FileWriter
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import column_mapping, fields_from_arrow
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.files.batch_inputs import schema_and_rows
+from lance_arrow.files.row_writers import row_writer
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.io import AnyFileSystem, open_sink
+from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.spi import EncodeOptions
+from lance_arrow.structure.page_encoder import PageEncoder
+
+
+class LanceWriter:
+    """Writes one Lance data file; nothing is to be seen at its place before `close` succeeded.
+
+    Parameters
+    ----------
+    sink
+        Local path, URL (chains too), path-like object, or a binary file open for writing.
+    schema
+        Schema of the rows to come. What the format cannot hold is refused here, before anything is written.
+    file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+        As for `WriteOptions`.
+    filesystem
+        fsspec or pyarrow filesystem that `sink` is a path of.
+    storage_options
+        Options for the filesystem of a URL.
+    runtime
+        Plugins, limits and threads; the default ones when None.
+
+    Raises
+    ------
+    UnsupportedError
+        A type cannot be stored, or not in this file version; the column is named.
+    InvalidArgumentError
+        An option or a field name is not valid.
+
+    Examples
+    --------
+    >>> with LanceWriter("flights.lance", table.schema) as writer:  # doctest: +SKIP
+    ...     for batch in table.to_batches():
+    ...         writer.write(batch)
+    """
+
+    def __init__(
+        self,
+        sink: Any,
+        schema: pa.Schema,
+        *,
+        file_version: FileVersionName = "2.2",
+        preset: Preset = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        options = WriteOptions(
+            file_version=file_version,
+            preset=preset,
+            rows_per_zone=rows_per_zone,
+            checksums=checksums,
+            column_options=column_options or {},
+            allow_private_encodings=allow_private_encodings,
+            page_bytes=page_bytes,
+        )
+        runtime = runtime if runtime is not None else default_runtime()
+        self._stored = StoredRows(schema, options.version)
+        options.check_columns(self._stored.schema)
+        fields = self._fields_of(self._stored.schema)
+        tree = column_tree(self._stored.schema, column_mapping(fields, options.version))
+        for leaf in (leaf for root in tree for leaf in root.leaves()):
+            _check_leaf(leaf, options.version)
+        encoder = PageEncoder(
+            runtime.table, runtime.settings.limits, runtime.scratch, options.file_version, allow_private_encodings
+        )
+        self._is_broken = False
+        # Until there is a sink, there is nothing to give up.
+        self._is_closed = True
+        self._sink = open_sink(sink, filesystem=filesystem, storage_options=storage_options)
+        self._is_closed = False
+        try:
+            self._file = FileWriter(
+                self._sink,
+                options.version,
+                fields,
+                self._stored.schema.metadata,
+                block_sums=ChecksumWriter() if checksums else None,
+            )
+            self._rows = row_writer(options.version)(
+                self._file,
+                tree,
+                runtime,
+                encoder,
+                base_options=EncodeOptions(preset=options.preset),
+                column_options=options.column_options,
+                page_bytes=options.page_bytes,
+                rows_per_zone=options.zone_rows,
+            )
+        except BaseException:
+            self._sink.abort()
+            raise
+
+    def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
+        """Number the fields of the file's schema."""
+        return fields_from_arrow(schema)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the file: that of the rows, with types that are stored as another one."""
+        return self._stored.schema
+
+    @property
+    def num_rows(self) -> int:
+        """Rows written so far."""
+        return self._rows.num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes handed to the sink so far; those of the whole file once it is closed."""
+        return self._sink.position
+
+    def write(self, data: Any) -> None:
+        """Write rows: a batch, a table, or whatever `write_table` takes, of the writer's schema.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Other columns or types than the schema, or a null where it allows none: nothing of this batch was written,
+            and the writer can go on.
+        LanceError
+            A value cannot be encoded: the writer cannot go on, and `close` refuses.
+        """
+        self._check_open()
+        _, rows = schema_and_rows(data, self._stored.given)
+        for one in rows:
+            columns = self._stored.columns(one)
+            if one.num_rows:
+                self._write(columns, one.num_rows)
+
+    def _write(self, columns: list[list[pa.Array]], num_rows: int) -> None:
+        self._is_broken = True
+        self._rows.write(columns, num_rows)
+        self._is_broken = False
+
+    def close(self) -> None:
+        """Finish the file: it is complete and in its place afterwards. Closing twice is allowed.
+
+        Raises
+        ------
+        InvalidArgumentError
+            An earlier `write` failed halfway; nothing appears.
+        """
+        if self._is_closed:
+            return
+        if self._is_broken:
+            self.abort()
+            raise InvalidArgumentError("a write failed halfway: the file cannot be finished")
+        self._is_closed = True
+        try:
+            self._rows.finish()
+            self._file.finish(self._rows.num_rows)
+        except BaseException:
+            self._sink.abort()
+            raise
+        self._sink.close()
+
+    def abort(self) -> None:
+        """Give up: nothing appears at the file's place."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._sink.abort()
+
+    def _check_open(self) -> None:
+        if self._is_closed or self._is_broken:
+            raise InvalidArgumentError("the writer is closed" if self._is_closed else "an earlier write failed halfway")
+
+    def __enter__(self) -> LanceWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True):
+            self.abort()
+
+
+def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
+    """Refuse, before there is a file, columns that no page can hold."""
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
+    if version is FileVersion.V2_3 and leaf.is_blob and leaf.field.type == PLACE_TYPE:
+        raise UnsupportedError(
+            "blobs of the first kind exist until file version 2.2: write that, or leave lance-encoding:blob out",
+            column=leaf.path,
+        )
+
+
+def write_table(
+    table: Any,
+    sink: Any,
+    *,
+    file_version: FileVersionName = "2.2",
+    preset: Preset = "default",
+    rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+    checksums: bool = True,
+    column_options: Mapping[str, Mapping[str, Any]] | None = None,
+    allow_private_encodings: bool = False,
+    page_bytes: int = DEFAULT_PAGE_BYTES,
+    schema: pa.Schema | None = None,
+    filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    runtime: Runtime | None = None,
+) -> None:
+    """Write rows as one Lance file.
+
+    Parameters
+    ----------
+    table
+        A `pyarrow.Table`, `RecordBatch`, `RecordBatchReader`, `Dataset`, an object with ``__arrow_c_stream__`` (pandas,
+        Polars, DuckDB), or an iterable of batches. Streams are written as they come: memory stays bounded.
+    sink, filesystem, storage_options, runtime
+        As for `LanceWriter`.
+    file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+        As for `WriteOptions`.
+    schema
+        Schema of an iterable of batches that may be empty.
+
+    Raises
+    ------
+    LanceError
+        As `LanceWriter`; no file appears.
+    """
+    found, rows = schema_and_rows(table, schema)
+    with LanceWriter(
+        sink,
+        found,
+        file_version=file_version,
+        preset=preset,
+        rows_per_zone=rows_per_zone,
+        checksums=checksums,
+        column_options=column_options,
+        allow_private_encodings=allow_private_encodings,
+        page_bytes=page_bytes,
+        filesystem=filesystem,
+        storage_options=storage_options,
+        runtime=runtime,
+    ) as writer:
+        for one in rows:
+            writer.write(one)

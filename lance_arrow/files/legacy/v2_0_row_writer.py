@@ -1,0 +1,248 @@
+"""`HeadedRowWriter`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
+
+A page of a top-level column is a page of every column below it: of a list the ends of its rows, and the items of
+exactly these in the column below. What nulls of lists hide is left out. Structs cannot be null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
+from lance_arrow.arrays.list_items import list_items
+from lance_arrow.arrays.shred import shred
+from lance_arrow.container.file_writer import FileWriter
+from lance_arrow.container.schema import LeafColumn
+from lance_arrow.errors import UnsupportedError, located
+from lance_arrow.runtime import Runtime
+from lance_arrow.spi import (
+    ArrayContent,
+    BlockSlice,
+    EncodedArray,
+    EncodeOptions,
+    EncodingKey,
+    LeafType,
+    Levels,
+    NodeKind,
+    PageContent,
+    VariableWidth,
+    block_over,
+)
+from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.statistics.zone_maps import encode_zones
+from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
+from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
+
+_COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
+_LIST = LeafType(None, (NodeKind.LIST,))
+_HEAD = LeafType(None)
+_NULL_BLOB, _EMPTY_BLOB = (1, 0), (0, 0)
+"""Position and size. Source: spec 2.0, 5."""
+
+
+@dataclass(slots=True, eq=False)
+class _Leaf:
+    """A leaf while the file is written: how it looks alone, and its bounds."""
+
+    node: LeafNode
+    alone: LeafNode
+    options: EncodeOptions
+    zones: ZoneBuilder | None
+    num_bytes: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Top:
+    """A top-level column: rows that are no page yet."""
+
+    node: ColumnNode
+    held: list[pa.Array] = field(default_factory=list)
+    held_bytes: int = 0
+
+
+class HeadedRowWriter:
+    """Writes the rows of one file of version 2.0; parameters and methods are those of `RowWriter`."""
+
+    def __init__(
+        self,
+        file: FileWriter,
+        tree: Sequence[ColumnNode],
+        runtime: Runtime,
+        encoder: PageEncoder,
+        *,
+        base_options: EncodeOptions,
+        column_options: Mapping[str, Mapping[str, Any]],
+        page_bytes: int,
+        rows_per_zone: int,
+    ) -> None:
+        self._file = file
+        self._runtime = runtime
+        self._encoder = encoder
+        self._page_bytes = page_bytes
+        self.num_rows = 0
+        self._tops = [_Top(root) for root in tree]
+        self._heads: dict[str, int] = {}
+        self._struct_rows: dict[str, int] = {}
+        self._leaves: dict[int, _Leaf] = {}
+        for root in tree:
+            for leaf in root.leaves():
+                options = options_by_path(
+                    base_options, column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
+                )
+                wants_zones = rows_per_zone > 0 if options.zone_map is None else options.zone_map
+                has_zones = wants_zones and bounds_type(leaf) is not None
+                zones = ZoneBuilder(leaf, rows_per_zone or DEFAULT_ROWS_PER_ZONE) if has_zones else None
+                alone = replace(
+                    leaf,
+                    leaf=leaf.page_leaf,
+                    offset_bits=(0,),
+                    dimensions=(0,),
+                    nullable=leaf.nullable[:1],
+                    list_columns=(),
+                )
+                self._leaves[leaf.column] = _Leaf(leaf, alone, options, zones)
+                self._note_heads(file.leaf(leaf.column))
+
+    def _note_heads(self, leaf: LeafColumn) -> None:
+        for above in leaf.ancestors:
+            if above.header_column is not None:
+                self._heads[above.path] = above.header_column
+
+    def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
+        """Add rows: for each top-level column its arrays, `num_rows` rows in all.
+
+        Raises
+        ------
+        LanceError
+            A value cannot be encoded; the column is named. The file cannot be finished any more.
+        """
+        for top, arrays in zip(self._tops, columns, strict=True):
+            for array in arrays:
+                self._add(top, array)
+        self.num_rows += num_rows
+
+    def finish(self) -> None:
+        """Write what is left, and what describes the columns."""
+        for top in self._tops:
+            self._flush(top)
+        for path, num_rows in self._struct_rows.items():
+            # The reference reads no more than one page of a struct's column.
+            self._add_page(path, ArrayContent(_HEAD, num_rows, None))
+        table = self._runtime.table
+        values = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "values")).describe(None, None)
+        for column in self._heads.values():
+            self._file.set_column(column, values)
+        for column, leaf in self._leaves.items():
+            description = values
+            if leaf.node.is_blob:
+                wrapper = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "blob"))
+                description = wrapper.describe(values, None)
+            self._file.set_column(column, description)
+            if leaf.zones is not None and self.num_rows:
+                # The reference reads no 2.0 column that says it has a zone map, so the file says it.
+                data = np.frombuffer(encode_zones(leaf.zones.finish(leaf.num_bytes)), np.uint8)
+                self._file.add_zone_map(column, leaf.zones.rows_per_zone, data)
+
+    def _add(self, top: _Top, array: pa.Array) -> None:
+        """Hold rows until they make a page; large arrays are cut at about so many bytes."""
+        rows_per_page = max(1, len(array) * self._page_bytes // max(array.nbytes, 1))
+        for start in range(0, len(array), rows_per_page):
+            part = array.slice(start, rows_per_page)
+            top.held.append(part)
+            top.held_bytes += part.nbytes
+            if top.held_bytes >= self._page_bytes:
+                self._flush(top)
+
+    def _flush(self, top: _Top) -> None:
+        if not top.held:
+            return
+        with located(column=top.node.path):
+            self._write_pages(top.node, top.held)
+        for leaf in top.node.leaves():
+            zones = self._leaves[leaf.column].zones
+            if zones is not None:
+                with located(column=leaf.path):
+                    for array in top.held:
+                        zones.add(array)
+        top.held, top.held_bytes = [], 0
+
+    def _write_pages(self, node: ColumnNode, arrays: Sequence[pa.Array]) -> None:
+        """Write a page of a node, and of those below."""
+        if isinstance(node, LeafNode):
+            self._write_leaf(self._leaves[node.column], arrays)
+            return
+        plain = [array.storage if isinstance(array, pa.ExtensionArray) else array for array in arrays]
+        num_rows = sum(map(len, plain))
+        if isinstance(storage_type(node.field.type), pa.StructType):
+            if any(array.null_count for array in plain):
+                raise UnsupportedError("structs of 2.0 files cannot be null", column=node.path)
+            self._struct_rows[node.path] = self._struct_rows.get(node.path, 0) + num_rows
+            for number, child in enumerate(node.children):
+                self._write_pages(child, [array.field(number) for array in plain])
+            return
+        items, lengths = zip(*map(list_items, plain), strict=True)
+        nulls = np.concatenate([array.is_null().to_numpy(zero_copy_only=False) for array in plain])
+        ends = np.cumsum(np.concatenate(lengths), dtype=np.int64)
+        content = ArrayContent(_LIST, num_rows, None, nulls if nulls.any() else None, ends=ends)
+        self._add_page(node.path, content)
+        (child,) = node.children
+        self._write_pages(child, items)
+
+    def _add_page(self, path: str, content: ArrayContent) -> None:
+        scope = self._encoder.scope(content.leaf, EncodeOptions())
+        self._place(self._heads[path], scope.encode_array(content, 0), content.num_values)
+
+    def _write_leaf(self, leaf: _Leaf, arrays: Sequence[pa.Array]) -> None:
+        with located(column=leaf.node.path):
+            page = shred(leaf.alone, arrays)
+            content = self._content(page)
+            if page.is_blob:
+                content = self._places_of(page, content)
+            encoded = self._encoder.scope(page.leaf, leaf.options).encode_array(content, 0)
+        leaf.num_bytes += sum(len(buffer) for buffer in encoded.buffers)
+        self._place(leaf.node.column, encoded, content.num_values)
+
+    def _content(self, page: PageContent) -> ArrayContent:
+        levels = page.levels
+        assert isinstance(levels, Levels)
+        nulls = None if levels.def_ is None or not levels.def_.any() else levels.def_ != 0
+        if page.leaf.shape is None and not page.num_nulls and nulls is None:
+            # A column of type null has no values whatever it is told; a struct without fields has no nulls.
+            return ArrayContent(page.leaf, page.num_rows, None)
+        return ArrayContent(page.leaf, page.num_rows, page.values, nulls, items=page.items)
+
+    def _places_of(self, page: PageContent, content: ArrayContent) -> ArrayContent:
+        """Write blobs outside of the page, and return where each is."""
+        block = page.values
+        assert block is not None
+        assert isinstance(block.shape, VariableWidth)
+        borders = block.offsets.view(f"<i{block.shape.offset_bits // 8}").astype(np.int64)
+        borders -= borders[0]
+        places = np.zeros((content.num_values, 2), np.uint64)
+        nulls = np.zeros(content.num_values, np.bool_) if content.nulls is None else content.nulls
+        for row, (start, stop) in enumerate(zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)):
+            if nulls[row]:
+                places[row] = _NULL_BLOB
+            elif start == stop:
+                places[row] = _EMPTY_BLOB
+            else:
+                places[row] = self._file.place(block.values[start:stop]), stop - start
+        return ArrayContent(page.leaf, content.num_values, _struct_block(page.leaf, places))
+
+    def _place(self, column: int, encoded: EncodedArray, num_values: int) -> None:
+        # Priorities of 2.0 are all 0.
+        self._file.add_page(column, encoded.description, encoded.buffers, length=num_values, priority=0)
+
+
+def _struct_block(leaf: LeafType, places: np.ndarray) -> BlockSlice:
+    """Positions and sizes as a block of packed structs."""
+    assert leaf.shape is not None
+    block = block_over(np.empty(places.nbytes, np.uint8), leaf.shape, len(places))
+    for number, one in enumerate(block.fields):
+        one.values[:] = np.ascontiguousarray(places[:, number]).view(np.uint8)
+    return block

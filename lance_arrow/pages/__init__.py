@@ -1,0 +1,107 @@
+"""Building blocks for layouts: pages of chunks, of zipped entries, of one scalar, whatever message describes them.
+
+Reading: in a form (what a description says) and the scope, out a `BoundLayout` or a `LoadedPage`; open `chunked.py` or
+`zipped.py` first. Writing: in a `PageContent` and the scope, out buffers and the descriptions of their codecs; open
+`chunk_writing.py` or `zip_writing.py` first. Layouts of the format share these, and a third party's may. Forbidden
+here: messages of layouts, hooks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lance_arrow.late_names import late_names
+
+if TYPE_CHECKING:
+    from lance_arrow.pages.arrays import NOTHING as NOTHING
+    from lance_arrow.pages.arrays import ArrayIndices as ArrayIndices
+    from lance_arrow.pages.arrays import ArrayPages as ArrayPages
+    from lance_arrow.pages.arrays import LoadedLists as LoadedLists
+    from lance_arrow.pages.arrays import LoadedNulls as LoadedNulls
+    from lance_arrow.pages.arrays import decode_integers as decode_integers
+    from lance_arrow.pages.arrays import fetched_parts as fetched_parts
+    from lance_arrow.pages.arrays import few_borders as few_borders
+    from lance_arrow.pages.arrays import few_slices as few_slices
+    from lance_arrow.pages.arrays import joined_plan as joined_plan
+    from lance_arrow.pages.arrays import load_whole as load_whole
+    from lance_arrow.pages.arrays import native_strings as native_strings
+    from lance_arrow.pages.arrays import native_values as native_values
+    from lance_arrow.pages.arrays import page_buffer as page_buffer
+    from lance_arrow.pages.arrays import require_width as require_width
+    from lance_arrow.pages.chunk_index import ChunkIndex as ChunkIndex
+    from lance_arrow.pages.chunk_index import ChunkSelection as ChunkSelection
+    from lance_arrow.pages.chunk_writing import ChunkedParts as ChunkedParts
+    from lance_arrow.pages.chunk_writing import rules_for_chunks as rules_for_chunks
+    from lance_arrow.pages.chunk_writing import write_chunked as write_chunked
+    from lance_arrow.pages.chunked import ChunkedForm as ChunkedForm
+    from lance_arrow.pages.chunked import ChunkedPages as ChunkedPages
+    from lance_arrow.pages.chunked import bind_chunked as bind_chunked
+    from lance_arrow.pages.chunked import bind_levels as bind_levels
+    from lance_arrow.pages.dictionary_writing import Dictionary as Dictionary
+    from lance_arrow.pages.dictionary_writing import automatic_dictionary as automatic_dictionary
+    from lance_arrow.pages.items import ItemsIndex as ItemsIndex
+    from lance_arrow.pages.items import LoadedIndices as LoadedIndices
+    from lance_arrow.pages.level_writing import encode_stream as encode_stream
+    from lance_arrow.pages.level_writing import null_inwards as null_inwards
+    from lance_arrow.pages.level_writing import num_valid as num_valid
+    from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
+    from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
+    from lance_arrow.pages.native_pages import native_places as native_places
+    from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
+    from lance_arrow.pages.native_pages import value_bits as value_bits
+    from lance_arrow.pages.open_chunks import OpenChunks as OpenChunks
+    from lance_arrow.pages.picked_values import values_at as values_at
+    from lance_arrow.pages.repeated import RepeatedPage as RepeatedPage
+    from lance_arrow.pages.repeated import fits as fits
+    from lance_arrow.pages.scalar_writing import common_scalar as common_scalar
+    from lance_arrow.pages.scalar_writing import is_inline as is_inline
+    from lance_arrow.pages.scalar_writing import scalar_buffer as scalar_buffer
+    from lance_arrow.pages.value_policy import ZIPPED_FROM_BYTES as ZIPPED_FROM_BYTES
+    from lance_arrow.pages.value_policy import lacks_structs as lacks_structs
+    from lance_arrow.pages.value_policy import prefers_chunks as prefers_chunks
+    from lance_arrow.pages.zip_writing import ZippedParts as ZippedParts
+    from lance_arrow.pages.zip_writing import write_zipped as write_zipped
+    from lance_arrow.pages.zip_writing import zippable as zippable
+    from lance_arrow.pages.zipped import RowIndex as RowIndex
+    from lance_arrow.pages.zipped import ZippedForm as ZippedForm
+    from lance_arrow.pages.zipped import ZippedPage as ZippedPage
+    from lance_arrow.pages.zipped import ZippedPages as ZippedPages
+    from lance_arrow.pages.zipped import bind_zipped as bind_zipped
+else:
+    __getattr__, __dir__, __all__ = late_names(
+        __name__,
+        {
+            "lance_arrow.pages.arrays": (
+                "NOTHING",
+                "ArrayIndices",
+                "ArrayPages",
+                "LoadedLists",
+                "LoadedNulls",
+                "decode_integers",
+                "fetched_parts",
+                "few_borders",
+                "few_slices",
+                "joined_plan",
+                "load_whole",
+                "native_strings",
+                "native_values",
+                "page_buffer",
+                "require_width",
+            ),
+            "lance_arrow.pages.chunk_index": ("ChunkIndex", "ChunkSelection"),
+            "lance_arrow.pages.chunk_writing": ("ChunkedParts", "rules_for_chunks", "write_chunked"),
+            "lance_arrow.pages.chunked": ("ChunkedForm", "ChunkedPages", "bind_chunked", "bind_levels"),
+            "lance_arrow.pages.dictionary_writing": ("Dictionary", "automatic_dictionary"),
+            "lance_arrow.pages.items": ("ItemsIndex", "LoadedIndices"),
+            "lance_arrow.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
+            "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
+            "lance_arrow.pages.native_pages": ("native_places", "struct_field_bytes", "value_bits"),
+            "lance_arrow.pages.open_chunks": ("OpenChunks",),
+            "lance_arrow.pages.picked_values": ("values_at",),
+            "lance_arrow.pages.repeated": ("RepeatedPage", "fits"),
+            "lance_arrow.pages.scalar_writing": ("common_scalar", "is_inline", "scalar_buffer"),
+            "lance_arrow.pages.value_policy": ("ZIPPED_FROM_BYTES", "lacks_structs", "prefers_chunks"),
+            "lance_arrow.pages.zip_writing": ("ZippedParts", "write_zipped", "zippable"),
+            "lance_arrow.pages.zipped": ("RowIndex", "ZippedForm", "ZippedPage", "ZippedPages", "bind_zipped"),
+        },
+    )

@@ -1,0 +1,268 @@
+"""What array encodings share: pages described by their tree, children loaded whole, plans of several put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_page
+from lance_arrow.kernels.native_page import NativePage
+from lance_arrow.pages.native_pages import value_bits
+from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
+from lance_arrow.spi.block_runs import clear_block
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth, VariableWidth
+from lance_arrow.spi.keys import BufferRole
+from lance_arrow.spi.layouts import (
+    BufferSlices,
+    DictionaryItems,
+    FetchedSlices,
+    LoadedPage,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+)
+from lance_arrow.spi.native import ReadNatively
+from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.scratch import new_block
+from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
+
+NOTHING = PageReadPlan(())
+"""The plan of a node that reads nothing of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayPages:
+    """A layout that is a tree of array encodings.
+
+    Parameters
+    ----------
+    array
+        The root.
+    num_items
+        Of the column of a list: items of all lists of a page; None for every other column.
+    """
+
+    array: BoundArray
+    num_items: int | None = None
+
+    def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        roles = dict(self.array.buffers)
+        for buffer in roles:
+            if buffer >= len(page.buffer_sizes):
+                raise CorruptFileError(
+                    f"a page is described by its buffer {buffer}, but has {len(page.buffer_sizes)}", detail=buffer
+                )
+        return tuple(roles.get(buffer, BufferRole.DATA) for buffer in range(len(page.buffer_sizes)))
+
+    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
+        self.roles(page)
+        return tuple(BufferSlices.whole(page, buffer) for buffer in self.array.index_buffers)
+
+    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+        whole = {buffer: part.one() for buffer, part in zip(self.array.index_buffers, fetched, strict=True)}
+        return self.array.load_index(page, whole)
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        self.roles(page)
+        return self.array.few_index_slices(page, rows) if isinstance(self.array, FindsFewValues) else None
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        assert isinstance(self.array, FindsFewValues)
+        return self.array.load_few_index(page, rows, fetched)
+
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        if isinstance(self.array, ReadNatively):
+            return self.array.native_page(page)
+        return native_values(page, self.array)
+
+    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
+        return self.array.plan(page, index, rows)
+
+    def load(
+        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+    ) -> LoadedPage:
+        return self.array.load(page, index, plan, fetched)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayIndices:
+    """Indices of several nodes, and arrays of their parent's."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(0 if part is None else part.nbytes for part in self.parts)
+
+
+def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
+    """Return the buffer in which the values of an array lie as they are, all of them; None where they do not."""
+    bits = value_bits(array.shape)
+    buffer = array.plain_buffer if isinstance(array, PlainValues) and bits else None
+    if bits is None or buffer is None or buffer >= len(page.buffer_sizes):
+        return None
+    return buffer if (page.num_rows * bits + 7) // 8 <= page.buffer_sizes[buffer] else None
+
+
+def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | None = None) -> NativePage | None:
+    """Build a page for the engine of values of one width, with a bit for each of them where some are null."""
+    data = plain_buffer(values, page)
+    if validity is None:
+        return None if data is None else native_page.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
+    bits = plain_buffer(validity, page)
+    if data is None or bits is None:
+        return None
+    return native_page.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+
+
+def native_strings(
+    page: PageFacts, shape: VariableWidth, ends: BoundArray, values: BoundArray, null_adjustment: int
+) -> NativePage | None:
+    """Build a page for the engine of byte strings, each of which ends where another buffer says."""
+    ends_buffer = plain_buffer(ends, page)
+    data = plain_buffer(values, PageFacts(0, page.buffer_sizes))
+    if data is None or ends_buffer is None:
+        return None
+    end_bytes = (value_bits(ends.shape) or 0) // 8
+    return native_page.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
+
+
+def joined_plan(plans: Sequence[PageReadPlan]) -> PageReadPlan:
+    """Put the plans of children together; `fetched_parts` takes what was fetched apart again."""
+    return PageReadPlan(tuple(part for plan in plans for part in plan.slices), tuple(plans))
+
+
+def fetched_parts(
+    plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
+) -> list[tuple[PageReadPlan, tuple[FetchedSlices, ...]]]:
+    """Return each child's plan with its part of what was fetched."""
+    parts = []
+    position = 0
+    for child in plan.notes:
+        stop = position + len(child.slices)
+        parts.append((child, fetched[position:stop]))
+        position = stop
+    return parts
+
+
+def load_whole(array: BoundArray, page: PageFacts, buffers: Mapping[int, Bytes]) -> LoadedPage:
+    """Load all values of a node from whole buffers: what an index is made of."""
+    index = array.load_index(page, buffers)
+    plan = array.plan(page, index, RowRanges.one(0, page.num_rows))
+    fetched = []
+    for part in plan.slices:
+        data = buffers[part.buffer]
+        if len(part.stops) and int(part.stops[-1]) > len(data):
+            raise CorruptPageError(f"buffer {part.buffer} has {len(data)} bytes, {int(part.stops[-1])} are wanted")
+        fetched.append(FetchedSlices(data, part.starts, part.stops - part.starts))
+    return array.load(page, index, plan, tuple(fetched))
+
+
+def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsignedinteger]:
+    """Decode a node of unsigned integers."""
+    block = new_block(FixedWidth(8 * width_bytes), loaded.num_values)
+    loaded.decode(block)
+    return block.values.view(f"<u{width_bytes}")
+
+
+def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+    """Name the ends of some values, and of the one before each run of them; None where they are not plain."""
+    return None if ends.index_buffers else ends.plan(page, None, _with_one_before(_merged(rows))).slices
+
+
+def few_borders(
+    ends: BoundArray, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]
+) -> tuple[NDArray[np.uint64], RowRanges]:
+    """Decode what `few_slices` named.
+
+    Returns
+    -------
+    borders
+        For each run of values where it begins and each of them ends, as stored; one run after the other. Runs that
+        touch are one.
+    rows
+        The values by their number among the borders: value i lies between borders i and i + 1. What lies between two
+        runs looks like a value too.
+    """
+    rows = _merged(rows)
+    loaded = ends.load(page, None, ends.plan(page, None, _with_one_before(rows)), fetched)
+    borders = decode_integers(loaded).astype(np.uint64, copy=False)
+    if not len(rows) or rows.starts[0] == 0:
+        borders = np.concatenate([np.zeros(1, np.uint64), borders])
+    lengths = rows.stops - rows.starts
+    starts = np.cumsum(lengths + 1) - (lengths + 1)
+    return borders, RowRanges(starts, starts + lengths)
+
+
+def _merged(rows: RowRanges) -> RowRanges:
+    """Join runs that touch: what ends before the second of them is the last of the first."""
+    apart = rows.starts[1:] != rows.stops[:-1]
+    if apart.all():
+        return rows
+    return RowRanges(rows.starts[np.append(True, apart)], rows.stops[np.append(apart, True)])
+
+
+def _with_one_before(rows: RowRanges) -> RowRanges:
+    return RowRanges(np.maximum(rows.starts - 1, 0), rows.stops)
+
+
+def require_width(array: BoundArray, bits: int, what: str) -> BoundArray:
+    """Return a child whose values have one width, and no nulls, or refuse it."""
+    if array.shape != FixedWidth(bits) or array.has_nulls:
+        nulls = " with nulls" if array.has_nulls else ""
+        raise CorruptFileError(f"{what} are of shape {array.shape}{nulls}, expected {bits} bits each")
+    return array
+
+
+def page_buffer(message: Any) -> int:
+    """Return which buffer of the page a ``Buffer`` names.
+
+    Raises
+    ------
+    UnsupportedError
+        It is one of the column or of the file, which no writer is known to use.
+    """
+    if message.buffer_type != 0:
+        raise UnsupportedError(f"values in buffer {message.buffer_index} of the column or the file, not of the page")
+    return int(message.buffer_index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedLists:
+    """Selected lists: structure, no values."""
+
+    levels: SlotStructure
+    shape = None
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def num_values(self) -> int:
+        return self.levels.counts[1]
+
+    def decode(self, out: BlockSlice) -> None:
+        """There is nothing to decode."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedNulls:
+    """Slots without values: `decode` writes zeros."""
+
+    levels: PageStructure
+    shape: BlockShape | None
+    num_values: int
+    num_bytes: int = 0
+    dictionary: DictionaryItems | None = None
+
+    @classmethod
+    def valid(cls, num_values: int) -> LoadedNulls:
+        """Valid slots of what has no values."""
+        return cls(ItemValidity(num_values), None, num_values)
+
+    def decode(self, out: BlockSlice) -> None:
+        clear_block(out)

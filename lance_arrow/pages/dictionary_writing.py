@@ -1,0 +1,162 @@
+"""Automatic dictionaries: distinct values once, and an index for each value, where that is smaller.
+
+Source: the reference's policy, spec 10 point 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow import kernels
+from lance_arrow.errors import PluginContractError, UnsupportedError
+from lance_arrow.pages.open_chunks import visible_levels
+from lance_arrow.pages.picked_values import values_at
+from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
+from lance_arrow.spi.encoding import EncodedBlock, PageContent
+from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey
+from lance_arrow.spi.scopes import EncodeScope
+
+_FEWEST_VALUES = 100
+_MOST_ITEMS = 100_000
+_DIVISOR = 2
+_SIZE_RATIO = 0.8
+_INDEX = FixedWidth(32)
+_NAME = "dictionary"
+# Items are distinct: a dictionary of them is none. The others 14.0.2 refuses where values are expected to have bytes.
+_NOT_FOR_ITEMS = frozenset(EncodingKey(COMPRESSIVE, name) for name in (_NAME, "constant", "range", "delta"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """Items in order of first appearance, and for each value the index of its own; null slots have index 0."""
+
+    indices: BlockSlice
+    items: BlockSlice
+
+
+def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | None:
+    """Return the dictionary of a page where one is worth it, or named as its codec; made once per page.
+
+    Raises
+    ------
+    UnsupportedError
+        One is named, and the values are bits, lists or structs.
+    """
+    if page.values is None or page.items is not None or page.is_blob or not _may_have(page.values, scope):
+        return None
+    return scope.summary(page.values).remember(_NAME, lambda: _make(page, scope))
+
+
+def _may_have(values: BlockSlice, scope: EncodeScope) -> bool:
+    """Whether the values are many enough, and of a width that the reference makes dictionaries of."""
+    is_named = scope.options.codec == _NAME
+    if not is_named and (values.num_values < _FEWEST_VALUES or scope.options.codec is not None):
+        return False
+    if isinstance(values.shape, VariableWidth):
+        return True
+    if is_named:
+        if not isinstance(values.shape, FixedWidth) or values.shape.bits < 8:
+            raise UnsupportedError(f"dictionaries hold byte strings or values of whole bytes, not {values.shape}")
+        return True
+    widths = (128,) if scope.file_version == "2.1" else (64, 128)
+    return isinstance(values.shape, FixedWidth) and values.shape.bits in widths
+
+
+def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
+    values = page.values
+    assert values is not None
+    options, summary = scope.options, scope.summary(values)
+    if options.codec == _NAME:
+        found = _numbered(page, values, values.num_values)
+        return None if found is None else _dictionary(values, *found)
+    ratio = _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio
+    plain = scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK)
+    if plain is None:
+        plain = float(summary.raw_bytes)
+    most_bytes = min(ratio * summary.raw_bytes, plain)
+    is_small = isinstance(values.shape, FixedWidth) and most_bytes < summary.raw_bytes / 4
+    if is_small and not _shrinks_further(values, scope):
+        # Bits of the values themselves are nearly as small as indices, and need no items.
+        return None
+    most_items = min(values.num_values // (options.dict_divisor or _DIVISOR), _MOST_ITEMS)
+    found = _numbered(page, values, most_items)
+    if found is None:
+        return None
+    made = _dictionary(values, *found)
+    return made if _num_bytes(made, scope) < most_bytes else None
+
+
+def _shrinks_further(values: BlockSlice, scope: EncodeScope) -> bool:
+    """Whether indices are encoded by more than their bits: as runs, which are of half the width, or compressed."""
+    options, num_runs = scope.options, scope.summary(values).num_runs
+    if options.compression in ("lz4", "zstd") or options.preset == "compact":
+        return True
+    return num_runs is not None and num_runs * 4 < values.num_values
+
+
+def _num_bytes(made: Dictionary, scope: EncodeScope) -> float:
+    """Estimate what indices and items take, each as it will be encoded."""
+    indices = scope_of_indices(scope).estimate_child(made.indices, DecodeContext.MINI_BLOCK)
+    items = float(scope.summary(made.items).raw_bytes)
+    if scope.file_version != "2.1":
+        compressed = _scope_of_items(scope).estimate_child(made.items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
+        items = items if compressed is None else min(items, compressed)
+    return items + (float(len(made.indices.values)) if indices is None else indices)
+
+
+def scope_of_indices(scope: EncodeScope) -> EncodeScope:
+    """Return the scope that indices are encoded with: compressed where the column asks for it."""
+    options = scope.options
+    asked = options.compression if options.compression in ("lz4", "zstd") else None
+    return scope.for_parts(compression=asked, compression_level=None if asked is None else options.compression_level)
+
+
+def _scope_of_items(scope: EncodeScope) -> EncodeScope:
+    options = scope.options
+    return scope.for_parts(
+        compression=options.dict_values_compression or "lz4",
+        compression_level=options.dict_values_compression_level,
+    )
+
+
+def _dictionary(values: BlockSlice, indices: NDArray[np.uint32], firsts: NDArray[np.int64]) -> Dictionary:
+    stored = BlockSlice(_INDEX, values.num_values, indices.view(np.uint8), present=values.present)
+    return Dictionary(stored, values_at(values, firsts))
+
+
+def _numbered(
+    page: PageContent, values: BlockSlice, most_items: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None:
+    """Indices, and where each item first appears; None where there are more than `most_items`."""
+    nulls = visible_levels(page.levels) if page.levels.def_ is not None else None
+    indices = np.empty(values.num_values, np.uint32)
+    firsts = np.empty(most_items, np.int64)
+    data = np.ascontiguousarray(values.values)
+    if isinstance(values.shape, VariableWidth):
+        offsets = np.ascontiguousarray(values.offsets)
+        num_items = kernels.index_variable(offsets, values.shape.offset_bits, data, nulls, indices, firsts)
+    else:
+        assert isinstance(values.shape, FixedWidth)
+        num_items = kernels.index_fixed(data, values.shape.bytes_per_value, nulls, indices, firsts)
+    return None if not num_items else (indices, firsts[:num_items])
+
+
+def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
+    """Encode the items of a dictionary as one block: plain in 2.1, then compressed by LZ4 if nothing else is asked.
+
+    Raises
+    ------
+    UnsupportedError
+        No installed codec can hold them.
+    """
+    if scope.file_version == "2.1":
+        name = "variable" if isinstance(items.shape, VariableWidth) else "flat"
+        encoded = scope.for_parts().encode_with(EncodingKey(COMPRESSIVE, name), items, DecodeContext.BLOCK)
+    else:
+        encoded = _scope_of_items(scope).encode_child(items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
+    if not isinstance(encoded, EncodedBlock):
+        raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
+    return encoded

@@ -1,0 +1,185 @@
+"""Pages of chunks and zipped pages as the native engine takes them; None where a codec has no native side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.kernels import native_codecs, native_page
+from lance_arrow.pages.bound_pages import BoundChunks, BoundEntries
+from lance_arrow.pages.chunk_index import RowTable
+from lance_arrow.spi.blocks import (
+    BlockShape,
+    BlockSlice,
+    Bytes,
+    FixedSizeList,
+    FixedWidth,
+    LayerKind,
+    PackedStruct,
+    VariableWidth,
+    max_visible_def,
+)
+from lance_arrow.spi.chunks import ValueBatch
+from lance_arrow.spi.codecs import BoundPerValueCodec
+from lance_arrow.spi.layouts import ManyPages, PageFacts, PageIndex
+from lance_arrow.spi.native import native_side, stored_side
+from lance_arrow.spi.scratch import new_block
+
+_MOST_VALUE_BITS = 1 << 40
+
+
+def value_bits(shape: BlockShape | None) -> int | None:
+    """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither.
+
+    A packed struct whose fields are whole bytes is a run of bits: its fields, one after the other.
+    Values of no bits, and of so many that products with them leave 64 bits, are not for the engine either.
+    """
+    if isinstance(shape, FixedWidth):
+        return shape.bits
+    if isinstance(shape, VariableWidth):
+        return 0
+    if isinstance(shape, FixedSizeList) and shape.leaf.bits % 8 == 0 and not shape.validity_dimensions:
+        bits = shape.leaf.bits * shape.items_per_value
+        return bits if 0 < bits <= _MOST_VALUE_BITS else None
+    if isinstance(shape, PackedStruct):
+        widths = struct_field_bytes(shape)
+        return 8 * sum(widths) if widths and 8 * sum(widths) <= _MOST_VALUE_BITS else None
+    return None
+
+
+def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
+    """Bytes of each field of a packed struct; nothing for other shapes, and where a field is not one run of bytes."""
+    if not isinstance(shape, PackedStruct):
+        return ()
+    bits = [value_bits(field) or 0 for field in shape.fields]
+    return tuple(one // 8 for one in bits) if all(one and one % 8 == 0 for one in bits) else ()
+
+
+def native_chunks(
+    layout: BoundChunks,
+    page: PageFacts,
+    chunk_starts: NDArray[Any],
+    value_starts: NDArray[Any],
+    rows: RowTable | None,
+    items: BlockSlice | None,
+) -> native_page.NativePage | None:
+    """Build the page, or return None where its values, levels or items are beyond the engine."""
+    if layout.keeps_items or value_bits(layout.shape) is None:
+        return None
+    rep = None if layout.rep is None else native_side(layout.rep)
+    def_ = None if layout.def_ is None else native_side(layout.def_)
+    values = native_side(layout.values)
+    if values is None or (layout.rep is not None and rep is None) or (layout.def_ is not None and def_ is None):
+        return None
+    held = None
+    if items is not None:
+        bits = value_bits(items.shape)
+        if bits is None or bits == 1 or not isinstance(layout.values.shape, FixedWidth):
+            return None
+        offset_bits = _offset_bits(items.shape)
+        held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
+    return native_page.chunked_page(
+        page.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        _offset_bits(layout.shape),
+        values,
+        rep,
+        def_,
+        layout.large,
+        chunk_starts,
+        value_starts,
+        None if rows is None else rows.started,
+        None if rows is None else rows.finished,
+        None if rows is None else rows.left_over,
+        held,
+    )
+
+
+def many_native_chunks(
+    layout: BoundChunks, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+) -> list[native_page.NativePage] | None:
+    """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
+    values = native_side(layout.values)
+    def_ = None if layout.def_ is None else native_side(layout.def_)
+    if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
+        return None
+    return native_page.chunked_pages(
+        pages.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        _offset_bits(layout.shape),
+        values,
+        def_,
+        layout.large,
+        *tables,
+    )
+
+
+def native_entries(
+    layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None
+) -> native_page.NativePage | None:
+    """Build the page, or return None where its values are beyond the engine."""
+    bits = value_bits(layout.values.shape)
+    if bits is None or bits == 1:
+        return None
+    values = native_side(layout.values)
+    if values is None and isinstance(layout.values.shape, PackedStruct):
+        return None
+    values = values or native_codecs.called(bits, _decoder(layout.values))
+    max_rep, max_def, _ = _levels(layout.layers)
+    entry = layout.entry
+    return native_page.zipped_page(
+        page.num_rows,
+        layout.layers,
+        (max_rep, max_def, layout.max_visible),
+        _offset_bits(layout.values.shape),
+        layout.counts(page),
+        (entry.bits_rep, entry.bits_def, entry.value_bytes, entry.length_bits),
+        values,
+        layout.row_bytes or 0,
+        row_starts,
+        stored_side(layout.values),
+    )
+
+
+def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> native_page.NativePage | None:
+    """Build a page of the places of values out of the index of the page that holds them; None where that has none.
+
+    Parameters
+    ----------
+    index
+        Of a page of positions and sizes.
+    layers
+        Of the values, inner-most first: nulls are told by the places.
+    """
+    inner = getattr(index, "native", None)
+    if inner is None:
+        return None
+    return native_page.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
+
+
+def _offset_bits(shape: BlockShape) -> int:
+    return shape.offset_bits if isinstance(shape, VariableWidth) else 0
+
+
+def _decoder(codec: BoundPerValueCodec) -> Callable[[Any, Any, Any, int], tuple[Bytes, NDArray[np.int64] | None]]:
+    """Wrap a codec without a native side: one call decodes a batch of values."""
+
+    def decode(data: Any, starts: Any, sizes: Any, first: int) -> tuple[Bytes, NDArray[np.int64] | None]:
+        values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
+        num_bytes = codec.measure(values)
+        shape = VariableWidth(64) if isinstance(codec.shape, VariableWidth) else codec.shape
+        block = new_block(shape, values.num_values, num_bytes)
+        codec.decode(values, block)
+        return block.values, block.offsets.view(np.int64) if isinstance(shape, VariableWidth) else None
+
+    return decode
+
+
+def _levels(layers: tuple[Any, ...]) -> tuple[int, int, int]:
+    max_rep = sum(layer.is_list for layer in layers)
+    return max_rep, sum(layer.num_def_levels for layer in layers), max_visible_def(layers)

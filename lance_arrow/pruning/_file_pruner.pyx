@@ -1,0 +1,159 @@
+# distutils: language = c++
+# cython: language_level=3, binding=True, embedsignature=False
+"""The native sieve: which files a filter leaves nothing of; made and taught by `sieving`, asked by the bridge."""
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libcpp cimport bool as c_bool
+from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.string cimport string
+from libcpp.utility cimport move
+from libcpp.vector cimport vector
+
+from lance_arrow.errors import InternalError
+
+
+cdef extern from "<string_view>" namespace "std" nogil:
+    cdef cppclass string_view:
+        string_view()
+        string_view(const char*, size_t)
+
+
+cdef extern from "file_pruner.hpp" namespace "lance_arrow" nogil:
+    cdef cppclass Value:
+        pass
+
+    Value SignedValue "lance_arrow::Value"(int64_t)
+    Value UnsignedValue "lance_arrow::Value"(uint64_t)
+    Value FloatValue "lance_arrow::Value"(double)
+
+    cdef enum Step "lance_arrow::Step":
+        pass
+
+    cdef cppclass Instruction:
+        Step step
+        int argument, literal, stop, flag
+
+    cdef cppclass Program:
+        Program()
+        vector[Instruction] instructions
+        void AddNumber(Value)
+        void AddBytes(string)
+        c_bool IsSound(int)
+
+    cdef cppclass KnownSchema:
+        uint32_t num_columns
+        vector[int] columns
+
+    cdef cppclass KnownEncoding:
+        uint64_t rows_per_zone, column_buffer
+
+    cdef cppclass StreamCount "lance_arrow::KnownStream::Count":
+        int64_t place
+        int width
+
+    cdef cppclass StreamBound "lance_arrow::KnownStream::Bound":
+        int64_t validity, offsets, values, values_bytes
+
+    cdef cppclass KnownStream:
+        string head
+        uint64_t size
+        int64_t num_zones
+        char kind
+        int width
+        StreamBound low, high
+        StreamCount rows, items, nulls, nans
+
+    cdef cppclass CSieve "lance_arrow::Sieve":
+        CSieve(Program, int, c_bool)
+        c_bool Excludes(const string&)
+        c_bool IsIdle()
+        int64_t num_asked()
+        int64_t num_excluded()
+        c_bool LearnSchema(string_view, uint16_t, KnownSchema)
+        c_bool LearnEncoding(string_view, KnownEncoding)
+        c_bool LearnStream(int, KnownStream)
+
+
+cdef void _set_bound(StreamBound* bound, places):
+    bound.validity, bound.offsets, bound.values, bound.values_bytes = places
+
+
+cdef void _set_count(StreamCount* count, place):
+    count.place, count.width = place
+
+
+cdef class Sieve:
+    """See `lance_arrow.pruning.file_pruner`, whose words these are."""
+
+    cdef shared_ptr[CSieve] sieve
+    cdef readonly object pointer
+    cdef readonly int num_columns
+
+    def __init__(self, instructions, literals, int num_columns, c_bool has_checks):
+        cdef Program program
+        cdef Instruction one
+        for step, argument, literal, stop, flag in instructions:
+            one.step = <Step> <int> step
+            one.argument, one.literal, one.stop, one.flag = argument, literal, stop, flag
+            program.instructions.push_back(one)
+        for kind, value in literals:
+            if kind == "b":
+                program.AddBytes(value)
+            elif kind == "f":
+                program.AddNumber(FloatValue(<double> value))
+            elif kind == "u":
+                program.AddNumber(UnsignedValue(<uint64_t> value))
+            else:
+                program.AddNumber(SignedValue(<int64_t> value))
+        if not program.IsSound(num_columns):
+            raise InternalError("a sieve was given a program that cannot run")
+        self.num_columns = num_columns
+        self.sieve = make_shared[CSieve](move(program), num_columns, has_checks)
+        self.pointer = PyCapsule_New(&self.sieve, "lance_arrow.Sieve", NULL)
+
+    def excludes(self, path):
+        cdef string native = path.encode()
+        cdef c_bool answer
+        with nogil:
+            answer = self.sieve.get().Excludes(native)
+        return answer
+
+    @property
+    def is_idle(self):
+        return self.sieve.get().IsIdle()
+
+    @property
+    def num_asked(self):
+        return self.sieve.get().num_asked()
+
+    @property
+    def num_excluded(self):
+        return self.sieve.get().num_excluded()
+
+    def learn_schema(self, const unsigned char[::1] descriptor not None, uint16_t minor_version, uint32_t num_columns,
+                     columns):
+        cdef KnownSchema known
+        known.num_columns = num_columns
+        known.columns = columns
+        return self.sieve.get().LearnSchema(
+            string_view(<const char*> &descriptor[0], descriptor.shape[0]), minor_version, known)
+
+    def learn_encoding(self, const unsigned char[::1] metadata not None, uint64_t rows_per_zone,
+                       uint64_t column_buffer):
+        cdef KnownEncoding known
+        known.rows_per_zone, known.column_buffer = rows_per_zone, column_buffer
+        return self.sieve.get().LearnEncoding(
+            string_view(<const char*> &metadata[0], metadata.shape[0]), known)
+
+    def learn_stream(self, int column, bytes head, uint64_t size, int64_t num_zones, kind, int width, bounds, counts):
+        cdef KnownStream known
+        known.head, known.size, known.num_zones = head, size, num_zones
+        known.kind, known.width = <char> ord(kind), width
+        _set_bound(&known.low, bounds[0])
+        _set_bound(&known.high, bounds[1])
+        _set_count(&known.rows, counts[0])
+        _set_count(&known.items, counts[1])
+        _set_count(&known.nulls, counts[2])
+        _set_count(&known.nans, counts[3])
+        return self.sieve.get().LearnStream(column, known)

@@ -1,0 +1,152 @@
+"""`judged_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_paths import Path
+from lance_arrow.pruning.described_file import DescribedFile, HasZoneMaps
+from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.pruning.zone_values import UNCOMPARABLE
+from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.structure.row_selection import difference, intersection, joined_ranges
+
+# As numbers, which numpy compares faster.
+_NO, _ALL = int(Verdict.NO), int(Verdict.ALL)
+
+
+def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicate | None:
+    """Turn a filter into what zones can judge; None without the native bridge, or for what does not fit the schema."""
+    try:
+        native = importlib.import_module("lance_arrow.arrow_dataset.bridge.loading").bridge
+    except ImportError:
+        return None
+    try:
+        return ZonePredicate(native.expression_tree(expression, schema))
+    except (*UNCOMPARABLE, pa.ArrowKeyError):
+        # Whoever applies the filter says what is wrong with it.
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRows:
+    """What the zone maps of a file say of a filter.
+
+    Parameters
+    ----------
+    rows
+        Rows of zones in which some may satisfy it.
+    sure
+        Those of them where every row does.
+    zones_total, zones_pruned, zones_sure
+        Zones there are, those in which no row satisfies it, and those where every row does; 0 without zone maps.
+    """
+
+    rows: RowRanges
+    sure: RowRanges
+    zones_total: int = 0
+    zones_pruned: int = 0
+    zones_sure: int = 0
+
+    @property
+    def undecided(self) -> RowRanges:
+        """Rows that must be looked at."""
+        return difference(self.rows, self.sure)
+
+
+def judged_rows(
+    rows: DescribedFile, zones: HasZoneMaps, predicate: ZonePredicate | None, within: RowRanges
+) -> JudgedRows:
+    """Ask the zone maps of a file which rows can, and which do, satisfy a filter.
+
+    Parameters
+    ----------
+    rows, zones
+        The file and its zone maps; those of columns that the filter mentions are read.
+    predicate
+        The filter; nothing is decided when None.
+    within
+        Rows to choose from; zones without any of them are not counted.
+
+    Raises
+    ------
+    CorruptFileError
+        A zone map is damaged.
+    """
+    undecided = JudgedRows(within, RowRanges.one(0, 0))
+    if predicate is None or not len(within):
+        return undecided
+    leaves = predicate.leaves(rows.roots)
+    found = zip(leaves, zones.get(list(leaves.values())), strict=True)
+    maps = {path: one for path, one in found if one is not None and one.num_zones}
+    if not maps:
+        return undecided
+    borders, aligned = _aligned(maps, rows.num_rows)
+    return judged_zones(aligned, borders, predicate, within)
+
+
+def judged_zones(
+    maps: Mapping[Path, ZoneMap], borders: NDArray[np.int64], predicate: ZonePredicate, within: RowRanges
+) -> JudgedRows:
+    """Ask zone maps that are cut at the same rows.
+
+    Parameters
+    ----------
+    maps
+        By field path, one zone for each span between borders.
+    borders
+        ``(num_zones + 1,) int64`` rows, ascending.
+    predicate, within
+        As for `judged_rows`.
+    """
+    verdicts = predicate.verdicts(maps, len(borders) - 1)
+    starts, stops = borders[:-1], borders[1:]
+    asked = _meets(within, starts, stops)
+    left, always = verdicts != _NO, verdicts == _ALL
+    if not left.any():
+        nothing = RowRanges.one(0, 0)
+        num_asked = int(asked.sum())
+        return JudgedRows(nothing, nothing, zones_total=num_asked, zones_pruned=num_asked)
+    return JudgedRows(
+        intersection(within, joined_ranges(starts[left], stops[left])),
+        intersection(within, joined_ranges(starts[always], stops[always])),
+        zones_total=int(asked.sum()),
+        zones_pruned=int((asked & ~left).sum()),
+        zones_sure=int((asked & always).sum()),
+    )
+
+
+def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the zones ``starts[i] .. stops[i]`` hold one of some rows."""
+    if len(rows) == 1:
+        return (starts < rows.stops[0]) & (stops > rows.starts[0])
+    found: NDArray[np.bool_] = np.searchsorted(rows.stops, starts, "right") < np.searchsorted(
+        rows.starts, stops, "left"
+    )
+    return found
+
+
+def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
+    """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
+    steps = {one.rows_per_zone for one in maps.values()}
+    if len(steps) == 1:
+        (step,) = steps
+        starts = np.arange(0, num_rows, step, dtype=np.int64)
+        borders = np.full(len(starts) + 1, num_rows, np.int64)
+        borders[:-1] = starts
+        return borders, maps
+    borders = np.unique(np.concatenate([[num_rows], *(np.arange(0, num_rows, step) for step in steps)]))
+    borders = borders.astype(np.int64)
+    aligned = {}
+    for path, one in maps.items():
+        owners = pa.array(borders[:-1] // one.rows_per_zone)
+        aligned[path] = ZoneMap(one.zones.take(owners), one.rows_per_zone, one.is_repeated)
+    return borders, aligned

@@ -1,0 +1,26 @@
+"""From a request (columns, filter, rows) to record batches of one file or of the fragments of a table.
+
+In: open files and what is wanted of them. Out: record batches whose memory is Arrow's own, and counts of what was read.
+
+| Module | Open it for |
+|---|---|
+| `row_reader`, `row_readers` | `RowReader`: rows of columns of one file; which fits a version (0.1, 2.0: `legacy/`) |
+| `joined_rows` | the same for many small files read as one |
+| `native_take`, `read_plan` | rows through the native engine; what reads of the same columns ask of it |
+| `row_weights`, `sparse_selection` | bytes of rows before they are read; rows in many short runs |
+| `page_faults` | which page an error of a column comes from |
+| `blobs/` | bytes of blobs, read in a wave of their own |
+| `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
+| `open_files`, `file_place` | files kept open; where a file is |
+| `zone_reader` | zone maps of one open file (of 0.1: `legacy/v0_1_statistics`) |
+| `projection`, `row_arguments`, `row_restriction` | what callers name: columns, rows, row ranges |
+| `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
+| `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
+| `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
+| `row_taking` | rows by offset, in the caller's order |
+| `expansion_limit` | a bound for tables that come from next to nothing |
+| `read_counts` | what one read did, for the report that plugins get |
+| `scan_options`, `expression_text` | what one scan wants; expressions as people write them |
+
+Forbidden here: pyarrow's dataset classes, encodings, reading bytes but through `io`.
+"""

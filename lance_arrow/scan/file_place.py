@@ -1,0 +1,38 @@
+"""`FilePlace`: where a data file of a dataset is, and what travels with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow
+
+from lance_arrow.scan.row_restriction import RowRestriction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlace:
+    """Where one file is.
+
+    Parameters
+    ----------
+    path
+        Path within `filesystem`; ``"<Buffer>"`` for a buffer.
+    filesystem
+        The fsspec filesystem, unwrapped, when pyarrow merely adapts one; else the `pyarrow.fs.FileSystem`; None for a
+        buffer.
+    buffer
+        The whole file, when it is in memory.
+    size
+        Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
+    payload
+        What `LanceFormat.make_fragment` was given for the handler's eyes only.
+    rows
+        The rows that the fragment is cut down to; None for all of them.
+    """
+
+    path: str
+    filesystem: object | None
+    buffer: pyarrow.Buffer | None = None
+    size: int | None = None
+    payload: object | None = None
+    rows: RowRestriction | None = None

@@ -1,0 +1,241 @@
+"""`FragmentReading`: some columns of a fragment, from its files side by side, rows that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
+from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
+from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.row_weights import RowWeights
+from lance_arrow.spi import RowRanges
+
+# In files of these, structs and lists have columns of their own.
+_WITH_HEADERS = (FileVersion.V0_1, FileVersion.V2_0)
+
+
+class FragmentReading:
+    """Reads some columns of a fragment; may be shared by threads.
+
+    Parameters
+    ----------
+    rows
+        The fragment.
+    nodes
+        (Pruned) columns of the table, virtual ones among them.
+    """
+
+    def __init__(self, rows: FragmentRows, nodes: Sequence[ColumnNode]) -> None:
+        self.rows = rows
+        self.nodes = tuple(nodes)
+        self.schema = pa.schema([node.shown for node in nodes])
+        self._opened: dict[int, OpenFile] = {}
+        self._leaves: dict[int, dict[int, LeafPlace]] = {}
+        stored = [node for node in nodes if not _is_virtual(node)]
+        with located(path=rows.columns.facts.manifest_path):
+            sources, self._parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
+        self._sources: dict[str, FieldSource] = {source.node.field.name: source for source in sources}
+        counts = {opened.rows.num_rows for opened in self._opened.values()} - {rows.num_physical}
+        if counts:
+            raise CorruptManifestError(
+                f"data files of fragment {rows.meta.id} have {counts.pop()} and {rows.num_physical} rows",
+                path=rows.columns.facts.manifest_path,
+            )
+
+    @property
+    def opened(self) -> list[OpenFile]:
+        """The files that are read."""
+        return list(self._opened.values())
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the files that are read."""
+        return sum(opened.source.size() for opened in self.opened)
+
+    @cached_property
+    def has_blobs(self) -> bool:
+        """Whether bytes of blobs are read."""
+        return any(node.shown is not node.field for part in self._parts for node in part.nodes)
+
+    def weights(self) -> RowWeights:
+        """Estimate what the rows of the files take in memory."""
+        parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
+        return parts[0] if len(parts) == 1 else RowWeights.together(parts, self.rows.num_physical)
+
+    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
+        """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
+        for part in self._parts:
+            if any(node.shown is not node.field for node in part.nodes):
+                windows = list(self._opened[part.file].blobs.windows(part.nodes, windows, piece_bytes))
+        return list(windows)
+
+    def read(
+        self, rows: RowRanges, pool: pa.MemoryPool | None = None, *, is_take: bool = False
+    ) -> tuple[list[pa.RecordBatch], int]:
+        """Read rows of the files.
+
+        Parameters
+        ----------
+        rows
+            Which; all live.
+        pool
+            Arrow memory pool of the result; the default one when None.
+        is_take
+            Whether the rows are scattered, so that decoding what lies between them is out of the question.
+
+        Returns
+        -------
+        batches
+            In row order, of `schema`; more than one where 32-bit offsets overflow, or blobs are large.
+        num_pages
+            Pages touched.
+
+        Raises
+        ------
+        LanceError
+            As `RowReader.read` and `FieldSource.array`.
+        """
+        per_file = []
+        num_pages = 0
+        for part in self._parts:
+            batches, pages = self._read_file(part, rows, pool, is_take=is_take)
+            per_file.append((part.file, batches))
+            num_pages += pages
+        offsets = expanded(rows.starts, rows.stops) if self._needs_offsets else None
+        made = []
+        start = 0
+        for num_rows, columns in _aligned(per_file, rows.num_rows):
+            own = None if offsets is None else offsets[start : start + num_rows]
+            made.append(self._assembled(columns, num_rows, own, pool))
+            start += num_rows
+        return made, num_pages
+
+    @cached_property
+    def _needs_offsets(self) -> bool:
+        return any(_is_virtual(node) for node in self.nodes)
+
+    def _read_file(
+        self, part: FileNodes, rows: RowRanges, pool: pa.MemoryPool | None, *, is_take: bool
+    ) -> tuple[list[pa.RecordBatch], int]:
+        opened = self._opened[part.file]
+        read = opened.rows.take if is_take else opened.rows.read
+        batches, counts = read(part.nodes, rows, pool)
+        if any(node.shown is not node.field for node in part.nodes):
+            pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
+            batches = [piece.filled(pool) for piece in pieces]
+        return batches, counts.pages
+
+    def _assembled(
+        self,
+        columns: dict[tuple[int, str], pa.Array],
+        num_rows: int,
+        offsets: NDArray[np.int64] | None,
+        pool: pa.MemoryPool | None,
+    ) -> pa.RecordBatch:
+        arrays = []
+        for node in self.nodes:
+            if isinstance(node, LeafNode) and node.column < 0:
+                assert offsets is not None
+                arrays.append(self.rows.virtual(node.column, offsets, pool))
+                continue
+            source = self._sources[node.field.name]
+            with located(path=self.rows.columns.facts.manifest_path):
+                parts = [columns[file, kept.field.name] for file, kept in source.parts]
+                arrays.append(source.array(parts, num_rows, pool))
+        if not arrays:
+            empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
+            return pa.RecordBatch.from_struct_array(empty)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _place_of(self, leaf: LeafNode) -> LeafPlace | None:
+        field_id = self.rows.columns.field_id(leaf)
+        found = self.rows.meta.file_of(field_id)
+        if found is None:
+            self._refuse_whole(leaf)
+            return None
+        file, column = found
+        number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
+        places = self._leaves_of(number)
+        column = stored_column(file, self._open(number), field_id, column)
+        if column == NO_COLUMN or column not in places:
+            raise _no_column(file, column, leaf)
+        return places[column]
+
+    def _refuse_whole(self, leaf: LeafNode) -> None:
+        """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""
+        for above in self.rows.columns.ids_above(leaf):
+            found = self.rows.meta.file_of(above)
+            if found is not None and found[0].version not in _WITH_HEADERS and found[1] != NO_COLUMN:
+                raise UnsupportedError(
+                    f"the data file {found[0].path!r} has what lies above this field in one column", column=leaf.path
+                )
+
+    def _leaves_of(self, number: int) -> dict[int, LeafPlace]:
+        """Places of the leaves of a file, by physical column."""
+        known = self._leaves.get(number)
+        if known is None:
+            roots = self._open(number).rows.roots
+            known = {
+                leaf.column: LeafPlace(number, at, steps)
+                for at, root in enumerate(roots)
+                for leaf, steps in _leaf_steps(root)
+            }
+            self._leaves[number] = known
+        return known
+
+    def _open(self, number: int) -> OpenFile:
+        opened = self._opened.get(number)
+        if opened is None:
+            opened = self._opened[number] = self.rows.open_file(number)
+        return opened
+
+
+def _leaf_steps(node: ColumnNode, above: tuple[int, ...] = ()) -> Iterator[tuple[LeafNode, tuple[int, ...]]]:
+    if isinstance(node, LeafNode):
+        yield node, above
+    for number, child in enumerate(node.children):
+        yield from _leaf_steps(child, (*above, number))
+
+
+def _is_virtual(node: ColumnNode) -> bool:
+    return isinstance(node, LeafNode) and node.column < 0
+
+
+def _no_column(file: DataFileMeta, column: int, leaf: LeafNode) -> CorruptManifestError:
+    return CorruptManifestError(
+        f"data file {file.path!r} is said to have the field in its physical column {column}, which is no leaf there",
+        column=leaf.path,
+        detail=column,
+    )
+
+
+def _aligned(
+    per_file: Sequence[tuple[int, Sequence[pa.RecordBatch]]], num_rows: int
+) -> Iterator[tuple[int, dict[tuple[int, str], pa.Array]]]:
+    """Cut the batches of all files at the same rows; yield their number and the columns by file and name."""
+    borders = {0, num_rows}
+    for _, batches in per_file:
+        borders.update(np.cumsum([batch.num_rows for batch in batches]).tolist())
+    left = {file: list(batches) for file, batches in per_file}
+    ordered = sorted(borders)
+    for start, stop in pairwise(ordered):
+        columns = {}
+        for file, batches in left.items():
+            while not batches[0].num_rows:
+                batches.pop(0)
+            first = batches.pop(0)
+            if first.num_rows > stop - start:
+                batches.insert(0, first.slice(stop - start))
+                first = first.slice(0, stop - start)
+            columns.update({(file, name): array for name, array in zip(first.schema.names, first.columns, strict=True)})
+        yield stop - start, columns

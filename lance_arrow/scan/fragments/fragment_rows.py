@@ -1,0 +1,278 @@
+"""`FragmentRows`: live rows of one fragment of a table: its files side by side, deleted rows left out.
+
+rows ─► ranges of rows that are left ─► each file reads them ─► blobs filled ─► columns put together ─► batches
+"""
+
+from __future__ import annotations
+
+import errno
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_paths import Path, leaf_at
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.errors import CorruptManifestError, MissingFileError, located
+from lance_arrow.io import AnyFileSystem, Location, redact
+from lance_arrow.manifests.deletions import DeletionVector, read_deletions
+from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
+from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
+from lance_arrow.pruning.zone_predicates import ZonePredicate
+from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
+from lance_arrow.scan.fragments.table_zones import BoundedZones, judged_fragment
+from lance_arrow.scan.open_files import OpenFile, OpenFiles
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.statistics.zone_types import bounds_type, zones_schema
+
+# What filesystems say of a path at which no file is, or can be.
+_NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+_NO_PATH = (errno.ENAMETOOLONG, errno.ELOOP)
+ADDRESS_BITS = 32
+"""Bits of a row's offset in its address; the fragment's id is above them."""
+
+
+class FragmentRows:
+    """Rows of one fragment.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    meta
+        The fragment.
+    files
+        Where its files are opened.
+    filesystem
+        The table's.
+    wishes
+        Of the scan; the defaults when None.
+    """
+
+    def __init__(
+        self,
+        columns: TableColumns,
+        meta: FragmentMeta,
+        files: OpenFiles,
+        filesystem: AnyFileSystem,
+        wishes: ScanOptions | None = None,
+    ) -> None:
+        self.columns = columns
+        self.meta = meta
+        self._files = files
+        self._filesystem = filesystem
+        self.wishes = ScanOptions() if wishes is None else wishes
+        self._limits = default_runtime().settings.limits
+
+    @cached_property
+    def num_physical(self) -> int:
+        """Rows of the files, deleted ones included.
+
+        Raises
+        ------
+        MissingFileError, LanceError
+            The manifest does not tell, and the first file cannot either.
+        """
+        if self.meta.physical_rows is not None:
+            return self.meta.physical_rows
+        return self.open_file(0).rows.num_rows
+
+    @cached_property
+    def deletions(self) -> DeletionVector | None:
+        """Deleted rows; None when there are none. Errors are those of `read_deletions`."""
+        deletion = self.meta.deletion
+        if deletion is None:
+            return None
+        facts = self.columns.facts
+        place = Location(
+            self._filesystem,
+            facts.deletion_path(deletion, allow_external_bases=self.columns.options.allow_external_bases),
+        )
+        return read_deletions(
+            place, deletion, self.num_physical, manifest_path=facts.manifest_path, limits=self._limits
+        )
+
+    @property
+    def num_rows(self) -> int:
+        """Live rows; nothing is read where the manifest tells."""
+        known = self.meta.num_rows
+        if known is not None:
+            return known
+        return self.num_physical if self.deletions is None else self.deletions.num_live
+
+    @cached_property
+    def live(self) -> RowRanges:
+        """Live rows, as ranges of rows of the files."""
+        if self.deletions is None:
+            return RowRanges.one(0, self.num_physical)
+        return self.deletions.live()
+
+    def offsets_of(self, live_rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the n-th live rows lie in the files, for ``(k,) int64`` numbers n."""
+        return live_rows if self.deletions is None else self.deletions.offsets_of(live_rows)
+
+    @cached_property
+    def row_ids(self) -> RowIds | None:
+        """Stable row ids; None where ids are addresses."""
+        if self.meta.row_ids is None:
+            return None
+        with located(path=self.columns.facts.manifest_path):
+            return parse_row_ids(self.meta.row_ids, self.num_physical, self.columns.facts.next_row_id)
+
+    def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
+        """Return a virtual column for rows of the files."""
+        kind = VirtualColumn(number)
+        if kind is VirtualColumn.ROW_ID and self.row_ids is not None:
+            return owned_ids(self.row_ids.at(offsets), pool)
+        if kind in (VirtualColumn.ROW_ID, VirtualColumn.ROW_ADDRESS):
+            return owned_ids(offsets.astype(np.uint64) + np.uint64(self.meta.id << ADDRESS_BITS), pool)
+        versions = self._created_at if kind is VirtualColumn.CREATED_AT else self._updated_at
+        # Rows whose version nobody wrote down are as old as the table.
+        return owned_ids(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
+
+    @cached_property
+    def _created_at(self) -> RowVersions | None:
+        return self._versions(self.meta.created_at_versions)
+
+    @cached_property
+    def _updated_at(self) -> RowVersions | None:
+        return self._versions(self.meta.updated_at_versions)
+
+    def _versions(self, data: bytes | None) -> RowVersions | None:
+        if data is None:
+            return None
+        with located(path=self.columns.facts.manifest_path):
+            return parse_row_versions(data, self.num_physical)
+
+    def judged(self, predicate: ZonePredicate | None, within: RowRanges | None = None) -> JudgedRows:
+        """Ask zone maps of the files, and indices, which rows can, and which do, satisfy a filter.
+
+        Parameters
+        ----------
+        predicate
+            The filter, over columns of the table; nothing is decided when None.
+        within
+            Rows of the files to choose from; the live ones when None.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `open_file`; a zone map is damaged.
+        """
+        chosen = self.live if within is None else within
+        if not self.wishes.zone_maps:
+            return JudgedRows(chosen, RowRanges.one(0, 0))
+        zones: dict[Path, BoundedZones] = {}
+        for path in () if predicate is None else predicate.fields:
+            found = self._zones_of(path)
+            if found is not None:
+                zones[path] = found
+        return judged_fragment(zones, self.num_physical, predicate, chosen)
+
+    def _zones_of(self, path: Path) -> BoundedZones | None:
+        leaf = leaf_at(self.columns.all_roots, path)
+        if leaf is None:
+            return None
+        if leaf.column < 0:
+            kind = VirtualColumn(leaf.column)
+            is_address = kind is VirtualColumn.ROW_ADDRESS or (kind is VirtualColumn.ROW_ID and self.row_ids is None)
+            return self._addresses() if is_address else None
+        field_id = self.columns.field_id(leaf)
+        found = self.meta.file_of(field_id)
+        if found is None:
+            return None
+        file, column = found
+        if len(path) > 1 and not self._is_together(path[0], file):
+            # What is null lies in another file.
+            return None
+        opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
+        column = stored_column(file, opened, field_id, column)
+        own = next((one for root in opened.rows.roots for one in root.leaves() if one.column == column), None)
+        if own is None or bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
+            return None
+        zone_map = opened.zones.get([own])[0]
+        if zone_map is not None and zone_map.num_zones and not zone_map.is_repeated:
+            return BoundedZones.of_map(zone_map, self.num_physical)
+        return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
+
+    def _is_together(self, name: str, file: DataFileMeta) -> bool:
+        """Whether all leaves of a column are in one file."""
+        root = next(root for root in self.columns.roots if root.field.name == name)
+        places = [self.meta.file_of(self.columns.field_id(leaf)) for leaf in root.leaves()]
+        return all(place is not None and place[0] is file for place in places)
+
+    def _addresses(self) -> BoundedZones | None:
+        """The one zone of addresses, which are as many as there are rows."""
+        if not self.num_physical:
+            return None
+        first = self.meta.id << ADDRESS_BITS
+        low, high = pa.array([first], pa.uint64()), pa.array([first + self.num_physical - 1], pa.uint64())
+        yes, none = pa.array([True]), pa.array([0], pa.int64())
+        count = pa.array([self.num_physical], pa.int64())
+        schema = zones_schema(pa.uint64())
+        zones = pa.RecordBatch.from_arrays([low, high, yes, yes, none, none, count, count], schema=schema)
+        return BoundedZones.of_map(ZoneMap(zones, self.num_physical, is_repeated=False), self.num_physical)
+
+    def open_file(self, number: int) -> OpenFile:
+        """Open one of the files.
+
+        Raises
+        ------
+        MissingFileError
+            It is not there.
+        CorruptManifestError
+            Its size or its number of rows is not what the manifest says.
+        UnsupportedError
+            It lies, or is of a version, that cannot be read.
+        """
+        file = self.meta.files[number]
+        facts = self.columns.facts
+        path = facts.data_path(file, allow_external_bases=self.columns.options.allow_external_bases)
+        try:
+            opened = self._files.get(
+                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.wishes
+            )
+        except OSError as error:
+            if not isinstance(error, _NO_FILE) and error.errno not in _NO_PATH:
+                raise
+            raise _missing(facts.manifest_path, path) from error
+        size = opened.source.size()
+        if file.size_bytes is not None and size != file.size_bytes:
+            raise CorruptManifestError(
+                f"the data file has {size} bytes, the manifest {facts.manifest_path!r} says {file.size_bytes}",
+                path=opened.source.name,
+            )
+        expected = self.meta.physical_rows
+        if expected is not None and opened.rows.num_rows != expected:
+            raise CorruptManifestError(
+                f"the data file has {opened.rows.num_rows} rows, the manifest {facts.manifest_path!r} says {expected}",
+                path=opened.source.name,
+            )
+        return opened
+
+
+def stored_column(file: DataFileMeta, opened: OpenFile, field_id: int, column: int) -> int:
+    """Return the physical column of a field, which the manifest calls `column`: of files of 0.1 it names none."""
+    if file.version is not FileVersion.V0_1:
+        return column
+    return next((leaf.column for leaf in opened.rows.file.leaves if leaf.field_id == field_id), NO_COLUMN)
+
+
+def _missing(manifest_path: str, path: str) -> MissingFileError:
+    path = redact(path)
+    return MissingFileError(
+        f"the manifest {manifest_path!r} names the data file {path!r}, which is not there", path=path
+    )
+
+
+def owned_ids(values: NDArray[np.uint64], pool: pa.MemoryPool | None) -> pa.Array:
+    """Copy numbers into memory of Arrow's, which may outlive the interpreter."""
+    buffer = pa.allocate_buffer(values.nbytes, pool)
+    np.frombuffer(buffer, np.uint64)[:] = values
+    return pa.Array.from_buffers(pa.uint64(), len(values), [None, buffer])

@@ -1,0 +1,282 @@
+"""`JoinedFragments`: fragments whose small files are read together: as many requests as files, one decoding for all.
+
+fragments ─► files of the wanted columns, whole ─► those of one schema as one file ─► rows of many fragments at once
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.fragments.fragment_reading import FragmentReading
+from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, owned_ids
+from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
+from lance_arrow.scan.joined_rows import JoinedRowReader
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.zone_reader import ZoneReader
+from lance_arrow.structure.row_selection import take_order
+
+SMALL_FILE_BYTES = 512 << 10
+"""Reading so much of a file takes less time than reading it piece by piece."""
+_KEPT_READINGS = 8
+
+
+class OpensFragment(Protocol):
+    """What returns the rows of a fragment by its number."""
+
+    def fragment(self, number: int) -> FragmentRows:
+        """Return them."""
+
+
+class JoinedFragments:
+    """Fragments of one version whose files have the same fields and schemas; has of `FragmentRows` what a reading asks.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    filesystem
+        The table's.
+    fragments
+        The fragments.
+    numbers
+        ``(n,) int64``: their numbers, ascending.
+    reader
+        What opens a fragment by itself.
+    """
+
+    def __init__(
+        self,
+        columns: TableColumns,
+        filesystem: AnyFileSystem,
+        fragments: Sequence[FragmentMeta],
+        numbers: NDArray[np.int64],
+        reader: OpensFragment,
+    ) -> None:
+        self.columns = columns
+        self.numbers = numbers
+        self.meta = fragments[0]
+        self._filesystem = filesystem
+        self._fragments = fragments
+        self._reader = reader
+        self._opened: dict[int, OpenFile] = {}
+        self._lock = Lock()
+        self.row_starts = np.zeros(len(fragments) + 1, np.int64)
+        np.cumsum([fragment.physical_rows or 0 for fragment in fragments], out=self.row_starts[1:])
+
+    @property
+    def num_physical(self) -> int:
+        """Rows of all files, deleted ones included."""
+        return int(self.row_starts[-1])
+
+    @property
+    def fetched(self) -> ReadStats:
+        """What it took to read the files, each whole and with a request of its own."""
+        files = [meta for fragment in self._fragments for meta in (fragment.files[number] for number in self._opened)]
+        total = sum(meta.size_bytes or 0 for meta in files)
+        return ReadStats(requests=len(files), bytes_wanted=total, bytes_fetched=total)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is held."""
+        return sum(opened.source.size() for opened in self._opened.values())
+
+    def open_file(self, number: int) -> OpenFile:
+        """Return one of the files of every fragment, as one.
+
+        Raises
+        ------
+        CorruptFileError
+            One of them must be read by itself.
+        """
+        with self._lock:
+            opened = self._opened.get(number)
+            if opened is None:
+                groups = joined_files(self.columns, self._filesystem, self._fragments, [number])
+                if len(groups) != 1 or len(groups[0][0]) != len(self._fragments):
+                    raise CorruptFileError("the files of fragments cannot be read together")
+                opened = self._opened[number] = self._as_open(groups[0][1][number])
+            return opened
+
+    def adopt(self, files: Mapping[int, JoinedFiles]) -> None:
+        """Take over files that were opened already, by their numbers."""
+        for number, joined in files.items():
+            self._opened[number] = self._as_open(joined)
+
+    def _as_open(self, joined: JoinedFiles) -> OpenFile:
+        rows = JoinedRowReader(joined, default_runtime(), self.columns.options)
+        # Neither is asked of joined files: their blobs and zones are those of each.
+        return OpenFile(joined.source, rows, BlobReader(rows, None), ZoneReader(rows))
+
+    def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
+        """Return a virtual column for rows, which ascend."""
+        kind = VirtualColumn(number)
+        members = np.searchsorted(self.row_starts, offsets, side="right") - 1
+        within = offsets - self.row_starts[members]
+        if kind is VirtualColumn.ROW_ADDRESS or (kind is VirtualColumn.ROW_ID and self.meta.row_ids is None):
+            ids = np.array([fragment.id for fragment in self._fragments], np.uint64)
+            return owned_ids((ids[members] << np.uint64(ADDRESS_BITS)) + within.astype(np.uint64), pool)
+        borders = np.flatnonzero(np.diff(members)) + 1
+        parts = [
+            self._reader.fragment(int(self.numbers[member[0]])).virtual(number, part, pool)
+            for member, part in zip(np.split(members, borders), np.split(within, borders), strict=True)
+            if len(part)
+        ]
+        return pa.concat_arrays(parts or [pa.array([], pa.uint64())], memory_pool=pool)
+
+    def read(
+        self, members: NDArray[np.int64], offsets: NDArray[np.int64], reading: FragmentReading
+    ) -> tuple[list[pa.RecordBatch], int]:
+        """Read rows; returns batches and pages touched, as `FragmentReading.read`.
+
+        Parameters
+        ----------
+        members, offsets
+            ``(n,) int64``: which of the fragments, ascending, and rows of its files, ascending within it.
+        reading
+            A reading of these fragments; without blobs.
+
+        Raises
+        ------
+        LanceError
+            A row cannot be read so; the fragments, one by one, tell what is wrong, if anything is.
+        """
+        rows = take_order(self.row_starts[members] + offsets, self.num_physical).rows
+        return reading.read(rows, is_take=True)
+
+
+class HeldFragments:
+    """Joined fragments that are kept, and readings of them, which do not know of it: it goes when its holder does.
+
+    Parameters
+    ----------
+    group
+        The fragments.
+    """
+
+    def __init__(self, group: JoinedFragments) -> None:
+        self.group = group
+        self._readings: OrderedDict[int, tuple[Projection, FragmentReading]] = OrderedDict()
+        self._lock = Lock()
+
+    def reading(self, projection: Projection) -> FragmentReading:
+        """Return a reading of what is wanted; those of the last few projections are kept. Errors are its own."""
+        with self._lock:
+            held = self._readings.get(id(projection))
+        if held is None or held[0] is not projection:
+            held = projection, FragmentReading(self.group, projection.nodes)  # type: ignore[arg-type]
+            with self._lock:
+                self._readings[id(projection)] = held
+                while len(self._readings) > _KEPT_READINGS:
+                    self._readings.popitem(last=False)
+        return held[1]
+
+
+def joined_files(
+    columns: TableColumns, filesystem: AnyFileSystem, fragments: Sequence[FragmentMeta], files: Sequence[int]
+) -> list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]]:
+    """Read some files of fragments that have as many, all small, and join those of one schema.
+
+    Parameters
+    ----------
+    columns, filesystem
+        The table's.
+    fragments
+        Fragments whose numbers of rows and sizes of files are known.
+    files
+        Which of the files of each fragment; at least one.
+
+    Returns
+    -------
+    list
+        Which of the fragments, ascending, and their files, by number. Fragments with a file that cannot be joined are
+        in none.
+    """
+    runtime = default_runtime()
+    rows = np.array([fragment.physical_rows for fragment in fragments], np.int64)
+    opened = []
+    keys: list[list[object]] = [[] for _ in fragments]
+    left = np.ones(len(fragments), bool)
+    for number in files:
+        metas = [fragment.files[number] for fragment in fragments]
+        sizes = np.array([meta.size_bytes for meta in metas], np.int64)
+        data, starts, flags = read_small_files(
+            filesystem,
+            columns.facts.data_paths(metas, allow_external_bases=columns.options.allow_external_bases),
+            sizes,
+            runtime.side_by_side,
+            runtime.settings.num_threads,
+        )
+        small = SmallFiles.open(data, starts, sizes, flags, verify=columns.options.verify)
+        left &= (small.flags == 1) & (small.num_rows == rows)
+        schemas = small.schemas()
+        for schema, (_, _, members) in enumerate(schemas):
+            for member in members.tolist():
+                keys[member].append(schema)
+        opened.append((number, small, schemas))
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for member in np.flatnonzero(left).tolist():
+        groups.setdefault(tuple(keys[member]), []).append(member)
+    return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in groups.items()]
+
+
+def _joined(
+    opened: Sequence[tuple[int, SmallFiles, Sequence[tuple[object, bytes, object]]]],
+    key: tuple[object, ...],
+    members: NDArray[np.intp],
+) -> dict[int, JoinedFiles]:
+    made = {}
+    for (number, small, schemas), which in zip(opened, key, strict=True):
+        version, schema, _ = schemas[which]  # type: ignore[index]
+        made[number] = JoinedFiles(small, version, schema, members)  # type: ignore[arg-type]
+    return made
+
+
+def alike(
+    fragments: Sequence[FragmentMeta], numbers: Sequence[int], most_bytes: int, group_bytes: int
+) -> Iterator[list[int]]:
+    """Divide fragments into groups whose files have the same fields at the same places.
+
+    Parameters
+    ----------
+    fragments, numbers
+        All fragments of a version, and which of them, ascending.
+    most_bytes
+        Fragments with a larger file, or one whose size nobody wrote down, are in no group.
+    group_bytes
+        About the most bytes of a group.
+    """
+    groups: dict[tuple[object, ...], list[int]] = {}
+    held: dict[tuple[object, ...], int] = {}
+    for number in numbers:
+        fragment = fragments[number]
+        size = 0
+        key: tuple[object, ...] = ()
+        for file in fragment.files:
+            if file.size_bytes is None or file.size_bytes > most_bytes:
+                break
+            size += file.size_bytes
+            # Equal tuples of most manifests are one object.
+            key = (*key, id(file.fields), id(file.columns), file.version)
+        else:
+            if fragment.physical_rows is None or not fragment.files:
+                continue
+            groups.setdefault(key, []).append(number)
+            held[key] = held.get(key, 0) + size
+            if held[key] >= group_bytes:
+                yield groups.pop(key)
+                held[key] = 0
+    yield from groups.values()

@@ -1,0 +1,149 @@
+"""`TableColumns`: the schema of a version as a column tree, whose leaves know their field ids.
+
+Beside the table's own columns it has virtual ones, which can be named wherever columns are: where a row lies
+(``_rowaddr``), what it is (``_rowid``), and the versions it was made and changed in.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from lance_arrow.arrays.blob_fields import DESCRIPTOR_TYPE
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
+from lance_arrow.arrays.dictionaries import decoded_schema
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.extension_types import EXTENSION_NAME
+from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
+from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
+from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.scan.fragments.table_zones import TableZones
+from lance_arrow.spi import FixedWidth, LeafType, NodeKind
+
+# The generation that knows every type; files of others are matched by field id, whatever their own trees look like.
+_BLOB_EXTENSION = b"lance.blob.v2"
+_TREE_VERSION = FileVersion.V2_2
+
+
+class VirtualColumn(enum.Enum):
+    """A column that no file holds; the value is the number that stands for its physical column."""
+
+    ROW_ID = -1
+    ROW_ADDRESS = -2
+    CREATED_AT = -3
+    UPDATED_AT = -4
+
+
+NAME_OF = {
+    VirtualColumn.ROW_ID: "_rowid",
+    VirtualColumn.ROW_ADDRESS: "_rowaddr",
+    VirtualColumn.CREATED_AT: "_row_created_at_version",
+    VirtualColumn.UPDATED_AT: "_row_last_updated_at_version",
+}
+_ROW_VERSIONS = (VirtualColumn.CREATED_AT, VirtualColumn.UPDATED_AT)
+
+
+class TableColumns:
+    """Columns of one version of a table.
+
+    Parameters
+    ----------
+    facts
+        The version.
+    options
+        How callers see columns.
+
+    Raises
+    ------
+    CorruptManifestError
+        The schema contradicts itself.
+    UnsupportedError
+        A type is not known here.
+    """
+
+    def __init__(self, facts: TableFacts, options: ReadOptions) -> None:
+        self.facts = facts
+        self.options = options
+        with located(path=facts.manifest_path):
+            try:
+                fields = tuple(_as_stored(field) for field in facts.fields)
+                stored = arrow_schema(fields, facts.schema_metadata)
+                leaves = column_mapping(fields, _TREE_VERSION)
+            except CorruptFileError as error:
+                raise CorruptManifestError(f"the schema is wrong: {error.message}", column=error.column) from error
+        if options.dictionaries == "decode":
+            stored = decoded_schema(stored)
+        self.roots: tuple[ColumnNode, ...] = column_tree(stored, leaves, options)
+        self._field_ids = {leaf.column: leaf.field_id for leaf in leaves}
+        self._ids_above = {leaf: above for field in fields for leaf, above in _leaves_below(field, ())}
+        shown = [root.shown for root in self.roots]
+        is_plain = all(mine is field for mine, field in zip(shown, stored, strict=True))
+        self.schema: pa.Schema = stored if is_plain else pa.schema(shown, stored.metadata)
+
+    @cached_property
+    def zones(self) -> TableZones:
+        """What indices say of the fragments."""
+        return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
+
+    @cached_property
+    def virtual(self) -> tuple[LeafNode, ...]:
+        """The virtual columns whose names no column of the table has."""
+        kinds = [kind for kind in VirtualColumn if self.facts.has_stable_row_ids or kind not in _ROW_VERSIONS]
+        return tuple(_virtual(kind) for kind in kinds if NAME_OF[kind] not in self.schema.names)
+
+    @cached_property
+    def all_roots(self) -> tuple[ColumnNode, ...]:
+        """The table's columns, then the virtual ones."""
+        return self.roots + self.virtual
+
+    @cached_property
+    def full_schema(self) -> pa.Schema:
+        """The schema with the virtual columns at its end."""
+        return pa.schema([*self.schema, *(node.field for node in self.virtual)], self.schema.metadata)
+
+    def field_id(self, leaf: LeafNode) -> int:
+        """Return the field id of a leaf that is not virtual."""
+        return self._field_ids[leaf.column]
+
+    def ids_above(self, leaf: LeafNode) -> tuple[int, ...]:
+        """Return the field ids of the nodes above a leaf, the column's own first."""
+        return self._ids_above[self._field_ids[leaf.column]]
+
+
+def _as_stored(field: SchemaField) -> SchemaField:
+    """Show blobs of the second kind as files do: manifests have them as a struct of what a writer is given."""
+    if field.metadata.get(EXTENSION_NAME) != _BLOB_EXTENSION:
+        if not field.children:
+            return field
+        return replace(field, children=tuple(_as_stored(child) for child in field.children))
+    metadata = {key: value for key, value in field.metadata.items() if key != EXTENSION_NAME}
+    descriptor = fields_from_arrow(pa.schema(list(DESCRIPTOR_TYPE)))
+    children = tuple(replace(child, id=NO_ID, parent_id=NO_ID) for child in descriptor)
+    return replace(
+        field, logical_type="struct", extension_name="", metadata={**metadata, BLOB_KEY: b"true"}, children=children
+    )
+
+
+def _leaves_below(field: SchemaField, above: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    yield field.id, above
+    for child in field.children:
+        yield from _leaves_below(child, (*above, field.id))
+
+
+def _virtual(kind: VirtualColumn) -> LeafNode:
+    return LeafNode(
+        pa.field(NAME_OF[kind], pa.uint64(), nullable=True),
+        NAME_OF[kind],
+        column=kind.value,
+        leaf=LeafType(FixedWidth(64), (NodeKind.ITEM,), None),
+        offset_bits=(0,),
+        dimensions=(0,),
+        nullable=(True,),
+        lengths_per_row=1,
+    )

@@ -1,0 +1,354 @@
+"""`TableReader`: rows of one version of a table without the native bridge: streamed, filtered, taken, counted.
+
+fragments ─► zones ─► windows of rows that may be wanted, decoded ahead, filtered ─► named columns cut out ─► batches
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.errors import located
+from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
+from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.scan.expansion_limit import check_expansion
+from lance_arrow.scan.fragments.field_sources import expanded
+from lance_arrow.scan.fragments.fragment_reading import FragmentReading
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_taking import TableTaking
+from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.scan.projection import Projection, column_paths
+from lance_arrow.scan.read_counts import TableWatch, ended_by
+from lance_arrow.scan.row_arguments import as_offsets
+from lance_arrow.scan.row_filter import FilterPlan
+from lance_arrow.scan.row_taking import rows_without_columns
+from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import take_order
+
+_KEPT_READINGS = 64
+_KEPT_FRAGMENTS = 1024
+
+
+class TableReader:
+    """Rows of some fragments of one version of a table.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    fragments
+        Which fragments, in the order of rows.
+    filesystem
+        The table's.
+    files
+        Where data files are opened.
+    """
+
+    def __init__(
+        self, columns: TableColumns, fragments: Sequence[FragmentMeta], filesystem: AnyFileSystem, files: OpenFiles
+    ) -> None:
+        self.columns = columns
+        self.fragments = fragments
+        self._filesystem = filesystem
+        self._files = files
+        self._runtime: Runtime = default_runtime()
+        self._rows: OrderedDict[int, FragmentRows] = OrderedDict()
+        self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
+        self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
+        self._lock = Lock()
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
+        counts = np.array([-1 if one.num_rows is None else one.num_rows for one in self.fragments], np.int64)
+        unknown = np.flatnonzero(counts < 0).tolist()
+        for number, count in zip(unknown, self._runtime.map(self._count, unknown), strict=True):
+            counts[number] = count
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+    @property
+    def num_rows(self) -> int:
+        """Live rows."""
+        return int(self.starts[-1])
+
+    def projection(self, columns: Sequence[str] | None) -> Projection:
+        """Resolve the names that a caller gave; those of virtual columns are known.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column.
+        """
+        if columns is None:
+            roots = self.columns.roots
+            key = None
+        else:
+            roots = self.columns.all_roots
+            column_paths(columns, roots)
+            key = tuple(columns)
+        with self._lock:
+            held = self._projections.get(key)
+            if held is None:
+                held = self._projections[key] = Projection.of(roots, self.columns.schema, columns)
+                while len(self._projections) > _KEPT_READINGS:
+                    self._projections.popitem(last=False)
+            return held
+
+    def batches(
+        self,
+        projection: Projection,
+        columns: Sequence[str] | None,
+        filter: Predicate | None,
+        batch_size: int | None,
+        *,
+        within: Sequence[RowRanges] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
+
+        Parameters
+        ----------
+        projection, columns
+            What is wanted, resolved and as the caller named it.
+        filter
+            Expression or DNF tuples over the table's columns, virtual ones among them.
+        batch_size
+            The most rows of a batch; as `LanceFile.to_batches` when None.
+        within
+            For each fragment the rows of its files to choose from; all when None.
+        """
+        if filter is None:
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
+                yield projection.cut(batch, filled=True)
+            return
+        condition = self.filter(filter)
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+            if batch.num_rows:
+                yield projection.cut(batch, filled=True)
+
+    def filter(self, filter: Predicate) -> TableFilter:
+        """Bind a filter over the table's columns, virtual ones among them.
+
+        Raises
+        ------
+        InvalidArgumentError
+            It does not fit.
+        """
+        expression = as_expression(filter, self.columns.full_schema)
+        return TableFilter(FilterPlan(expression, self.columns.full_schema), self.columns)
+
+    def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+        """Read rows into a table; arguments are those of `batches`.
+
+        Raises
+        ------
+        ResourceLimitError
+            As `check_expansion`, for each fragment.
+        """
+        return table_of(list(self.batches(projection, columns, filter, None)), projection.schema)
+
+    def count(self, filter: Predicate | None) -> int:
+        """Count rows; without a filter nothing is read where the manifest tells."""
+        if filter is None:
+            return self.num_rows
+        return sum(batch.num_rows for batch in self.batches(self.projection([]), [], filter, None))
+
+    def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
+        """Read rows by number, counted over live rows in order of scans; order and duplicates are the caller's.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A number is negative or not below `num_rows`; it is named.
+        """
+        projection = self.projection(columns)
+        order = take_order(as_offsets(indices), self.num_rows)
+        live = expanded(order.rows.starts, order.rows.stops)
+        numbers = np.searchsorted(self.starts, live, side="right") - 1
+        offsets = live - self.starts[numbers]
+        borders = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
+        for start, stop in pairwise(borders.tolist()):
+            if self.fragments[int(numbers[start])].deletion is not None:
+                rows = self.fragment(int(numbers[start]))
+                offsets[start:stop] = rows.offsets_of(offsets[start:stop])
+        return self._taken(numbers, offsets, order.positions, projection)
+
+    def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
+        """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        """
+        projection = self.projection(columns)
+        distinct, back = np.unique(ids, return_inverse=True)
+        numbers, offsets = self._taking.find(distinct)
+        order = np.lexsort((offsets, numbers))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return self._taken(numbers[order], offsets[order], place[back.ravel()], projection)
+
+    def _taken(
+        self,
+        numbers: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        positions: NDArray[np.int64] | None,
+        projection: Projection,
+    ) -> pa.Table:
+        """Read rows, see `TableTaking.read`, and put them where the caller wants them."""
+        watch = TableWatch() if self._runtime.is_watched else None
+        batches, order = self._taking.read(numbers, offsets, projection, watch)
+        if watch is not None:
+            watch.count(0, len(numbers))
+            self._runtime.finished(watch.report(projection.nodes, None))
+        table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
+        if (order != np.arange(len(order))).any():
+            place = np.empty(len(order), np.int64)
+            place[order] = np.arange(len(order))
+            positions = place if positions is None else place[positions]
+        if positions is None:
+            return table
+        if not table.num_columns:
+            # pyarrow's `take` forgets how many rows a table without columns has.
+            return rows_without_columns(len(positions))
+        return table.take(pa.array(positions))
+
+    @cached_property
+    def _taking(self) -> TableTaking:
+        return TableTaking(self.columns, self._filesystem, self.fragments, self, self._runtime)
+
+    def fragment(self, number: int) -> FragmentRows:
+        """Return the rows of a fragment, with its deletions and row ids kept once they were read."""
+        with self._lock:
+            held = self._rows.get(number)
+            if held is None:
+                held = FragmentRows(self.columns, self.fragments[number], self._files, self._filesystem)
+                self._rows[number] = held
+                while len(self._rows) > _KEPT_FRAGMENTS:
+                    self._rows.popitem(last=False)
+            else:
+                self._rows.move_to_end(number)
+            return held
+
+    def numbers_left(self, filter: TableFilter | None) -> Sequence[int]:
+        """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""
+        everything = range(len(self.fragments))
+        predicate = None if filter is None else filter.predicate
+        if predicate is None or self.columns.facts.index_position is None:
+            return everything
+        found = predicate.leaves(self.columns.roots)
+        leaves = {path: (self.columns.field_id(leaf), leaf) for path, leaf in found.items()}
+        excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
+        if not len(excluded):
+            return everything
+        held = self.fragments
+        ids = held.ids if isinstance(held, FragmentList) else [fragment.id for fragment in held]
+        return np.flatnonzero(~np.isin(np.array(ids, np.int64), excluded)).tolist()
+
+    def part(self, numbers: Sequence[int]) -> TableReader:
+        """Return a reader of some of the fragments, by their numbers among these."""
+        chosen = [self.fragments[number] for number in numbers]
+        return TableReader(self.columns, chosen, self._filesystem, self._files)
+
+    def _count(self, number: int) -> int:
+        return self.fragment(number).num_rows
+
+    def reading(self, number: int, projection: Projection) -> FragmentReading:
+        """Return a reading that is kept: the next take of the same columns will want it again."""
+        key = number, id(projection)
+        with self._lock:
+            held = self._readings.get(key)
+            if held is not None and held[0] is projection:
+                self._readings.move_to_end(key)
+                return held[1]
+        reading = FragmentReading(self.fragment(number), projection.nodes)
+        with self._lock:
+            self._readings[key] = projection, reading
+            while len(self._readings) > _KEPT_READINGS:
+                self._readings.popitem(last=False)
+        return reading
+
+    def _stream(
+        self,
+        nodes: Sequence[ColumnNode],
+        batch_size: int | None,
+        within: Sequence[RowRanges] | None,
+        *,
+        filter: TableFilter | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
+        settings = self._runtime.settings
+        watch = TableWatch()
+        max_bytes = settings.window_bytes(settings.num_threads + 1)
+        sliceable = may_be_sliced(nodes)
+
+        def opened(number: int) -> FilteredReading:
+            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
+
+        def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
+            for found in self._runtime.ahead(opened, self.numbers_left(filter)):
+                watch.see(found.opened)
+                watch.judged(found.judged)
+                check_expansion_of(found.reading)
+                if not found.live.num_rows:
+                    continue
+                cuts = Windows(
+                    found.live,
+                    batch_size,
+                    weights=found.reading.weights(),
+                    max_bytes=max_bytes,
+                    max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
+                )
+                yield from ((found, cuts, window) for window in cuts)
+
+        def read(
+            task: tuple[FilteredReading, Windows, Window],
+        ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
+            found, cuts, window = task
+            return cuts, window, *found.read(window.rows)
+
+        def pieces() -> Iterator[pa.RecordBatch]:
+            for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
+                if filter is None:
+                    cuts.learn(window, sum(batch.nbytes for batch in batches))
+                watch.count(num_pages, sum(batch.num_rows for batch in batches))
+                for batch in batches:
+                    step = batch_size or max(1, batch.num_rows)
+                    for start in range(0, batch.num_rows, step):
+                        yield batch if step >= batch.num_rows else batch.slice(start, step)
+
+        def send() -> None:
+            if self._runtime.is_watched:
+                looked_at = nodes if filter is None else [*nodes, *filter.nodes]
+                self._runtime.finished(watch.report(looked_at, None if filter is None else str(filter.expression)))
+
+        yield from ended_by(pieces(), send)
+
+
+def check_expansion_of(reading: FragmentReading) -> None:
+    """Refuse rows that are far more than the files of their fragment can explain; see `check_expansion`."""
+    facts = reading.rows.columns.facts
+    with located(path=facts.manifest_path):
+        limits = default_runtime().settings.limits
+        check_expansion(reading.nodes, reading.rows.num_rows, reading.file_bytes, limits)
+
+
+def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Make a table of batches, be there none, or be they without columns."""
+    if not len(schema):
+        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
+    return pa.Table.from_batches(batches, schema)

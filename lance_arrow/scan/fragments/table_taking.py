@@ -1,0 +1,303 @@
+"""`TableTaking`: rows of many fragments at once, by fragment and row or by id; fragments of small files go together.
+
+ids ─► index of all row ids ─► (fragment, row) ─┬─► joined fragments ─┬─► batches, and which row each one is
+                        live rows by number ────┴─► single fragments ─┘
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError, LanceError
+from lance_arrow.io import AnyFileSystem, ReadStats
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
+from lance_arrow.manifests.row_ids import RowIds
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.fragments.fragment_reading import FragmentReading
+from lance_arrow.scan.fragments.joined_fragments import (
+    SMALL_FILE_BYTES,
+    HeldFragments,
+    JoinedFragments,
+    OpensFragment,
+    alike,
+    joined_files,
+)
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.read_counts import TableWatch
+from lance_arrow.structure.row_selection import take_order
+
+# Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
+LEAST_JOINED = 8
+_GROUP_BYTES = 32 << 20
+
+
+class OpensFragments(OpensFragment, Protocol):
+    """What a taking asks of the reader that it belongs to."""
+
+    def reading(self, number: int, projection: Projection) -> FragmentReading:
+        """Return a reading of a fragment."""
+
+
+class TableTaking:
+    """Takes rows of one version of a table; may be shared by threads.
+
+    Parameters
+    ----------
+    columns, filesystem
+        The table's.
+    fragments
+        Its fragments.
+    reader
+        What opens fragments; it holds the taking, not the other way round.
+    runtime
+        Threads, limits, and the budget of what is kept between takes.
+    """
+
+    def __init__(
+        self,
+        columns: TableColumns,
+        filesystem: AnyFileSystem,
+        fragments: Sequence[FragmentMeta],
+        reader: OpensFragments,
+        runtime: Runtime,
+    ) -> None:
+        self._columns = columns
+        self._filesystem = filesystem
+        self._fragments = fragments
+        # Files close with their reader, not when circles of references are looked for.
+        self._reader: OpensFragments = weakref.proxy(reader)
+        self._runtime = runtime
+        self._group_of: dict[int, tuple[object, int]] = {}
+        self._held: OrderedDict[object, HeldFragments] = OrderedDict()
+        self._budget_bytes = runtime.settings.index_cache_bytes
+        self._lock = Lock()
+
+    def find(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of the fragment and the row of its files that each id is of; ids ascend.
+
+        Raises
+        ------
+        InvalidArgumentError
+            No live row has such an id; it is named.
+        CorruptManifestError
+            Row ids of a fragment contradict the manifest, or two live rows have one id.
+        """
+        numbers, offsets = np.full(len(ids), -1, np.int64), np.full(len(ids), -1, np.int64)
+        for found, rows in self._index.candidates(ids):
+            is_live = (found >= 0) & self._are_live(found, rows)
+            twice = np.flatnonzero(is_live & (numbers >= 0))
+            if len(twice) and self._columns.facts.has_stable_row_ids:
+                self._refuse_twice(int(ids[twice[0]]), int(numbers[twice[0]]), int(found[twice[0]]))
+            # One historical table names a fragment twice: its last one is read.
+            numbers, offsets = np.where(is_live, found, numbers), np.where(is_live, rows, offsets)
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):
+            wrong = int(ids[missing[0]])
+            raise InvalidArgumentError(f"no row has the id {wrong}", detail=wrong)
+        return numbers, offsets
+
+    def read(
+        self,
+        numbers: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        projection: Projection,
+        watch: TableWatch | None = None,
+    ) -> tuple[list[pa.RecordBatch], NDArray[np.intp]]:
+        """Read rows.
+
+        Parameters
+        ----------
+        numbers, offsets
+            ``(n,) int64``: fragments, ascending, and rows of their files, ascending within each.
+        projection
+            What is wanted.
+        watch
+            Counts files, pages and requests, where a plugin looks at receipts.
+
+        Returns
+        -------
+        batches
+            The rows, in some order.
+        order
+            ``(n,) int64``: which of the wanted rows each row of the batches is.
+        """
+        borders = np.flatnonzero(np.diff(numbers, prepend=-1))
+        wanted = numbers[borders]
+        ends = np.append(borders[1:], len(numbers))
+        batches: list[pa.RecordBatch] = []
+        order = []
+        alone = np.ones(len(wanted), bool)
+        for held, members, places, fetched in self._groups(wanted, projection):
+            rows = _spread(borders[places], ends[places])
+            counts = ends[places] - borders[places]
+            try:
+                reading = held.reading(projection)
+                found, num_pages = held.group.read(np.repeat(members, counts), offsets[rows], reading)
+                batches += found
+            except LanceError:
+                # Read one by one, they tell what is wrong, and where; or they can be read.
+                continue
+            alone[places] = False
+            order.append(rows)
+            if watch is not None:
+                watch.read_joined(len(places) * len(reading.opened), fetched)
+                watch.count(num_pages, 0)
+        rest = np.flatnonzero(alone)
+
+        def read(place: int) -> tuple[list[pa.RecordBatch], int]:
+            reading = self._reader.reading(int(wanted[place]), projection)
+            if watch is not None:
+                watch.see(reading.opened)
+            rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
+            return reading.read(rows, is_take=True)
+
+        for found, num_pages in self._runtime.map(read, rest.tolist()):
+            batches += found
+            if watch is not None:
+                watch.count(num_pages, 0)
+        order.append(_spread(borders[rest], ends[rest]))
+        return batches, np.concatenate(order)
+
+    @cached_property
+    def _index(self) -> RowIdIndex | AddressIndex:
+        if not self._columns.facts.has_stable_row_ids:
+            return AddressIndex(np.array([fragment.id for fragment in self._fragments], np.int64))
+        return RowIdIndex(self._fragments, self._row_ids, self._columns.facts.next_row_id)
+
+    def _refuse_twice(self, row_id: int, first: int, second: int) -> None:
+        """Refuse an id that two live rows have."""
+        one, other = sorted((self._fragments[first].id, self._fragments[second].id))
+        raise CorruptManifestError(
+            f"the row id {row_id} is of two rows, in the fragments {one} and {other}",
+            path=self._columns.facts.manifest_path,
+            detail=row_id,
+        )
+
+    def _row_ids(self, number: int) -> RowIds:
+        found = self._reader.fragment(number).row_ids
+        if found is None:
+            # A fragment of such a table that has none is refused when the manifest is read.
+            raise InternalError(f"fragment {number} of a table of stable row ids has none")
+        return found
+
+    @cached_property
+    def _num_physical(self) -> NDArray[np.int64]:
+        """Rows of each fragment's files; -1 where only the files tell."""
+        return np.array([-1 if one.physical_rows is None else one.physical_rows for one in self._fragments], np.int64)
+
+    @cached_property
+    def _has_deletions(self) -> NDArray[np.bool_]:
+        return np.array([one.deletion is not None for one in self._fragments], bool)
+
+    def _are_live(self, numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether rows of fragments exist and are not deleted; fragments of -1 may give anything."""
+        if not len(self._fragments):
+            return np.zeros(len(numbers), bool)
+        counts = self._num_physical[numbers]
+        for number in np.unique(numbers[(counts < 0) & (numbers >= 0)]).tolist():
+            counts[numbers == number] = self._reader.fragment(number).num_physical
+        is_live: NDArray[np.bool_] = rows < counts
+        for number in np.unique(numbers[self._has_deletions[numbers] & (numbers >= 0)]).tolist():
+            deletions = self._reader.fragment(number).deletions
+            if deletions is not None and len(deletions.offsets):
+                mine = np.flatnonzero(numbers == number)
+                at = np.minimum(np.searchsorted(deletions.offsets, rows[mine]), len(deletions.offsets) - 1)
+                is_live[mine[deletions.offsets[at] == rows[mine]]] = False
+        return is_live
+
+    def _groups(
+        self, wanted: NDArray[np.int64], projection: Projection
+    ) -> list[tuple[HeldFragments, NDArray[np.int64], NDArray[np.intp], ReadStats]]:
+        """Find, or open, groups of fragments.
+
+        Returns
+        -------
+        list
+            Groups; which of their members are wanted; at which places of `wanted`; what it took to open the group now.
+        """
+        has_blobs = any(node.shown is not node.field for node in projection.nodes)
+        if has_blobs or (len(wanted) < LEAST_JOINED and not self._group_of):
+            return []
+        places = {number: place for place, number in enumerate(wanted.tolist())}
+        found: dict[object, tuple[HeldFragments, list[int], list[int]]] = {}
+        left = []
+        with self._lock:
+            for number, place in places.items():
+                key, member = self._group_of.get(number, (None, 0))
+                group = self._held.get(key)
+                if group is None:
+                    left.append(number)
+                    continue
+                known = found.setdefault(key, (group, [], []))
+                known[1].append(member)
+                known[2].append(place)
+            for key in found:
+                self._held.move_to_end(key)
+        groups = [(group, np.array(members), np.array(at), ReadStats()) for group, members, at in found.values()]
+        for made in self._opened(left, projection) if len(left) >= LEAST_JOINED else ():
+            at = np.array([places[number] for number in made.group.numbers.tolist()])
+            groups.append((made, np.arange(len(at)), at, made.group.fetched))
+        return groups
+
+    def _opened(self, numbers: Sequence[int], projection: Projection) -> list[HeldFragments]:
+        """Open what can be opened of fragments, in groups that are kept."""
+        limits = self._runtime.settings.limits
+        most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
+        made = []
+        for some in alike(self._fragments, numbers, most_bytes, _GROUP_BYTES):
+            if len(some) < LEAST_JOINED:
+                continue
+            fragments = [self._fragments[number] for number in some]
+            try:
+                files = self._files_of(fragments[0], projection)
+                opened = joined_files(self._columns, self._filesystem, fragments, files) if files else []
+            except LanceError:
+                continue
+            for members, joined in opened:
+                chosen = [fragments[member] for member in members.tolist()]
+                known = np.array(some)[members]
+                group = JoinedFragments(self._columns, self._filesystem, chosen, known, self._reader)
+                group.adopt(joined)
+                made.append(self._kept(group))
+        return made
+
+    def _kept(self, group: JoinedFragments) -> HeldFragments:
+        key, made = object(), HeldFragments(group)
+        with self._lock:
+            self._held[key] = made
+            for member, number in enumerate(group.numbers.tolist()):
+                self._group_of[number] = key, member
+            while len(self._held) > 1 and sum(one.group.nbytes for one in self._held.values()) > self._budget_bytes:
+                self._held.popitem(last=False)
+        return made
+
+    def _files_of(self, fragment: FragmentMeta, projection: Projection) -> list[int]:
+        """Number the files that hold some of what is wanted."""
+        leaves = [leaf for node in projection.nodes for leaf in node.leaves()]
+        found = [fragment.file_of(self._columns.field_id(leaf)) for leaf in leaves if not _is_virtual(leaf)]
+        held = [place[0] for place in found if place is not None]
+        return [number for number, file in enumerate(fragment.files) if any(file is one for one in held)]
+
+
+def _is_virtual(leaf: LeafNode) -> bool:
+    return leaf.column < 0
+
+
+def _spread(starts: NDArray[np.intp], stops: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return every number of ranges."""
+    counts = stops - starts
+    before = np.cumsum(counts) - counts
+    spread: NDArray[np.intp] = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
+    return spread

@@ -1,0 +1,106 @@
+"""`JoinedRowReader`: rows of many small files read as one, whose pages the engine opens many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
+from lance_arrow.errors import located
+from lance_arrow.kernels.native_page import NativePage
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.native_take import Pages
+from lance_arrow.scan.row_reader import Indices, RowReader
+from lance_arrow.spi import ManyPages, OpensManyPages, RowRanges
+from lance_arrow.structure.page_scan import PageTask, load_indices
+from lance_arrow.structure.row_selection import pages_with
+
+
+class JoinedRowReader(RowReader):
+    """Rows of joined files; see `RowReader`. A page's index is kept as long as the reader.
+
+    Parameters
+    ----------
+    file
+        The files.
+    runtime, options
+        As for `RowReader`.
+    """
+
+    file: JoinedFiles  # type: ignore[assignment]
+
+    def __init__(self, file: JoinedFiles, runtime: Runtime, options: ReadOptions | None = None) -> None:
+        super().__init__(file, runtime, options)  # type: ignore[arg-type]
+        self._pages: dict[int, Pages] = {}
+
+    def _check_wrapper(self, leaf: LeafNode, meta: JoinedColumn) -> None:  # type: ignore[override]
+        for described, num_buffers in meta.wrappers:
+            self._check_described(leaf, described.message, described.value, num_buffers)
+
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
+        wanted = []
+        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
+            pages = self._pages.get(leaf.column)
+            if pages is None:
+                pages = self._pages[leaf.column] = self._opened(leaf, meta)  # type: ignore[arg-type]
+            numbers = pages_with(rows, meta.page_starts)
+            wanted.append(pages if len(numbers) == len(pages) else [pages[number] for number in numbers])
+        return wanted, {}
+
+    def _opened(self, leaf: LeafNode, meta: JoinedColumn) -> Pages:
+        """Open the indices of all pages of a leaf, those of one description together."""
+        pages = meta.pages
+        natives: list[NativePage | None] = [None] * len(pages)
+        alone: list[int] = []
+        order = np.argsort(pages.description_of, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(pages.description_of[order])) + 1):
+            if not len(group):
+                continue
+            with located(column=leaf.path):
+                found = self._together(leaf, meta, group)
+            if found is None:
+                alone += group.tolist()
+                continue
+            for number, native in zip(group.tolist(), found, strict=True):
+                natives[number] = native
+        self._open_alone(leaf, meta, alone, natives)
+        buffers = zip(pages.borders[:-1].tolist(), pages.borders[1:].tolist(), strict=True)
+        starts, sizes = pages.starts.tolist(), pages.sizes.tolist()
+        firsts = meta.page_starts[:-1].tolist()
+        return [
+            (native, first_row, starts[first:stop], sizes[first:stop])
+            for native, first_row, (first, stop) in zip(natives, firsts, buffers, strict=True)
+        ]
+
+    def _together(self, leaf: LeafNode, meta: JoinedColumn, group: Any) -> Sequence[NativePage] | None:
+        """Open pages of one description; None where their layout opens them one by one."""
+        layout = self._bound(leaf, meta, int(group[0]))  # type: ignore[arg-type]
+        pages = meta.pages
+        counts = pages.borders[group + 1] - pages.borders[group]
+        if not isinstance(layout, OpensManyPages) or (counts != counts[0]).any():
+            return None
+        places = pages.borders[group][:, None] + np.arange(counts[0])
+        starts, sizes = pages.starts[places], pages.sizes[places]
+        for buffer in layout.index_buffers(int(counts[0])):
+            if buffer >= counts[0]:
+                return None
+            self.file.check(np.ascontiguousarray(starts[:, buffer]), starts[:, buffer] + sizes[:, buffer])
+        num_rows = meta.page_starts[group + 1] - meta.page_starts[group]
+        return layout.native_pages(ManyPages(num_rows, starts, sizes, self.file.data))
+
+    def _open_alone(
+        self, leaf: LeafNode, meta: JoinedColumn, numbers: Sequence[int], natives: list[NativePage | None]
+    ) -> None:
+        tasks = []
+        for number in numbers:
+            page = meta.pages[number]
+            layout = self._bound(leaf, meta, number)  # type: ignore[arg-type]
+            tasks.append(PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows)))
+        if tasks:
+            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+        for number, task in zip(numbers, tasks, strict=True):
+            natives[number] = getattr(task.index, "native", None)

@@ -1,0 +1,158 @@
+"""`LateReader`: rows that satisfy a filter, its columns decoded first, the others only where a row is left.
+
+rows ─► sure ones (zones) ─────────────────────────────────┐
+     └► the rest ─► filter's columns ─► mask ─► their runs ─┴► other columns of these rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.scan.read_counts import Tally
+from lance_arrow.scan.row_filter import RowFilter
+from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.sparse_selection import picked
+from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
+
+_MOST_JUDGED = 1 << 20
+"""Rows of a window for which a filter is evaluated before any other column is read."""
+
+# Sources that read through larger holes than this rather than ask twice are far away.
+_CHEAP_GAP_BYTES = 64 << 10
+
+
+class LateReader:
+    """Rows of wanted columns that satisfy a filter; threads share it.
+
+    Parameters
+    ----------
+    reader
+        The file.
+    nodes
+        Wanted columns.
+    filter
+        The filter.
+    judged
+        What zone maps say of it.
+    tally
+        Where to count what is decoded.
+    """
+
+    def __init__(
+        self, reader: RowReader, nodes: Sequence[ColumnNode], filter: RowFilter, judged: JudgedRows, tally: Tally
+    ) -> None:
+        self._reader, self._filter, self._judged, self._tally = reader, filter, judged, tally
+        self._nodes = tuple(nodes)
+        self._schema = pa.schema([node.field for node in self._nodes])
+        self._first = filter.nodes
+        late: list[ColumnNode] = []
+        # Where each wanted column is, once those of the filter and the late ones stand side by side.
+        self._places: list[int] = []
+        of_filter = {node.field.name: place for place, node in enumerate(self._first)}
+        for node in self._nodes:
+            found = of_filter.get(node.field.name)
+            if found is not None and _same_leaves(self._first[found], node):
+                self._places.append(found)
+            else:
+                self._places.append(len(self._first) + len(late))
+                late.append(node)
+        self._late = tuple(late)
+        metas = reader.metas([leaf for node in late for leaf in node.leaves()])
+        self._late_bytes = sum(meta.stored_bytes for meta in metas)
+        self._is_shared = len(late) < len(self._nodes)
+        # Where each read takes a round of requests, one for all rows of a window.
+        self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
+
+    @property
+    def first_nodes(self) -> tuple[ColumnNode, ...]:
+        """Columns that are decoded whatever rows satisfy the filter."""
+        return self._first
+
+    def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
+        """Read those of some rows, which zones have left, that satisfy the filter.
+
+        Returns
+        -------
+        list
+            Batches of the wanted columns, with descriptors of blobs, in row order; none when there is no such row.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The filter fails on some value.
+        LanceError
+            As `RowReader.read`.
+        """
+        if self._is_one_wave(rows):
+            return self._read_at_once(rows, pool)
+        sure = intersection(rows, self._judged.sure)
+        undecided = difference(rows, sure)
+        if self._is_shared and sure.num_rows <= undecided.num_rows:
+            # Looking at the few that are sure saves reading the filter's columns of all that is left again.
+            sure, undecided = RowRanges.one(0, 0), rows
+        if not len(undecided):
+            return self._read(self._nodes, rows, pool)
+        found = self._filter.of(undecided, self._tally, pool)
+        if not found.mask.true_count:
+            return self._read(self._nodes, sure, pool)
+        kept = disjoint_union(sure, marked(undecided, found.mask))
+        if found.batch is not None and not len(sure) and self._nodes:
+            late = self._read(self._late, kept, pool) if self._late else []
+            # What comes in several batches is rare enough to read again.
+            if len(late) == bool(self._late):
+                first = picked(found.batch, found.mask, pool)
+                return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
+        return self._read(self._nodes, kept, pool)
+
+    def _is_one_wave(self, rows: RowRanges) -> bool:
+        """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
+        if self._filter.has_blobs or not self._late or len(intersection(rows, self._judged.sure)):
+            return False
+        gap_bytes = self._reader.file.source.coalescing.max_gap_bytes
+        if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:
+            return True
+        if self._is_far:
+            self._reader.keep_indices((*self._first, *self._late), rows)
+        return False
+
+    def _read_at_once(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
+        """Read somewhat more than is needed, to save a round of requests."""
+        of_filter = list(range(len(self._first)))
+        kept = []
+        for batch in self._read((*self._first, *self._late), rows, pool):
+            # A batch of no columns would not know its rows.
+            mask = self._filter.mask(batch.select(of_filter) if of_filter else batch, pool)
+            kept.append(self._arranged(batch.columns).filter(mask))
+        return [batch for batch in kept if batch.num_rows]
+
+    def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([columns[place] for place in self._places], schema=self._schema)
+
+    def _read(self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
+        if not len(rows):
+            return []
+        batches, counts = self._reader.read(nodes, rows, pool)
+        self._tally.add(counts, rows.num_rows)
+        return batches
+
+
+def late_window_rows(num_rows: int, num_threads: int) -> int:
+    """Return how many rows a window may hold of which a filter leaves some: a few reads, yet work for each thread."""
+    return min(_MOST_JUDGED, max(WINDOW_ROWS, -(-num_rows // max(1, num_threads))))
+
+
+def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
+    """All that is read: wanted columns, and those of the filter unless they are among them."""
+    columns = {leaf.column for node in wanted for leaf in node.leaves()}
+    others = (node for node in of_filter if not columns.issuperset(leaf.column for leaf in node.leaves()))
+    return (*wanted, *others)
+
+
+def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:
+    return [leaf.column for leaf in left.leaves()] == [leaf.column for leaf in right.leaves()]

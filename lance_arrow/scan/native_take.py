@@ -1,0 +1,290 @@
+"""Few rows of many columns by the native engine: one call reads and opens all of them, page by page without Python.
+
+Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read
+itself; whatever it refuses is left to `RowReader.read`, which reads the same rows and can name what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.arrow_arrays import DecodedLeaf
+from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_destination import LeafBuffers
+from lance_arrow.arrays.column_tree import LeafNode, storage_type
+from lance_arrow.arrays.unravel import NodeStructure
+from lance_arrow.io import MeteredSource, Positional
+from lance_arrow.kernels import native, native_codecs, native_page
+from lance_arrow.pages import struct_field_bytes, value_bits
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
+from lance_arrow.settings import Limits
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, RowRanges, VariableWidth
+
+# Below this many rows of leaves a second thread costs more than it saves.
+_ROWS_PER_PART = 1500
+
+Pages: TypeAlias = list[
+    tuple[native_page.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+]
+"""Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
+
+Done: TypeAlias = tuple[int, Any, Any, list[Any]]
+"""What the engine laid out of a leaf: `native.finish_leaves` says what each part is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakePlan:
+    """What the engine must know of a leaf's schema.
+
+    Parameters
+    ----------
+    leaf
+        The leaf.
+    value_bits, value_offset_bits
+        Bits of a value, or 0 and the width of its offsets.
+    item_validity
+        One None for each fixed-size list around its items: none of them has a bitmap.
+    field_bytes
+        Of each field of a packed struct; nothing for others.
+    plain_type
+        The type of a column that is one array of values, with nothing around or inside; else None.
+    blobs
+        For a column of blobs that is taken as its bytes: its `BlobLimits`, and the width of offsets.
+    """
+
+    leaf: LeafNode
+    value_bits: int
+    value_offset_bits: int
+    item_validity: tuple[None, ...]
+    field_bytes: tuple[int, ...]
+    plain_type: pa.DataType | None
+    blobs: tuple[int, int, int, int] | None = None
+
+    @classmethod
+    def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
+        """Look at a leaf.
+
+        Parameters
+        ----------
+        leaf
+            The leaf.
+        blob_limits
+            As for `TakeSet.of`.
+
+        Returns
+        -------
+        TakePlan or None
+            None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls; blobs
+            below other columns, or in other files; leaves of 2.0 with something above them.
+        """
+        shape = leaf.leaf.shape
+        bits = value_bits(shape)
+        if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+            return None
+        if len(leaf.list_columns) > 1:
+            return None
+        is_column = len(leaf.offset_bits) == 1
+        if blob_limits is not None and leaf.bytes_field is not None:
+            if not is_column or leaf.field.type != PLACE_TYPE:
+                return None
+            type_ = leaf.bytes_field.type
+            blobs = (*blob_limits, 32 if pa.types.is_binary(storage_type(type_)) else 64)
+            return cls(leaf, bits, 0, (), (), type_, blobs)
+        layers, type_ = _no_bitmaps(shape), leaf.field.type
+        is_plain = bits > 0 and isinstance(shape, FixedWidth) and is_column and type_ == leaf.storage
+        offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+        is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
+        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain or is_bytes else None)
+
+    def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
+        """Take over what the engine laid out; of a plain type it is the column already."""
+        num_values, values, offsets, nodes = done
+        if self.blobs is not None and isinstance(values, tuple):
+            values, _ = values
+        if self.plain_type is not None and nodes[0][0] == num_values:
+            _, validity, null_count, *_ = nodes[0]
+            if offsets is None:
+                return pa.Array.from_buffers(self.plain_type, num_values, [validity, values], null_count)
+            type_ = self.plain_type
+            is_extended = isinstance(type_, pa.BaseExtensionType)
+            storage = type_.storage_type if is_extended else type_
+            array = pa.Array.from_buffers(storage, num_values, [validity, offsets, values], null_count)
+            return type_.wrap_array(array) if is_extended else array
+        shape = self.leaf.leaf.shape
+        if isinstance(shape, PackedStruct):
+            fields = tuple(
+                LeafBuffers(field, num_values, buffer, None, _no_bitmaps(field))
+                for field, buffer in zip(shape.fields, values, strict=True)
+            )
+            buffers = LeafBuffers(shape, num_values, fields=fields)
+        else:
+            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity)
+        return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
+
+
+def _no_bitmaps(shape: BlockShape | None) -> tuple[None, ...]:
+    """One None for each fixed-size list around the items of a shape."""
+    layers = 0
+    while isinstance(shape, FixedSizeList):
+        layers, shape = layers + 1, shape.items
+    return (None,) * layers
+
+
+def take_leaves(
+    plans: Sequence[TakePlan],
+    pages: Sequence[Pages],
+    rows: tuple[RowRanges, int],
+    source: tuple[MeteredSource, Positional],
+    runtime: Runtime,
+    pool: pa.MemoryPool | None,
+    num_threads: int,
+    largest_offset: int,
+) -> list[Done | None]:
+    """Read rows of leaves natively.
+
+    Parameters
+    ----------
+    plans, pages
+        Leaves, and the pages of each that hold wanted rows, in order.
+    rows
+        Rows of the file, not empty, and their number.
+    source
+        Where the file is, and how native code reads it.
+    runtime
+        Threads and limits.
+    pool
+        Arrow memory pool of the result; the default one when None.
+    num_threads
+        Threads that may share the rows.
+    largest_offset
+        What 32 bits of an offset hold.
+
+    Returns
+    -------
+    list
+        What was laid out of each leaf, None of those that could not be read; nothing at all where bytes were refused.
+    """
+    counted, place = source
+    allocate = _allocator(runtime.settings.limits, pool)
+    parts = _parts(*rows, len(plans), num_threads)
+    wanted = [
+        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits, plan.field_bytes, plan.blobs)
+        for plan, leaf_pages in zip(plans, pages, strict=True)
+    ]
+    limit = runtime.settings.limits.max_batch_bytes
+    if len(parts) == 1:
+        done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
+        if done is None or not all(
+            _read_large(plan, one, source, runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
+        ):
+            return []
+        return done
+    prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
+    leaves = [leaf for leaf in prepared if leaf is not None]
+    if not leaves or not _run(leaves, parts, place, counted, runtime):
+        return []
+    finished = native.finish_leaves(leaves, largest_offset, allocate)
+    if isinstance(finished, str):
+        return []
+    in_order = iter(finished)
+    return [None if leaf is None else next(in_order) for leaf in prepared]
+
+
+def _read_large(plan: TakePlan, done: Done, source: tuple[MeteredSource, Positional], runtime: Runtime) -> bool:
+    """Read the blobs that the engine left to several threads; False when one was refused."""
+    num_values, values, offsets, _ = done
+    if plan.blobs is None or not isinstance(values, tuple):
+        return True
+    buffer, positions = values
+    laid_out = np.frombuffer(positions, np.uint64)[:num_values], np.frombuffer(offsets, np.uint8), plan.blobs[-1]
+    return read_laid_out(laid_out, np.frombuffer(buffer, np.uint8), source[1], source[0], runtime)
+
+
+def _allocator(limits: Limits, pool: pa.MemoryPool | None) -> Callable[[int], pa.Buffer]:
+    ceiling = limits.max_batch_bytes
+
+    def allocate(size: int) -> pa.Buffer:
+        if size > ceiling:
+            limits.check("max_batch_bytes", size)
+        return pa.allocate_buffer(size, pool)
+
+    return allocate
+
+
+def _parts(rows: RowRanges, num_rows: int, num_leaves: int, num_threads: int) -> list[RowRanges]:
+    """Cut the rows into about equal parts, one per thread, where there are enough of them."""
+    count = min(num_threads, num_rows * num_leaves // _ROWS_PER_PART, num_rows)
+    if count < 2:
+        return [rows]
+    before = np.concatenate(([0], np.cumsum(rows.stops - rows.starts)))
+    parts = []
+    start = 0
+    for number in range(count):
+        stop = num_rows * (number + 1) // count
+        first = int(np.searchsorted(before, start, side="right")) - 1
+        last = int(np.searchsorted(before, stop, side="left"))
+        starts, stops = rows.starts[first:last].copy(), rows.stops[first:last].copy()
+        starts[0] += start - before[first]
+        stops[-1] -= before[last] - stop
+        parts.append(RowRanges(starts, stops))
+        start = stop
+    return parts
+
+
+def _read(
+    wanted: list[Any],
+    rows: tuple[RowRanges, int],
+    place: Positional,
+    source: MeteredSource,
+    limits: tuple[int, int],
+    allocate: Callable[[int], pa.Buffer],
+) -> list[Any] | None:
+    """Read all leaves in this thread; None when one was refused."""
+    begun = time.perf_counter()
+    done, requests, ranges, wanted_bytes, read_bytes = native.read_leaves(
+        wanted,
+        rows[0].starts,
+        rows[0].stops,
+        rows[1],
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        *limits,
+        allocate,
+        place.checks,
+    )
+    if isinstance(done, str):
+        native_codecs.raise_pending()
+    source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
+    return None if isinstance(done, str) else done
+
+
+def _run(
+    leaves: list[Any], parts: Sequence[RowRanges], place: Positional, source: MeteredSource, runtime: Runtime
+) -> bool:
+    """Read all parts of all leaves; False when one was refused."""
+
+    def run(number: int) -> tuple[str | None, int, int, int, int]:
+        part = parts[number]
+        done = native.run_leaves(
+            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, place.checks
+        )
+        if done[0] is not None:
+            native_codecs.raise_pending()
+        return done
+
+    begun = time.perf_counter()
+    results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))
+    seconds = time.perf_counter() - begun
+    for number, (_, *counts) in enumerate(results):
+        # All parts are one wave: it is counted with the first.
+        source.add(*counts, seconds if number == 0 else 0.0, waves=int(number == 0))
+    return all(refusal is None for refusal, *_ in results)

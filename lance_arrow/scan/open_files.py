@@ -1,0 +1,96 @@
+"""`OpenFiles`: files that were opened, kept by what identifies their content, least recently used out first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.row_readers import row_reader
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.zone_reader import ZoneReader
+from lance_arrow.settings import Limits
+from lance_arrow.statistics.zone_sidecar import ZoneSidecar
+
+_MAX_FILES = 64
+
+
+def zone_reader(rows: RowReader, location: Location | None) -> ZoneReader:
+    """Make what reads zone maps of a file, also from beside it when it is known where that is."""
+    if location is None:
+        return ZoneReader(rows)
+    return ZoneReader(rows, ZoneSidecar(rows.file, location, rows.runtime.settings.limits))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFile:
+    """One open file: its metered bytes and its rows."""
+
+    source: MeteredSource
+    rows: RowReader
+    blobs: BlobReader
+    zones: ZoneReader
+
+
+class OpenFiles:
+    """A small cache: reopening a file costs its footer and every index that was learnt.
+
+    Parameters
+    ----------
+    options
+        How files are wanted.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of what is read."""
+        return default_runtime().settings.limits
+
+    def get(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
+        """Return the file at `place`, opened now unless the same content is open already, for the same wishes.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError, OSError
+            As `LanceFileReader`.
+        """
+        what = place.path if place.buffer is None else place.buffer
+        location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
+        source = open_source(what if location is None else location, size_bytes=place.size)
+        wishes = ScanOptions() if wishes is None else wishes
+        options = self._options if wishes.verify is None else replace(self._options, verify=wishes.verify)
+        identity = source.identity()
+        if identity is not None:
+            identity = identity, options.verify, wishes.sidecars
+        with self._lock:
+            held = self._held.get(identity) if identity is not None else None
+            if held is not None:
+                self._held.move_to_end(identity)
+                source.close()
+                return held
+        runtime = default_runtime()
+        verified = VerifiedSource(source)
+        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
+        rows = row_reader(file, runtime, options)
+        zones = zone_reader(rows, location if wishes.sidecars else None)
+        opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
+        if identity is not None:
+            with self._lock:
+                self._held[identity] = opened
+                # Dropped files close when the last scan lets go of them.
+                while len(self._held) > _MAX_FILES:
+                    self._held.popitem(last=False)
+        return opened

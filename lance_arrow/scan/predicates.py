@@ -1,0 +1,97 @@
+"""Predicates as users write them: pyarrow expressions, DNF tuples as `pyarrow.parquet` takes them, SQL.
+
+And what is wrong with one that does not fit a schema, without the listings of pyarrow's own messages.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
+
+Predicate: TypeAlias = pc.Expression | list[Any] | str
+
+MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
+"""What pyarrow raises for an expression that does not fit a schema, or fails on a value."""
+# As Arrow prints references: FieldRef.Name(a), or FieldRef.Nested(FieldRef.Name(a) FieldRef.Name(b)).
+_ABSENT = re.compile(r"No match for FieldRef\.(Name|Nested)\((.*?)\)+ in ", re.DOTALL)
+_STEP = re.compile(r"FieldRef\.Name\(([^()]*)\)?")
+
+
+def misfit(error: Exception, schema: pa.Schema) -> str:
+    """Say why an expression or a column does not fit a schema: the name that is wrong, or pyarrow's first line.
+
+    Parameters
+    ----------
+    error
+        One of `MISFITS`.
+    schema
+        What it does not fit.
+    """
+    found = _ABSENT.match(str(error))
+    if found is None:
+        return str(error).partition("\n")[0]
+    kind, text = found.groups()
+    path = [text] if kind == "Name" else _STEP.findall(text)
+    above: list[str] = []
+    level: pa.Schema | pa.StructType = schema
+    for step in path[:-1]:
+        place = level.get_field_index(step)
+        if place < 0 or not pa.types.is_struct(level.field(place).type):
+            break
+        above.append(step)
+        level = level.field(place).type
+    known = [".".join([*above, level.field(place).name]) for place in range(_num_fields(level))]
+    name = ".".join(path)
+    return f"there is no column {name!r}, expected one of {', '.join(known)}{did_you_mean(name, known)}"
+
+
+def _num_fields(level: pa.Schema | pa.StructType) -> int:
+    return len(level) if isinstance(level, pa.Schema) else level.num_fields
+
+
+def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.Expression:
+    """Turn a predicate into an expression.
+
+    Parameters
+    ----------
+    predicate
+        An expression, tuples, or a string of SQL; see `parse_sql`.
+    schema
+        Columns it is about: SQL reads its literals accordingly.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Neither an expression nor a list of tuples nor SQL that is understood.
+    UnsupportedError
+        SQL, but sqlglot is not installed.
+    """
+    if isinstance(predicate, pc.Expression):
+        return predicate
+    if isinstance(predicate, str):
+        return _from_sql(predicate, schema)
+    if isinstance(predicate, list):
+        try:
+            return importlib.import_module("pyarrow.parquet").filters_to_expression(predicate)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"the filter {predicate!r} is not a list of tuples: {error}") from error
+    raise InvalidArgumentError(
+        f"the filter is {type(predicate).__name__}, expected an expression, DNF tuples or a string of SQL"
+    )
+
+
+def _from_sql(text: str, schema: pa.Schema | None) -> pc.Expression:
+    try:
+        module = importlib.import_module("lance_arrow.scan.sql_predicates")
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        raise UnsupportedError("filters in SQL need sqlglot: python -m pip install 'lance-arrow[sql]'") from error
+    found: pc.Expression = module.parse_sql(text, schema)
+    return found

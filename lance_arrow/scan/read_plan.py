@@ -1,0 +1,118 @@
+"""`TakeSet`: what takes of the same columns ask of the schema, found out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.kernels.array_trees import ColumnForms
+from lance_arrow.scan.blobs.native_blobs import BlobLimits
+from lance_arrow.scan.native_take import Done, TakePlan
+from lance_arrow.spi import FixedWidth, VariableWidth
+
+Found = TypeVar("Found")
+_KEPT = 16
+
+
+class ByColumns(Generic[Found]):
+    """What was found out of the last few sets of columns.
+
+    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], Found]] = {}
+
+    def of(self, nodes: Sequence[ColumnNode], find: Callable[[], Found]) -> Found:
+        """Return what is known of columns, or `find` it out."""
+        key = tuple(map(id, nodes))
+        held = self._kept.get(key)
+        if held is None:
+            if len(self._kept) >= _KEPT:
+                self._kept = {}
+            held = self._kept[key] = tuple(nodes), find()
+        return held[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeSet:
+    """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result.
+
+    `forms` is how a batch is made at once of leaves that the engine has all taken; None where some are not plain.
+    """
+
+    nodes: tuple[ColumnNode, ...]
+    builders: tuple[ArrayBuilder, ...]
+    leaves: tuple[LeafNode, ...]
+    plans: tuple[TakePlan, ...]
+    paths: tuple[str, ...]
+    schema: pa.Schema
+    forms: ColumnForms | None
+
+    @classmethod
+    def of(cls, nodes: Sequence[ColumnNode], blob_limits: BlobLimits | None = None) -> TakeSet:
+        """Look at columns.
+
+        Parameters
+        ----------
+        nodes
+            The columns.
+        blob_limits
+            Where columns of blobs are taken as callers see them; None where they are taken as descriptors.
+        """
+        leaves = tuple(leaf for node in nodes for leaf in node.leaves())
+        plans = tuple(plan for plan in (TakePlan.of(leaf, blob_limits) for leaf in leaves) if plan is not None)
+        fields = [node.field if blob_limits is None else node.shown for node in nodes]
+        paths = tuple(leaf.path for leaf in leaves)
+        builders, schema = tuple(map(ArrayBuilder.of, nodes)), pa.schema(fields)
+        positions = {plan.leaf.column: position for position, plan in enumerate(plans) if _is_plain(plan)}
+        forms = None
+        if len(positions) == len(leaves):
+            forms = ColumnForms([_form(builder, positions) for builder in builders], schema)
+        return cls(tuple(nodes), builders, leaves, plans, paths, schema, forms)
+
+    def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
+        """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""
+        return {
+            plan.leaf.column: plan.decoded(one) for plan, one in zip(self.plans, done, strict=False) if one is not None
+        }
+
+    def batch_of(self, done: list[Done | None], num_rows: int) -> pa.RecordBatch | None:
+        """Make the batch at once; None where that cannot be, or where something is wrong that `batch` can name."""
+        if self.forms is None or not done or None in done:
+            return None
+        return self.forms.batch(done, num_rows)
+
+    def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
+        """Assemble the columns; some leaves are columns already."""
+        arrays = []
+        for builder in self.builders:
+            array = decoded[builder.column] if not builder.children else None
+            if not isinstance(array, pa.Array):
+                array = builder.build(decoded)
+            if len(array) != num_rows:
+                raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _is_plain(plan: TakePlan) -> bool:
+    """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
+    return plan.blobs is None and isinstance(plan.leaf.leaf.shape, FixedWidth | VariableWidth)
+
+
+def _form(builder: ArrayBuilder, positions: Mapping[int, int]) -> tuple[Any, ...]:
+    """How a node is made, as `ColumnForms` wants it."""
+    position = positions[builder.column]
+    if isinstance(builder.node, LeafNode):
+        is_text = pa.types.is_string(builder.storage) or pa.types.is_large_string(builder.storage)
+        kind = "values" if isinstance(builder.node.leaf.shape, FixedWidth) else "strings"
+        return kind, position, 1, is_text, ()
+    kind = "slots" if builder.items_per_slot else "list"
+    return kind, position, builder.items_per_slot, False, tuple(_form(child, positions) for child in builder.children)

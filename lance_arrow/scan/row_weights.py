@@ -1,0 +1,139 @@
+"""`RowWeights`: about how many bytes rows will have in memory, told from column metadata, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.spi import BlockShape, FixedSizeList, NodeKind, PackedStruct, RowRanges, VariableWidth
+
+USUAL_EXPANSION = 3.0
+"""How many bytes a byte of encoded strings, lists or dictionary indices is taken for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowWeights:
+    """Estimated bytes of the rows of a file, or of some of its rows, over all wanted columns.
+
+    Pages are the resolution: rows of one page weigh the same. What strings and items of lists expand to is a guess.
+
+    Parameters
+    ----------
+    borders
+        ``(n,) int64``: ascending positions, 0 first and the number of rows last.
+    totals
+        ``(n,) float64``: bytes of the rows before each border.
+    """
+
+    borders: NDArray[np.int64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        leaves: Sequence[LeafNode],
+        metas: Sequence[ColumnMeta],
+        page_rows: Sequence[NDArray[np.int64]],
+        num_rows: int,
+    ) -> RowWeights:
+        """Weigh the rows of a file: per page what it is encoded in, expanded, but at least what its type tells.
+
+        `page_rows` are, per leaf, the first row of each page and the number of rows.
+        """
+        curves = []
+        for leaf, meta, starts in zip(leaves, metas, page_rows, strict=True):
+            expansion = 1.0 if _is_sure(leaf) else USUAL_EXPANSION
+            encoded = [expansion * sum(page.facts.buffer_sizes) for page in meta.pages]
+            decoded = np.diff(starts) * (_row_bits(leaf) / 8)
+            curves.append((starts, np.concatenate(([0.0], np.cumsum(np.maximum(encoded, decoded))))))
+        ends = np.array([0, num_rows], np.int64)
+        borders = np.unique(np.concatenate([ends, *(starts for starts, _ in curves)]))
+        totals = np.zeros(len(borders), np.float64)
+        for starts, bytes_before in curves:
+            totals += np.interp(borders, starts, bytes_before)
+        return cls(borders, totals)
+
+    @classmethod
+    def together(cls, parts: Sequence[RowWeights], num_rows: int) -> RowWeights:
+        """Weigh the same rows over the columns of several files."""
+        ends = np.array([0, num_rows], np.int64)
+        borders = np.unique(np.concatenate([ends, *(part.borders for part in parts)]))
+        totals = np.zeros(len(borders), np.float64)
+        for part in parts:
+            totals += np.interp(borders, part.borders, part.totals)
+        return cls(borders, totals)
+
+    def within(self, rows: RowRanges) -> RowWeights:
+        """Weigh some of the rows, as if there were no others."""
+        if not len(rows):
+            return RowWeights(np.zeros(1, np.int64), np.zeros(1))
+        if len(rows) == 1:
+            return self._within_one(rows.starts[0], rows.stops[0])
+        # Wanted rows before each border: all of the ranges begun before it, less what the last of them has beyond it.
+        begun = np.searchsorted(rows.starts, self.borders, side="left")
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows.stops - rows.starts)])
+        beyond = np.where(begun > 0, rows.stops[np.maximum(begun - 1, 0)] - self.borders, 0)
+        counts = before[begun] - np.maximum(beyond, 0)
+        # Rows between two borders weigh the same.
+        weights = np.diff(self.totals) / np.diff(self.borders) * np.diff(counts)
+        kept = np.append(True, np.diff(counts) > 0)
+        return RowWeights(counts[kept], np.concatenate([np.zeros(1), np.cumsum(weights)])[kept])
+
+    def _within_one(self, start: np.int64, stop: np.int64) -> RowWeights:
+        first, last = self.borders.searchsorted(start, "right"), self.borders.searchsorted(stop, "left")
+        borders = np.empty(last - first + 2, np.int64)
+        borders[0], borders[1:-1], borders[-1] = start, self.borders[first:last], stop
+        totals = np.interp(borders, self.borders, self.totals)
+        return RowWeights(borders - start, totals - totals[0])
+
+    def bytes_between(self, start: int, stop: int) -> float:
+        """Estimate the bytes of rows ``start .. stop``."""
+        first, last = np.interp([start, stop], self.borders, self.totals)
+        return float(last - first)
+
+    def even_until(self, start: int) -> int:
+        """Where the rows from `start` on cease to weigh the same."""
+        return int(self.borders[np.searchsorted(self.borders, start, side="right")])
+
+    def rows_within(self, start: int, num_bytes: float) -> int:
+        """How many rows from `start` on weigh no more than `num_bytes`; 0 when the first alone weighs more."""
+        reached = np.interp(start, self.borders, self.totals) + num_bytes
+        if reached >= self.totals[-1]:
+            return int(self.borders[-1]) - start
+        # Rows without weight make plateaus: the last row of one is as good as its first.
+        at = int(np.searchsorted(self.totals, reached, side="right"))
+        low, high = self.totals[at - 1], self.totals[at]
+        part = (reached - low) / (high - low) * (self.borders[at] - self.borders[at - 1])
+        # Two rows that just fit may come out as 1.9999, and a page would be cut to single ones.
+        return max(0, int(self.borders[at - 1]) + int(part + 1e-6) - start)
+
+
+def _row_bits(leaf: LeafNode) -> int:
+    """Bits that the values of one row take at least, decoded."""
+    if NodeKind.LIST in leaf.leaf.nodes:
+        return 32
+    return _shape_bits(leaf.leaf.shape) * leaf.lengths_per_row
+
+
+def _shape_bits(shape: BlockShape | None) -> int:
+    if shape is None:
+        return 0
+    if isinstance(shape, PackedStruct):
+        return sum(_shape_bits(field) for field in shape.fields)
+    if isinstance(shape, VariableWidth):
+        return shape.offset_bits
+    return shape.leaf.bits * shape.items_per_value if isinstance(shape, FixedSizeList) else shape.bits
+
+
+def _is_sure(leaf: LeafNode) -> bool:
+    """Whether the type tells how much a row takes."""
+    shape = leaf.leaf.shape
+    variable = isinstance(shape, VariableWidth) or (
+        isinstance(shape, PackedStruct) and any(isinstance(field, VariableWidth) for field in shape.fields)
+    )
+    return not (variable or NodeKind.LIST in leaf.leaf.nodes or leaf.leaf.items is not None)

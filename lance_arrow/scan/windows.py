@@ -1,0 +1,219 @@
+"""Cutting rows into windows: what one thread reads and decodes at a time.
+
+A window holds whole batches, so that fetching and planning are paid once for many small ones; it is bounded in rows
+and in bytes. Bytes are estimated from column metadata, and corrected by what earlier windows turned out to take.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode, storage_type
+from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import cut
+
+WINDOW_ROWS = 1 << 17
+"""Most rows of a window of small rows: pyarrow's own default batch."""
+
+SCAN_ROWS = 1 << 18
+"""Most rows of a window where nobody asked for batches of a size."""
+
+ROWS_FOR_ONE = 1 << 15
+"""Handing so few small rows to other threads takes longer than decoding them."""
+
+_WORTH_A_THREAD_BYTES = 1 << 20
+_WINDOW_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Rows to read at once.
+
+    Parameters
+    ----------
+    rows
+        Which rows of the file.
+    estimated_bytes
+        What column metadata says they take.
+    """
+
+    rows: RowRanges
+    estimated_bytes: float
+
+
+class Windows:
+    """Windows over selected rows, in order, each cut when it is asked for.
+
+    Parameters
+    ----------
+    rows
+        Which rows of the file.
+    batch_rows
+        Every window but the last holds a multiple of them; None: whatever the bytes allow.
+    weights
+        What the rows of the file weigh.
+    max_bytes
+        What a window may take, unless one batch, or one row, takes more.
+    max_rows
+        What a window may hold, unless one batch holds more.
+    whole_batches
+        Whether a batch comes whole even if it takes more than `max_bytes`; else it is cut.
+    """
+
+    def __init__(
+        self,
+        rows: RowRanges,
+        batch_rows: int | None,
+        *,
+        weights: RowWeights | None = None,
+        max_bytes: float = float("inf"),
+        max_rows: int = WINDOW_ROWS,
+        whole_batches: bool = True,
+    ) -> None:
+        self._rows = rows
+        self._num_rows = rows.num_rows
+        self._batch_rows = batch_rows or 1
+        self._weights = None if weights is None else weights.within(rows)
+        self._max_bytes = max_bytes
+        self._whole_batches = whole_batches
+        self._max_rows = max(max_rows, self._batch_rows)
+        self._correction = 1.0
+
+    def __iter__(self) -> Iterator[Window]:
+        start = 0
+        while start < self._num_rows:
+            stop = min(start + self._length(start), self._num_rows)
+            estimated = 0.0 if self._weights is None else self._weights.bytes_between(start, stop)
+            yield Window(cut(self._rows, start, stop), estimated)
+            start = stop
+
+    def listed(self) -> WindowList:
+        """Return the windows, of what is known now, as a sequence."""
+        runs: list[tuple[int, int]] = []
+        start = 0
+        while start < self._num_rows:
+            step = self._length(start)
+            runs.append((start, step))
+            # Rows of one page weigh the same: windows within it are equally long.
+            even = self._num_rows if self._weights is None else self._weights.even_until(start)
+            start += step * max(1, (even - start) // step)
+        return WindowList(self._rows, runs)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether other threads would be of no help."""
+        weight = 0.0 if self._weights is None else float(self._weights.totals[-1])
+        return self._num_rows <= ROWS_FOR_ONE and weight <= _WORTH_A_THREAD_BYTES
+
+    def learn(self, window: Window, num_bytes: int) -> None:
+        """Tell what a window took, so that the next ones fit better."""
+        if window.estimated_bytes > 0:
+            self._correction = max(1 / USUAL_EXPANSION, num_bytes / window.estimated_bytes)
+
+    def batch_bytes(self) -> float:
+        """Estimate the bytes of the first batch."""
+        if self._weights is None:
+            return 0.0
+        return self._weights.bytes_between(0, min(self._batch_rows, self._num_rows)) * self._correction
+
+    def _length(self, start: int) -> int:
+        length = self._max_rows
+        if self._weights is not None:
+            length = min(length, self._weights.rows_within(start, self._max_bytes / self._correction))
+        if length < self._batch_rows and not self._whole_batches:
+            return max(1, length)
+        return self._batch_rows * max(1, length // self._batch_rows)
+
+
+class WindowList(Sequence[RowRanges]):
+    """Rows of windows, each cut when it is asked for: a file may claim any number of rows without a byte of them.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    runs
+        ``(start, step)``, ascending: from the start-th row on, until the next run starts, windows hold `step` rows.
+    """
+
+    def __init__(self, rows: RowRanges, runs: Sequence[tuple[int, int]]) -> None:
+        self._rows = rows
+        self._num_rows = rows.num_rows
+        self._runs = runs
+        ends = [start for start, _ in runs[1:]] + [self._num_rows]
+        # How many windows there are before each run, and all of them at the end.
+        self._before = [0]
+        for (start, step), end in zip(runs, ends, strict=False):
+            self._before.append(self._before[-1] + -(-(end - start) // step))
+
+    def __len__(self) -> int:
+        return self._before[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> RowRanges: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[RowRanges]: ...
+
+    def __getitem__(self, index: int | slice) -> RowRanges | list[RowRanges]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        run = bisect_right(self._before, index) - 1
+        first, step = self._runs[run]
+        start = first + (index - self._before[run]) * step
+        return cut(self._rows, start, min(start + step, self._num_rows))
+
+
+def even_windows(
+    num_rows: int, stored_bytes: int, num_threads: int, max_rows: int = SCAN_ROWS
+) -> list[tuple[int, int]]:
+    """Return ``(start, stop)`` row ranges that keep all threads busy to the end, and are few: each costs some planning.
+
+    Parameters
+    ----------
+    num_rows
+        Rows to cut.
+    stored_bytes
+        What they take in the file; too few are not worth a second thread.
+    num_threads
+        The number of windows is a multiple of it.
+    max_rows
+        Most rows of a window.
+    """
+    count = 1
+    if num_threads > 1 and stored_bytes >= _WORTH_A_THREAD_BYTES:
+        count = max(-(-num_rows // max_rows), -(-stored_bytes // _WINDOW_BYTES))
+        count = -(-count // num_threads) * num_threads
+    elif num_rows > max_rows:
+        count = -(-num_rows // max_rows)
+    step = -(-num_rows // count)
+    # Chunks of fixed-width values hold powers of two: borders among them are borders of chunks.
+    grain = 4096 if step >= 1 << 16 else 1024 if step >= 1 << 14 else 1
+    step = max(-(-step // grain) * grain, 1)
+    return [(start, min(start + step, num_rows)) for start in range(0, num_rows, step)]
+
+
+def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:
+    """Whether batches may be slices of a window.
+
+    pyarrow 26 filters and takes *slices* of fixed-size lists of lists wrongly, and its scanner would filter what it is
+    given: columns that have them get a window for each batch.
+    """
+    return not any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes)
+
+
+def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:
+    type_ = storage_type(type_)
+    if not type_.num_fields:
+        return False
+    children = [type_.field(i).type for i in range(type_.num_fields)]
+    if isinstance(type_, pa.FixedSizeListType) and storage_type(children[0]).num_fields:
+        return True
+    return any(_has_lists_in_fixed_size_lists(child) for child in children)

@@ -1,0 +1,259 @@
+"""Bounds of runs of values of one Arrow array: a kernel for every type that has an order, long values cut outward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.kernels import bound_fixed, bound_variable
+from lance_arrow.statistics.zone_types import is_text, is_variable
+
+MAX_BOUND_BYTES = 64
+"""Longer strings and binary are cut."""
+
+_SIGNED, _UNSIGNED, _FLOATING, _BIT, _BYTES = range(5)
+_LAST_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Bounds of some zones.
+
+    Parameters
+    ----------
+    mins, maxs
+        ``(num_zones,)`` of the values' type; null for zones without values and, in `maxs`, where nothing of the wanted
+        length is greater than all values.
+    min_exact, max_exact
+        ``(num_zones,) bool``: whether the bound is a value of the zone.
+    num_values, num_nulls, num_nans
+        ``(num_zones,) int64``: values that are neither null nor NaN, and the others.
+    """
+
+    mins: pa.Array
+    maxs: pa.Array
+    min_exact: NDArray[np.bool_]
+    max_exact: NDArray[np.bool_]
+    num_values: NDArray[np.int64]
+    num_nulls: NDArray[np.int64]
+    num_nans: NDArray[np.int64]
+
+
+def bound_array(array: pa.Array, starts: NDArray[np.int64]) -> Bounds:
+    """Bound the zones ``starts[i] .. starts[i + 1]`` of an array whose type has an order.
+
+    Parameters
+    ----------
+    array
+        Values; a slice if need be.
+    starts
+        ``(num_zones + 1,) int64`` ascending positions in `array`.
+    """
+    if isinstance(array, pa.DictionaryArray):
+        return _bound_dictionary(array, starts)
+    counts = np.zeros(3 * (len(starts) - 1), np.int64)
+    if is_variable(array.type):
+        mins, maxs, min_exact, max_exact = _bound_variable(array, starts, counts)
+    else:
+        mins, maxs = _bound_fixed(array, starts, counts)
+        min_exact = max_exact = counts[: len(starts) - 1] > 0
+    values, nulls, nans = counts.reshape(3, -1)
+    return Bounds(mins, maxs, min_exact, max_exact, values, nulls, nans)
+
+
+def merge_bounds(parts: Bounds, starts: NDArray[np.int64]) -> Bounds:
+    """Join the zones ``starts[i] .. starts[i + 1]`` to one each; none of these runs is empty."""
+    below, above = bound_array(parts.mins, starts), bound_array(parts.maxs, starts)
+    num_values, num_nulls, num_nans = (
+        np.add.reduceat(counts, starts[:-1]) for counts in (parts.num_values, parts.num_nulls, parts.num_nans)
+    )
+    mins, maxs = below.mins, above.maxs
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    if is_variable(parts.mins.type):
+        # A part without an upper bound leaves the whole without one.
+        has_unbounded = np.logical_or.reduceat((parts.num_values > 0) & _nulls(parts.maxs), starts[:-1])
+        maxs = _with_nulls(maxs, has_unbounded)
+    min_exact = _any_equal(parts.mins, mins, parts.min_exact, owners, starts)
+    max_exact = _any_equal(parts.maxs, maxs, parts.max_exact, owners, starts)
+    return Bounds(mins, maxs, min_exact, max_exact, num_values, num_nulls, num_nans)
+
+
+def _any_equal(
+    parts: pa.Array, merged: pa.Array, exact: NDArray[np.bool_], owners: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether some part's exact bound is the merged one. Inexact ones exist for strings alone."""
+    if not is_variable(parts.type):
+        return ~_nulls(merged)
+    equal = np.array([a == b for a, b in zip(_as_bytes(parts), _as_bytes(merged.take(owners)), strict=True)], np.bool_)
+    return np.logical_or.reduceat(exact & equal & ~_nulls(parts), starts[:-1])
+
+
+def _bound_dictionary(array: pa.DictionaryArray, starts: NDArray[np.int64]) -> Bounds:
+    """Bound indices by the rank of their items, then look the items up."""
+    items, indices = array.dictionary, array.indices
+    order = _sorted_items(items)
+    ranks = np.full(len(items), -1, np.int64)
+    ranks[order] = np.arange(len(order))
+    # Items that are null, or NaN, have no rank; values that are null have no item.
+    of_values = pa.array(ranks, mask=ranks < 0).take(indices)
+    found = bound_array(of_values, starts)
+    num_nans = np.zeros(len(starts) - 1, np.int64)
+    if pa.types.is_floating(items.type):
+        is_nan = pa.array(_nans(items)).take(indices).fill_null(False).cast(pa.int64()).to_numpy()
+        before = np.concatenate([[0], np.cumsum(is_nan)])
+        num_nans = before[starts[1:]] - before[starts[:-1]]
+    sides = []
+    for of_ranks in (found.mins, found.maxs):
+        places = pa.array(order, pa.int64()).take(of_ranks)
+        one_each = np.arange(len(of_ranks) + 1, dtype=np.int64)
+        sides.append(bound_array(items.take(places), one_each))
+    low, high = sides
+    return Bounds(
+        low.mins, high.maxs, low.min_exact, high.max_exact, found.num_values, found.num_nulls - num_nans, num_nans
+    )
+
+
+def _sorted_items(items: pa.Array) -> NDArray[np.int64]:
+    """Places of the items, smallest first, without nulls and NaN."""
+    if pa.types.is_float16(items.type):
+        items = items.cast(pa.float32())
+    if pa.types.is_boolean(items.type):
+        items = items.cast(pa.uint8())
+    places = pc.array_sort_indices(items).to_numpy().astype(np.int64)
+    passed = _nulls(items) | _nans(items)
+    return places[~passed[places]]
+
+
+def _nans(items: pa.Array) -> NDArray[np.bool_]:
+    if not pa.types.is_floating(items.type):
+        return np.zeros(len(items), np.bool_)
+    return np.isnan(items.to_numpy(zero_copy_only=False)) & ~_nulls(items)
+
+
+def _nulls(array: pa.Array) -> NDArray[np.bool_]:
+    flags: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _with_nulls(array: pa.Array, more: NDArray[np.bool_]) -> pa.Array:
+    if not more.any():
+        return array
+    return pa.array([None if null else value for value, null in zip(array.to_pylist(), more, strict=True)], array.type)
+
+
+def _bytes_of(buffer: pa.Buffer | None) -> NDArray[np.uint8]:
+    return np.zeros(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
+
+
+def _validity(array: pa.Array) -> NDArray[np.uint8] | None:
+    bitmap = array.buffers()[0]
+    return None if bitmap is None or not array.null_count else _bytes_of(bitmap)
+
+
+def _kind(type_: pa.DataType) -> tuple[int, int]:
+    """Kind of the kernel and bytes of a value."""
+    types = pa.types
+    if types.is_boolean(type_):
+        return _BIT, 1
+    if types.is_fixed_size_binary(type_):
+        return _BYTES, type_.byte_width
+    width = type_.bit_width // 8
+    if types.is_floating(type_):
+        return _FLOATING, width
+    return (_UNSIGNED if types.is_unsigned_integer(type_) else _SIGNED), width
+
+
+def _bound_fixed(array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+    kind, width = _kind(array.type)
+    num_zones = len(starts) - 1
+    mins, maxs = np.zeros(num_zones * width, np.uint8), np.zeros(num_zones * width, np.uint8)
+    values = _bytes_of(array.buffers()[1])
+    bound_fixed(values, array.offset, kind, width, _validity(array), array.offset, starts, mins, maxs, counts)
+    is_empty = counts[:num_zones] == 0
+    validity = None if not is_empty.any() else pa.py_buffer(np.packbits(~is_empty, bitorder="little"))
+    sides = []
+    for side in (mins, maxs):
+        data = np.packbits(side.astype(np.bool_), bitorder="little") if kind == _BIT else side
+        sides.append(pa.Array.from_buffers(array.type, num_zones, [validity, pa.py_buffer(data)]))
+    return sides[0], sides[1]
+
+
+def _bound_variable(
+    array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[pa.Array, pa.Array, NDArray[np.bool_], NDArray[np.bool_]]:
+    num_zones = len(starts) - 1
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    bits = 64 if is_large else 32
+    low, high = np.zeros(num_zones, np.int64), np.zeros(num_zones, np.int64)
+    _, offsets, data = array.buffers()
+    # Arrays of no values may have no offsets.
+    of_slice = _bytes_of(offsets)[array.offset * bits // 8 :] if len(array) else np.zeros(bits // 8, np.uint8)
+    bound_variable(of_slice, bits, _bytes_of(data), _validity(array), array.offset, starts, low, high, counts)
+    mins, min_exact = _outward(array, low, _cut_down)
+    maxs, max_exact = _outward(array, high, _cut_up)
+    return mins, maxs, min_exact, max_exact
+
+
+def _as_bytes(array: pa.Array) -> list[bytes | None]:
+    """Values, cut so that nothing long is copied, though with a byte more than fits."""
+    large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    raw = array.view(pa.large_binary() if large else pa.binary())
+    cut: list[bytes | None] = pc.binary_slice(raw, 0, MAX_BOUND_BYTES + 4).to_pylist()
+    return cut
+
+
+def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """Take the values at `places` (-1: none) as bounds."""
+    text = is_text(array.type)
+    chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
+    found = [(None, False) if value is None else cut(value, text) for value in chosen]  # type: ignore[operator]
+    exact = np.array([is_exact for _, is_exact in found], np.bool_)
+    bounds = pa.array([bound for bound, _ in found], pa.large_binary())
+    plain = pa.large_binary() if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else None
+    return (bounds if plain is not None else bounds.cast(pa.binary())).view(array.type), exact
+
+
+def _fitting(value: bytes, text: bool) -> bytes:
+    """Return the longest prefix of a bound's length, of whole characters."""
+    prefix = value[:MAX_BOUND_BYTES]
+    if not text:
+        return prefix
+    try:
+        prefix.decode()
+    except UnicodeDecodeError as error:
+        return prefix[: error.start]
+    return prefix
+
+
+def _cut_down(value: bytes, text: bool) -> tuple[bytes | None, bool]:
+    """Return the lower bound of a value, and whether it is the value."""
+    prefix = _fitting(value, text)
+    return prefix, len(prefix) == len(value)
+
+
+def _cut_up(value: bytes, text: bool) -> tuple[bytes | None, bool]:
+    """Return the upper bound of a value, None when there is none of this length, and whether it is the value."""
+    prefix = _fitting(value, text)
+    if len(prefix) == len(value):
+        return prefix, True
+    return successor(prefix, text), False
+
+
+def successor(prefix: bytes, text: bool) -> bytes | None:
+    """Return the smallest value above all that begin with `prefix`; None when there is none (all ``0xff``)."""
+    if not text:
+        kept = prefix.rstrip(b"\xff")
+        return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+    characters = prefix.decode()
+    while characters:
+        following = ord(characters[-1]) + 1
+        following = _SURROGATES.stop if following in _SURROGATES else following
+        characters = characters[:-1]
+        if following <= _LAST_CODE_POINT:
+            return (characters + chr(following)).encode()
+    return None

@@ -1,0 +1,193 @@
+"""`ZoneBuilder`: the zone map of one leaf, from consecutive chunks of the column it lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import LeafNode, inner_fields, storage_type
+from lance_arrow.arrays.list_items import list_items
+from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds
+from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type, zones_schema
+
+_OTHER_BYTES_PER_ZONE = 8
+_SMALLEST_BUDGET_BYTES = 4096
+_COLUMN_BYTES_PER_MAP_BYTE = 1000
+
+
+class ZoneBuilder:
+    """Bounds of runs of rows of one leaf.
+
+    Zones count rows of the file. The bounds of a zone hold for every value of the leaf that is visible in its rows:
+    not null, and below no null struct or list. `ZoneMap` tells what is counted.
+
+    Parameters
+    ----------
+    leaf
+        A leaf for which `bounds_type` is not None.
+    rows_per_zone
+        Rows of every zone but the last.
+
+    Attributes
+    ----------
+    rows_per_zone
+        As given; a larger multiple after `finish` with `column_bytes`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `rows_per_zone` is no number of rows.
+    """
+
+    def __init__(self, leaf: LeafNode, rows_per_zone: int = DEFAULT_ROWS_PER_ZONE) -> None:
+        bounds = bounds_type(leaf)
+        if bounds is None:
+            raise InternalError(f"a leaf of type {leaf.field.type} has no zone map", column=leaf.path)
+        if isinstance(rows_per_zone, bool) or not isinstance(rows_per_zone, int) or not 1 <= rows_per_zone < 1 << 32:
+            raise InvalidArgumentError(
+                f"rows_per_zone is {rows_per_zone!r}, expected an integer of 1 to {2**32 - 1}", detail=rows_per_zone
+            )
+        self.rows_per_zone = rows_per_zone
+        self._leaf = leaf
+        self._type = bounds
+        self._num_rows = 0
+        self._parts: list[Bounds] = []
+        self._slots: list[NDArray[np.int64]] = []
+        self._first_rows: list[NDArray[np.int64]] = []
+
+    def add(self, array: pa.Array) -> None:
+        """Add the next rows.
+
+        Parameters
+        ----------
+        array
+            Rows of the top-level column that the leaf lies in; may be a slice, and zones may go on in the next one.
+        """
+        if not len(array):
+            return
+        step = self.rows_per_zone
+        start, stop = self._num_rows, self._num_rows + len(array)
+        first_border = (start // step + 1) * step
+        borders = np.concatenate([[start], np.arange(first_border, stop, step), [stop]]).astype(np.int64)
+        values, starts = _values(array, _steps(self._leaf, array.type), borders - start)
+        self._parts.append(bound_array(values, starts))
+        self._slots.append(np.diff(starts))
+        self._first_rows.append(borders[:-1])
+        self._num_rows = stop
+
+    def finish(self, column_bytes: int | None = None) -> pa.RecordBatch:
+        """Return the zone map, of `zones_schema`.
+
+        Parameters
+        ----------
+        column_bytes
+            What the pages of the leaf take in the file: pairs of zones are joined, and these again, until the map
+            takes at most a thousandth of it, or 4 KiB. None keeps `rows_per_zone`.
+        """
+        if not self._parts:
+            schema = zones_schema(self._type)
+            return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+        first_rows = np.concatenate(self._first_rows)
+        zones = _Zones(
+            _concatenated(self._parts),
+            np.diff(np.append(first_rows, self._num_rows)),
+            np.concatenate(self._slots),
+        ).joined(first_rows // self.rows_per_zone)
+        if column_bytes is not None:
+            factor = _factor(zones, column_bytes, self.rows_per_zone)
+            zones = zones.joined(np.arange(len(zones.slots)) // factor)
+            self.rows_per_zone *= factor
+        return zones.batch(self._type)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Zones:
+    """Zones, or parts of them: their bounds, and ``(num_zones,) int64`` rows and visible items."""
+
+    bounds: Bounds
+    rows: NDArray[np.int64]
+    slots: NDArray[np.int64]
+
+    def joined(self, owners: NDArray[np.int64]) -> _Zones:
+        """Join neighbours that have the same (ascending) owner."""
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1, [len(owners)]]).astype(np.int64)
+        if len(starts) - 1 == len(owners):
+            return self
+        rows, slots = (np.add.reduceat(counts, starts[:-1]) for counts in (self.rows, self.slots))
+        return _Zones(merge_bounds(self.bounds, starts), rows, slots)
+
+    def batch(self, type_: pa.DataType) -> pa.RecordBatch:
+        bounds = self.bounds
+        counts = (bounds.num_nulls, bounds.num_nans, self.rows, self.slots)
+        exact = (bounds.min_exact, bounds.max_exact)
+        return pa.RecordBatch.from_arrays(
+            [bounds.mins, bounds.maxs, *map(pa.array, exact), *map(pa.array, counts)], schema=zones_schema(type_)
+        )
+
+
+def _factor(zones: _Zones, column_bytes: int, rows_per_zone: int) -> int:
+    """How many zones to join so that the map is small, a power of two: it depends on the rows, not on their chunks."""
+    num_zones = len(zones.slots)
+    zone_bytes = (zones.bounds.mins.nbytes + zones.bounds.maxs.nbytes) // num_zones + _OTHER_BYTES_PER_ZONE
+    budget = max(_SMALLEST_BUDGET_BYTES, column_bytes // _COLUMN_BYTES_PER_MAP_BYTE)
+    factor = 1
+    while -(-num_zones // factor) > 1 and -(-num_zones // factor) * zone_bytes > budget:
+        if 2 * factor * rows_per_zone >= 1 << 32:
+            break
+        factor *= 2
+    return factor
+
+
+def _concatenated(parts: list[Bounds]) -> Bounds:
+    if len(parts) == 1:
+        return parts[0]
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("min_exact", "max_exact", "num_values", "num_nulls", "num_nans")
+    }
+    return Bounds(
+        pa.concat_arrays([part.mins for part in parts]), pa.concat_arrays([part.maxs for part in parts]), **joined
+    )
+
+
+def _steps(leaf: LeafNode, type_: pa.DataType) -> tuple[int, ...]:
+    """Children to follow from the column to the leaf."""
+    for names, steps in _paths(type_, len(leaf.leaf.nodes) - 1):
+        if f".{leaf.path}".endswith("".join(f".{name}" for name in names)):
+            return steps
+    raise InternalError(f"the column, of type {type_}, does not hold the leaf", column=leaf.path)
+
+
+def _paths(type_: pa.DataType, depth: int) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """Yield names and numbers of the children `depth` levels below a type."""
+    if depth == 0:
+        yield (), ()
+        return
+    for number, field in enumerate(inner_fields(storage_type(type_))):
+        for names, steps in _paths(field.type, depth - 1):
+            yield (field.name, *names), (number, *steps)
+
+
+def _values(array: pa.Array, steps: tuple[int, ...], starts: NDArray[np.int64]) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Follow steps to the leaf: its visible items, and where those of rows ``starts[i]`` onwards begin."""
+    for step in steps:
+        array = _without_extension(array)
+        if isinstance(array, pa.StructArray):
+            # Merges the nulls of the struct into those of its child.
+            array = pc.struct_field(array, [step])
+            continue
+        array, counts = list_items(array)
+        starts = np.concatenate([[0], np.cumsum(counts)])[starts].astype(np.int64)
+    return _without_extension(array), starts
+
+
+def _without_extension(array: pa.Array) -> pa.Array:
+    while isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    return array

@@ -1,0 +1,48 @@
+"""`joined_maps`: two zone maps of one leaf as one that knows what either does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.statistics.zone_maps import ZoneMap
+
+_UNKNOWABLE = ("null_count", "nan_count")
+
+
+def joined_maps(first: ZoneMap, second: ZoneMap) -> ZoneMap:
+    """Fill in what the map of shorter zones leaves open by what the other one says of the zones around.
+
+    Parameters
+    ----------
+    first, second
+        Maps of the same leaf outside lists.
+
+    Returns
+    -------
+    ZoneMap
+        Of the shorter zones.
+    """
+    fine, coarse = (first, second) if first.rows_per_zone <= second.rows_per_zone else (second, first)
+    if not fine.is_partial:
+        return fine
+    starts = np.arange(fine.num_zones, dtype=np.int64) * fine.rows_per_zone
+    lasts = starts + fine.counts("row_count") - 1
+    # A zone lies in one of the longer zones, or in two.
+    left, right = (coarse.zones.take(pa.array(rows // coarse.rows_per_zone)) for rows in (starts, lasts))
+    columns = dict(zip(fine.zones.schema.names, fine.zones.columns, strict=True))
+    for name, comes_first in (("min", pc.less), ("max", pc.greater)):
+        one, other = left.column(name), right.column(name)
+        around = pc.if_else(comes_first(one, other), one, other)
+        columns[f"{name}_exact"] = pc.and_(columns[f"{name}_exact"], columns[name].is_valid())
+        columns[name] = pc.coalesce(columns[name], around)
+    for name in _UNKNOWABLE:
+        # None in all of them is none in each; of some, nobody knows where they are.
+        has_none = pc.equal(pc.add(left.column(name), right.column(name)), 0)
+        none = pc.if_else(has_none, pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
+        is_same = coarse.rows_per_zone == fine.rows_per_zone
+        columns[name] = pc.coalesce(columns[name], left.column(name) if is_same else none)
+    zones = pa.RecordBatch.from_arrays(list(columns.values()), schema=fine.zones.schema)
+    is_partial = coarse.is_partial or any(columns[name].null_count for name in _UNKNOWABLE)
+    return ZoneMap(zones, fine.rows_per_zone, fine.is_repeated, is_partial=is_partial)

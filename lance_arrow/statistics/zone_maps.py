@@ -1,0 +1,256 @@
+"""`ZoneMap`: bounds of runs of rows as they are stored, checked when they are read.
+
+A zone map is one Arrow IPC stream: schema, one record batch, end. Columns that say nothing are left out (`OPTIONAL`),
+counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEncoding.ZoneIndex.zone_map_buffer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.io import Bytes
+from lance_arrow.settings import Limits
+from lance_arrow.statistics.zone_streams import COUNT_TYPES, FLAGS, OPTIONAL, StoredZones, read_stream
+from lance_arrow.statistics.zone_types import COUNTS, bounds_type, is_repeated, is_variable, plain_numbers, zones_schema
+
+_OPTIONS = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V5)
+
+
+class ZoneMap:
+    """Bounds of the zones of one leaf.
+
+    Parameters
+    ----------
+    zones
+        One row per zone, of `zones_schema`:
+
+        ``min``, ``max``
+            Not above, not below, any value that is neither null nor NaN. Null where there is no such value, and in
+            ``max`` where no bound of the wanted length exists.
+        ``min_exact``, ``max_exact``
+            Whether the bound is a value of the zone.
+        ``null_count``, ``nan_count``
+            Visible items that are null (or below a null struct), and that are NaN. Null where that is not known.
+        ``row_count``
+            Rows of the file.
+        ``value_count``
+            Visible items: for leaves outside lists one per row; for leaves inside lists those of all lists that are
+            not null. What a null or empty list hides is counted nowhere.
+    rows_per_zone
+        Rows of every zone but the last.
+    is_repeated
+        Whether the leaf lies inside lists, so that counts and bounds are of items, not of rows.
+    is_partial
+        Whether something is not known that the values would tell.
+
+    Attributes
+    ----------
+    low, high
+        Columns ``min`` and ``max`` of `zones`.
+    num_zones
+        Rows of `zones`.
+    """
+
+    is_partial = False
+
+    def __init__(
+        self, zones: pa.RecordBatch, rows_per_zone: int, is_repeated: bool, *, is_partial: bool = False
+    ) -> None:
+        self._of(StoredZones(zones.num_rows, dict(zip(zones.schema.names, zones.columns, strict=True)), {}))
+        self.rows_per_zone = rows_per_zone
+        self.is_repeated = is_repeated
+        self.is_partial = is_partial
+        self._zones: pa.RecordBatch | None = zones
+
+    @classmethod
+    def stored(cls, stored: StoredZones, rows_per_zone: int, is_repeated: bool) -> ZoneMap:
+        """Make the map of what was stored; what was left out is what it stands for."""
+        made = cls.__new__(cls)
+        made._of(stored)
+        made.rows_per_zone, made.is_repeated, made._zones = rows_per_zone, is_repeated, None
+        return made
+
+    def _of(self, stored: StoredZones) -> None:
+        self._stored = stored
+        self.low, self.high = stored.arrays["min"], stored.arrays["max"]
+        self.num_zones = stored.num_zones
+        self._counts = dict(stored.counts)
+
+    @property
+    def zones(self) -> pa.RecordBatch:
+        """All columns; most that judge zones need few of them, and no batch."""
+        if self._zones is None:
+            arrays = dict(self._stored.arrays)
+            arrays.setdefault("min_exact", self.low.is_valid())
+            arrays.setdefault("max_exact", self.high.is_valid())
+            arrays.update({name: pa.array(self.counts(name)) for name in COUNTS})
+            schema = zones_schema(self.low.type)
+            self._zones = pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
+        return self._zones
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.zones.nbytes)
+
+    def counts(self, name: str) -> NDArray[np.int64]:
+        """Return one of the counts, ``(num_zones,) int64``; 0 where it is not known."""
+        found = self._counts.get(name)
+        if found is None:
+            if name in self._stored.arrays:
+                column = self._stored.arrays[name]
+                found = (column.fill_null(0) if column.null_count else column).to_numpy()
+            elif name == "value_count":
+                found = self.counts("row_count")
+            else:
+                found = np.zeros(self.num_zones, np.int64)
+            self._counts[name] = found
+        return found
+
+    def may_have(self, name: str) -> NDArray[np.bool_]:
+        """Return in which zones a count is not 0, or not known to be, ``(num_zones,) bool``."""
+        found = self.counts(name) > 0
+        stored = self._stored.arrays.get(name)
+        if stored is not None and stored.null_count:
+            found |= stored.is_null().to_numpy(zero_copy_only=False)
+        return found
+
+    @property
+    def counts_nothing_but_values(self) -> bool:
+        """Whether it is stored that no item is null or NaN, and that each row has one."""
+        return self._stored.counts.keys() == {"row_count"}
+
+
+def encode_zones(zones: pa.RecordBatch) -> bytes:
+    """Serialise a zone map.
+
+    Parameters
+    ----------
+    zones
+        As `ZoneBuilder.finish` returns it.
+
+    Returns
+    -------
+    bytes
+        An IPC stream; the same for the same zones.
+    """
+    columns = {name: zones.column(name) for name in zones.schema.names}
+    kept = {name: column for name, column in columns.items() if not _says_nothing(name, columns)}
+    stored = {name: _narrow(column) if name in COUNTS else _compact(column) for name, column in kept.items()}
+    schema = pa.schema(
+        [pa.field(name, column.type, nullable=name in ("min", "max")) for name, column in stored.items()]
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=_OPTIONS) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(list(stored.values()), schema=schema))
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: int, num_rows: int) -> ZoneMap | None:
+    """Parse and check a zone map.
+
+    Parameters
+    ----------
+    data
+        The zone map buffer.
+    leaf
+        Whose bounds they are.
+    limits
+        ``max_metadata_bytes`` bounds the buffer.
+    rows_per_zone, num_rows
+        As the column's description and the file say.
+
+    Returns
+    -------
+    ZoneMap or None
+        None for what is no Arrow stream, a map in somebody else's form, and for leaves that have no bounds here.
+
+    Raises
+    ------
+    CorruptFileError
+        The stream is damaged, has other columns than a zone map of this leaf, or contradicts itself or the file.
+    ResourceLimitError
+        The buffer is larger than the limit.
+    """
+    limits.check("max_metadata_bytes", len(data))
+    bounds = bounds_type(leaf)
+    stored = None if bounds is None else read_stream(data.tobytes(), bounds)
+    if bounds is None or stored is None:
+        return None
+    found = ZoneMap.stored(stored, rows_per_zone, is_repeated(leaf))
+    _check_counts(found, num_rows)
+    _check_bounds(found, bounds)
+    return found
+
+
+def _says_nothing(name: str, columns: dict[str, pa.Array]) -> bool:
+    """Whether a column holds what is assumed of a column that is left out."""
+    if name not in OPTIONAL:
+        return False
+    column = columns[name]
+    if name == "value_count":
+        return bool(column.equals(columns["row_count"]))
+    if name in FLAGS:
+        has_values = columns[name.removesuffix("_exact")].is_valid()
+        return bool(column.equals(has_values))
+    return not column.to_numpy().any()
+
+
+def _narrow(column: pa.Array) -> pa.Array:
+    largest = int(column.to_numpy().max(initial=0))
+    return column.cast(next(type_ for type_ in COUNT_TYPES if largest < 1 << type_.bit_width))
+
+
+def _compact(column: pa.Array) -> pa.Array:
+    """Copy a column without what slices leave around it, and with nothing in the slots of nulls."""
+    if not column.null_count:
+        return pa.concat_arrays([column])
+    return column.take(pa.array(np.arange(len(column))))
+
+
+def _check_counts(found: ZoneMap, num_rows: int) -> None:
+    rows, items = found.counts("row_count"), found.counts("value_count")
+    num_zones, step = -(-num_rows // found.rows_per_zone), found.rows_per_zone
+    if found.num_zones != num_zones:
+        raise CorruptFileError(f"the zone map has {found.num_zones} zones, {num_rows} rows make {num_zones}")
+    if num_zones and ((rows[:-1] != step).any() or rows[-1] != num_rows - (num_zones - 1) * step):
+        raise CorruptFileError(f"the zone map has zones of other than {step} rows")
+    if found.counts_nothing_but_values:
+        return
+    nulls, nans = found.counts("null_count"), found.counts("nan_count")
+    # Each is checked by itself first, so that their sum cannot overflow.
+    if ((nulls > items) | (nans > items - np.minimum(nulls, items))).any():
+        raise CorruptFileError("the zone map counts more nulls than items")
+    if not found.is_repeated and (items != rows).any():
+        raise CorruptFileError("the zone map counts other than one item per row")
+
+
+def _check_bounds(found: ZoneMap, bounds: pa.DataType) -> None:
+    if found.counts_nothing_but_values:
+        low, high = plain_numbers(found.low), plain_numbers(found.high)
+        if low is not None and high is not None and (low <= high).all():
+            return
+    has_values = found.counts("value_count") > found.counts("null_count") + found.counts("nan_count")
+    has_min, has_max = (column.is_valid().to_numpy(zero_copy_only=False) for column in (found.low, found.high))
+    may_be_unbounded = is_variable(bounds)
+    if (has_min != has_values).any() or (has_max & ~has_values).any():
+        raise CorruptFileError("the zone map has bounds of nothing, or none of something")
+    if not may_be_unbounded and (has_max != has_values).any():
+        raise CorruptFileError("the zone map has no upper bound of something")
+    if pa.types.is_floating(bounds):
+        nans = [pc.is_nan(_comparable(column)) for column in (found.low, found.high)]
+        if any(pc.any(one).as_py() for one in nans):
+            raise CorruptFileError("the zone map has NaN for a bound")
+    elif found.counts("nan_count").any():
+        raise CorruptFileError("the zone map counts NaN among values that cannot be NaN")
+    order = pc.greater(_comparable(found.low), _comparable(found.high))
+    if pc.any(order).as_py():
+        raise CorruptFileError("the zone map has a lower bound above the upper one")
+
+
+def _comparable(column: pa.Array) -> pa.Array:
+    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column

@@ -1,0 +1,178 @@
+"""Zone maps beside a file that has none of its own: ``_<file>.zones``, bound to the file it was built from.
+
+header (40 bytes) ─► entries (32 bytes each) ─► CRC32C of both ─► zone maps as `encode_zones` makes them
+Source: docs/format/zone_maps.md, "Beside the file". A sidecar is a hint: one that does not fit, or is damaged, says
+nothing, and the scan reads everything.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import struct
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.errors import LanceError
+from lance_arrow.io import Location, RangeSource, open_source, read_coalesced
+from lance_arrow.io.modified import modified_ns
+from lance_arrow.kernels import crc32c
+from lance_arrow.settings import Limits
+from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
+
+MAGIC = b"LAZONES\x01"
+_HEADER = struct.Struct("<8sQQIIII")
+_ENTRY = struct.Struct("<IIQQII")
+_CRC_BYTES = 4
+_HEAD_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileBinding:
+    """What a sidecar knows of the file it was built from.
+
+    Parameters
+    ----------
+    size_bytes, num_rows
+        Of the file.
+    tail_crc, tail_bytes
+        CRC32C of the file's last bytes, and how many these are: footer, tables and most metadata.
+    """
+
+    size_bytes: int
+    num_rows: int
+    tail_crc: int
+    tail_bytes: int
+
+    @classmethod
+    def of(cls, file: LanceFileReader) -> FileBinding:
+        """Describe an open file."""
+        return cls(file.footer.file_size, file.num_rows, crc32c(file.tail), len(file.tail))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMap:
+    """One zone map of a sidecar: physical column, rows per zone, and its bytes."""
+
+    column: int
+    rows_per_zone: int
+    data: bytes
+
+
+def sidecar_location(location: Location) -> Location:
+    """Return where the sidecar of a file is: beside it, and of a name that folders of data files do not show."""
+    folder, name = posixpath.split(location.path)
+    return location.at(posixpath.join(folder, f"_{name}.zones"))
+
+
+def encode_sidecar(binding: FileBinding, maps: Sequence[StoredMap]) -> bytes:
+    """Serialise zone maps; the same for the same file and maps."""
+    start = _HEADER.size + len(maps) * _ENTRY.size + _CRC_BYTES
+    entries = []
+    for one in maps:
+        crc = crc32c(np.frombuffer(one.data, np.uint8))
+        entries.append(_ENTRY.pack(one.column, one.rows_per_zone, start, len(one.data), crc, 0))
+        start += len(one.data)
+    head = b"".join(
+        [
+            _HEADER.pack(
+                MAGIC, binding.size_bytes, binding.num_rows, binding.tail_crc, binding.tail_bytes, len(maps), 0
+            ),
+            *entries,
+        ]
+    )
+    return b"".join([head, struct.pack("<I", crc32c(np.frombuffer(head, np.uint8))), *(one.data for one in maps)])
+
+
+class ZoneSidecar:
+    """The sidecar of one open file, looked for when it is first asked; safe to share between threads.
+
+    Parameters
+    ----------
+    file
+        The file.
+    location
+        Where the file is.
+    limits
+        ``max_metadata_bytes`` bounds what is read at once.
+    """
+
+    def __init__(self, file: LanceFileReader, location: Location, limits: Limits) -> None:
+        self._file = file
+        self._location = location
+        self._limits = limits
+        self._entries: dict[int, tuple[int, int, int, int]] | None = None
+        self._lock = Lock()
+
+    def get(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
+        """Return the maps of leaves, by physical column; nothing where there is no sidecar that fits and is whole."""
+        with self._lock:
+            if self._entries == {}:
+                return {}
+            try:
+                with closing(open_source(sidecar_location(self._location))) as source:
+                    if self._entries is None:
+                        self._entries = self._read_entries(source)
+                    return self._read_maps(source, leaves, self._entries)
+            except (LanceError, OSError):
+                # Nobody has to have one, nor to let us see it.
+                self._entries = {}
+                return {}
+
+    def _read_entries(self, source: RangeSource) -> dict[int, tuple[int, int, int, int]]:
+        """Column to rows per zone, place and CRC; nothing when the sidecar is that of another file."""
+        (head,) = read_coalesced(source, np.array([0]), np.array([min(source.size(), _HEAD_BYTES)]))
+        raw = head.tobytes()
+        if len(raw) < _HEADER.size + _CRC_BYTES:
+            return {}
+        magic, size_bytes, num_rows, tail_crc, tail_bytes, count, _ = _HEADER.unpack_from(raw)
+        stop = _HEADER.size + count * _ENTRY.size
+        if magic != MAGIC or stop + _CRC_BYTES > source.size():
+            return {}
+        if stop + _CRC_BYTES > len(raw):
+            self._limits.check("max_metadata_bytes", stop)
+            (head,) = read_coalesced(source, np.array([0]), np.array([stop + _CRC_BYTES]))
+            raw = head.tobytes()
+        (crc,) = struct.unpack_from("<I", raw, stop)
+        if crc32c(np.frombuffer(raw[:stop], np.uint8)) != crc:
+            return {}
+        if FileBinding(size_bytes, num_rows, tail_crc, tail_bytes) != FileBinding.of(self._file) or self._is_older():
+            return {}
+        found = {}
+        for number in range(count):
+            column, rows_per_zone, start, size, map_crc, _ = _ENTRY.unpack_from(
+                raw, _HEADER.size + number * _ENTRY.size
+            )
+            found[column] = rows_per_zone, start, start + size, map_crc
+        return found
+
+    def _is_older(self) -> bool:
+        """Whether the file may have been written after the sidecar: values may change and leave the tail as it was."""
+        of_sidecar, of_file = modified_ns(sidecar_location(self._location)), modified_ns(self._location)
+        return of_sidecar is None or of_file is None or of_sidecar < of_file
+
+    def _read_maps(
+        self, source: RangeSource, leaves: Sequence[LeafNode], entries: dict[int, tuple[int, int, int, int]]
+    ) -> dict[int, ZoneMap]:
+        wanted = [leaf for leaf in leaves if leaf.column in entries and entries[leaf.column][0] > 0]
+        places = [entries[leaf.column] for leaf in wanted]
+        starts = np.array([start for _, start, _, _ in places], np.int64)
+        stops = np.array([stop for _, _, stop, _ in places], np.int64)
+        if len(stops) and (stops.max() > source.size() or starts.min() < 0):
+            return {}
+        self._limits.check("max_metadata_bytes", int((stops - starts).sum()))
+        found = {}
+        for leaf, (rows_per_zone, _, _, crc), data in zip(
+            wanted, places, read_coalesced(source, starts, stops), strict=True
+        ):
+            if crc32c(data) != crc:
+                continue
+            one = decode_zones(data, leaf, self._limits, rows_per_zone=rows_per_zone, num_rows=self._file.num_rows)
+            if one is not None:
+                found[leaf.column] = one
+        return found

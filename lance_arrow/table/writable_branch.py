@@ -1,0 +1,156 @@
+"""`TableLine`: a line of versions that can be written, and what every change of it begins with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lance_arrow.container.extension_types import EXTENSION_NAME
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError
+from lance_arrow.io import Location
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.manifests.writing import editable
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.settings import Settings
+from lance_arrow.spi import CommitStrategy
+from lance_arrow.table.commit import commit
+from lance_arrow.table.operations.base import Operation
+from lance_arrow.table.transactions import MESSAGE_KEY
+from lance_arrow.table.written_files import WrittenFiles
+
+_WRITABLE = ("2.0", "2.1", "2.2", "2.3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLine:
+    """A line of versions that can be written.
+
+    Parameters
+    ----------
+    root
+        Folder of the table.
+    line
+        Folder of the line: that of the table, or of a branch.
+    branch
+        None for the main one.
+    strategy
+        How versions are made.
+    settings
+        Limits, and how long to try.
+    """
+
+    root: Location
+    line: Location
+    branch: str | None
+    strategy: CommitStrategy
+    settings: Settings
+
+    def commit(
+        self, operation: Operation, read: ManifestMeta | None, files: WrittenFiles, message: str | None
+    ) -> ManifestMeta:
+        """Make a version; see `commit`."""
+        properties = {} if message is None else {MESSAGE_KEY: message}
+        return commit(
+            self.line,
+            operation,
+            read,
+            files,
+            strategy=self.strategy,
+            settings=self.settings,
+            properties=properties,
+        )
+
+    def newest(self) -> ManifestMeta:
+        """Read the newest version."""
+        return open_version(self.root, VersionChoice(branch=self.branch), self.settings.limits)
+
+    def retried(
+        self, base: ManifestMeta, attempt: Callable[[ManifestMeta, WrittenFiles], Operation | None], message: str | None
+    ) -> ManifestMeta:
+        """Make a version of what an attempt makes of a version; where others came first, of the newest one again.
+
+        Parameters
+        ----------
+        base
+            The version to begin with.
+        attempt
+            Writes the files of an operation made from a version; None when there is nothing to do.
+        message
+            What the history is to say of it.
+
+        Returns
+        -------
+        ManifestMeta
+            The version that was made; that of the last attempt when there was nothing to do.
+
+        Raises
+        ------
+        CommitConflictError
+            Others made it impossible, or were first each time until the time was up.
+        LanceError, OSError
+            As `editable`, `attempt`, `commit`; nothing is left behind.
+        """
+        deadline = time.monotonic() + self.settings.commit_seconds
+        while True:
+            editable(base)
+            try:
+                with WrittenFiles() as files:
+                    operation = attempt(base, files)
+                    return base if operation is None else self.commit(operation, base, files, message)
+            except CommitConflictError as error:
+                if not error.retryable or time.monotonic() >= deadline:
+                    raise
+            base = self.newest()
+
+
+ReaderOf = Callable[[ManifestMeta], TableReader]
+"""Makes a reader of a version, which shows columns as files hold them."""
+
+
+def writable_version(base: ManifestMeta) -> str:
+    """Return the version of data files that may be added.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot be written.
+    """
+    version = base.data_format
+    if version not in _WRITABLE:
+        raise UnsupportedError(
+            f"the table's data files are of version {version or 'before 2.1'}, which cannot be written; "
+            "files of several versions cannot be in one table: overwrite it",
+            path=base.facts.root,
+            detail=version,
+        )
+    return version
+
+
+def overwriting_version(base: ManifestMeta) -> str:
+    """Return the file version for new content of a table: its own where that can be written."""
+    return base.data_format if base.data_format in _WRITABLE else "2.2"
+
+
+def refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
+    """Refuse blobs of the second kind, of which manifests tell otherwise than files."""
+    for top in fields:
+        for field in top.walk():
+            is_descriptor = field.is_blob and field.logical_type == "struct"
+            if is_descriptor or field.metadata.get(EXTENSION_NAME, b"").startswith(b"lance.blob"):
+                raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
+
+
+def checked_message(message: object) -> str | None:
+    """Return what a caller says of an operation.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is no text.
+    """
+    if message is not None and not isinstance(message, str):
+        raise InvalidArgumentError(f"message is {message!r}, expected text", detail=message)
+    return message

@@ -1,0 +1,133 @@
+"""Bitpacked: integers of fewer bits back to back, least significant bit first; pre-releases of 2.1 wrote it.
+
+A page is read whole. Source: ArrayEncoding.Bitpacked; spec 2.0, 3.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.pages import page_buffer
+from lance_arrow.spi import (
+    ARRAY,
+    BindScope,
+    BlockSlice,
+    BufferRole,
+    BufferSlices,
+    Bytes,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    ItemValidity,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    hookimpl,
+)
+
+_WIDTHS = (8, 16, 32, 64)
+_SPAN_BYTES = 9
+"""A value of 64 bits lies in so many bytes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bitpacked:
+    """Binds ``bitpacked``."""
+
+    key = EncodingKey(ARRAY, "bitpacked")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundBitpacked:
+        """Check both widths."""
+        bits, packed = message.uncompressed_bits_per_value, message.compressed_bits_per_value
+        if bits not in _WIDTHS or packed > bits:
+            raise CorruptFileError(f"values of {bits} bits are packed to {packed}")
+        return BoundBitpacked(FixedWidth(bits), page_buffer(message.buffer), packed, message.signed)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBitpacked:
+    """Integers of one packed width."""
+
+    shape: FixedWidth
+    buffer: int
+    packed_bits: int
+    is_signed: bool
+    has_nulls = False
+    index_buffers: tuple[int, ...] = ()
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return ((self.buffer, BufferRole.DATA),)
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
+        """There is nothing to know."""
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        needed, size = (page.num_rows * self.packed_bits + 7) // 8, page.buffer_sizes[self.buffer]
+        if size < needed:
+            raise CorruptPageError(f"buffer {self.buffer} has {size} bytes, {page.num_rows} values take {needed}")
+        return PageReadPlan((BufferSlices.whole(page, self.buffer),), rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedBitpacked(self, fetched[0].one(), plan.notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedBitpacked:
+    """Selected integers, still packed."""
+
+    bound: BoundBitpacked
+    data: Bytes
+    rows: RowRanges
+    num_bytes = 0
+    dictionary = None
+
+    @property
+    def shape(self) -> FixedWidth:
+        return self.bound.shape
+
+    @property
+    def num_values(self) -> int:
+        return self.rows.num_rows
+
+    @property
+    def levels(self) -> ItemValidity:
+        return ItemValidity(self.num_values)
+
+    def decode(self, out: BlockSlice) -> None:
+        width = self.shape.bytes_per_value
+        place = 0
+        for start, stop in zip(self.rows.starts.tolist(), self.rows.stops.tolist(), strict=True):
+            values = self._unpacked(start, stop).astype(f"<u{width}")
+            out.values[place : place + len(values) * width] = values.view(np.uint8)
+            place += len(values) * width
+
+    def _unpacked(self, start: int, stop: int) -> NDArray[np.uint64]:
+        packed = self.bound.packed_bits
+        if packed == 0:
+            return np.zeros(stop - start, np.uint64)
+        first = start * packed // 8
+        part = np.concatenate([self.data[first : (stop * packed + 7) // 8], np.zeros(_SPAN_BYTES, np.uint8)])
+        bits = np.arange(start, stop) * packed - 8 * first
+        spans = part[(bits // 8)[:, np.newaxis] + np.arange(_SPAN_BYTES)]
+        low = np.ascontiguousarray(spans[:, :8]).view("<u8")[:, 0]
+        shifts = (bits % 8).astype(np.uint64)
+        # A shift by 64 bits has no meaning, so the ninth byte is shifted in two steps.
+        high = (spans[:, 8].astype(np.uint64) << (np.uint64(63) - shifts)) << np.uint64(1)
+        values = ((low >> shifts) | high) & np.uint64((1 << packed) - 1)
+        if self.bound.is_signed:
+            sign = np.uint64(1 << (packed - 1))
+            values = (values ^ sign) - sign
+        return values
+
+
+@hookimpl
+def lance_provide_arrays() -> list[Bitpacked]:
+    return [Bitpacked()]

@@ -1,0 +1,170 @@
+"""List: where the items of each list end, in the column after it; a null list's end has the adjustment added.
+
+All ends of a page are read before any list is found, and kept as positions. A null list may cover items that nobody
+sees. Source: ArrayEncoding.List; spec 2.0, 3.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.pages import LoadedLists, decode_integers, few_borders, few_slices, load_whole, require_width
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
+from lance_arrow.proto.encodings_v20_pb2 import List as ListMessage
+from lance_arrow.spi import (
+    ARRAY,
+    ArrayContent,
+    BindScope,
+    BlockSlice,
+    BoundArray,
+    BufferRole,
+    BufferSlices,
+    Bytes,
+    EncodedArray,
+    EncodeScope,
+    EncodingKey,
+    FetchedSlices,
+    FixedWidth,
+    LeafType,
+    LoadedPage,
+    NodeKind,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    SlotLayer,
+    SlotStructure,
+    hookimpl,
+)
+
+_NONE = np.empty(0, np.int64)
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Binds and writes ``list``."""
+
+    key = EncodingKey(ARRAY, "list")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundList:
+        """Check that this is the column of a list."""
+        if scope.leaf.nodes != (NodeKind.LIST,):
+            raise CorruptFileError("a page holds lists, the schema has none there")
+        if message.num_items > _INT64_MAX:
+            raise CorruptFileError(f"a page claims {message.num_items} items, more than 63 bits hold")
+        ends = require_width(scope.for_shape(FixedWidth(64)).array(message.offsets), 64, "ends of lists")
+        return BoundList(ends, message.null_offset_adjustment, message.num_items)
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take columns of lists."""
+        return None if content.ends is None else float(content.ends.nbytes)
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Write the ends."""
+        if content.ends is None:
+            raise UnsupportedError("lists are columns of ends")
+        num_items = int(content.ends[-1]) if len(content.ends) else 0
+        ends = content.ends if content.nulls is None else content.ends + content.nulls * (num_items + 1)
+        block = BlockSlice(FixedWidth(64), content.num_values, ends.view(np.uint8))
+        offsets = scope.encode_array(ArrayContent(LeafType(FixedWidth(64)), content.num_values, block), first_buffer)
+        message = ListMessage(
+            offsets=offsets.description,  # type: ignore[arg-type]
+            null_offset_adjustment=num_items + 1,
+            num_items=num_items,
+        )
+        return EncodedArray(ArrayEncoding(list=message), offsets.buffers)
+
+
+@dataclass(slots=True, eq=False)
+class _Lists:
+    """Lists, below them their items, and the borders of both; `rows` where they are not all of the page."""
+
+    layers: tuple[SlotLayer, SlotLayer]
+    borders: NDArray[np.int64]
+    rows: RowRanges | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.borders.nbytes + sum(layer.nbytes for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundList:
+    """Lists of one page."""
+
+    ends: BoundArray
+    null_adjustment: int
+    num_items: int
+    shape = None
+    has_nulls = True
+
+    @property
+    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
+        return tuple((buffer, BufferRole.REPETITION) for buffer, _ in self.ends.buffers)
+
+    @property
+    def index_buffers(self) -> tuple[int, ...]:
+        return tuple(buffer for buffer, _ in self.ends.buffers)
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
+        """Take the adjustment off, and check that the ends ascend to the number of items."""
+        ends = decode_integers(load_whole(self.ends, page, buffers))
+        stored = np.empty(page.num_rows + 1, np.uint64)
+        stored[0] = 0
+        stored[1:] = ends
+        lists = self._lists(stored)
+        if int(lists.borders[-1]) != self.num_items:
+            raise CorruptPageError(
+                f"the lists hold {int(lists.borders[-1])} items, the description says {self.num_items}"
+            )
+        return lists
+
+    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
+        """Ask for the ends of these lists."""
+        return few_slices(self.ends, page, rows)
+
+    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Lists:
+        stored, own = few_borders(self.ends, page, rows, fetched)
+        lists = self._lists(stored)
+        lists.rows = own
+        return lists
+
+    def _lists(self, borders: NDArray[np.uint64]) -> _Lists:
+        """Take the adjustment off borders, and check that they ascend within the items."""
+        nulls = borders >= np.uint64(self.null_adjustment)
+        if not self.null_adjustment:
+            nulls = np.zeros(len(borders), np.bool_)
+        elif nulls.any():
+            # Ends of nulls count once above the adjustment: more is no end of any item.
+            borders = borders - nulls * np.uint64(self.null_adjustment)
+        outside = borders > np.uint64(self.num_items)
+        if outside.any():
+            wrong = int(np.argmax(outside))
+            raise CorruptPageError(f"lists end at item {int(borders[wrong])} of {self.num_items}", detail=wrong)
+        places = borders.astype(np.int64)
+        lengths = np.diff(places)
+        if len(lengths) and int(lengths.min()) < 0:
+            wrong = int(np.argmin(lengths))
+            raise CorruptPageError(f"list {wrong} ends before it begins", detail=wrong)
+        filled = np.flatnonzero(lengths)
+        starts = np.append(places[filled], places[-1])
+        items = SlotLayer(self.num_items, True, _NONE)
+        lists = SlotLayer(len(lengths), True, np.flatnonzero(nulls[1:]), filled, starts)
+        return _Lists((items, lists), places)
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows if index.rows is None else index.rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedLists(SlotStructure.select(index.layers, plan.notes))
+
+
+@hookimpl
+def lance_provide_arrays() -> list[List]:
+    return [List()]

@@ -1,0 +1,75 @@
+"""Struct: the column of a struct, which holds nothing; its fields are columns of their own.
+
+Source: ArrayEncoding.SimpleStruct; spec 2.0, 3.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.pages import LoadedNulls
+from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, SimpleStruct
+from lance_arrow.spi import (
+    ARRAY,
+    ArrayContent,
+    BindScope,
+    BufferRole,
+    Bytes,
+    EncodedArray,
+    EncodeScope,
+    EncodingKey,
+    FetchedSlices,
+    LoadedPage,
+    PageFacts,
+    PageReadPlan,
+    RowRanges,
+    hookimpl,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Binds and writes ``struct``."""
+
+    key = EncodingKey(ARRAY, "struct")
+
+    def bind(self, message: Any, scope: BindScope) -> BoundStruct:
+        """Check that the column has no values."""
+        if scope.leaf.shape is not None:
+            raise CorruptFileError(f"a page is the head of a struct, the schema has values of {scope.leaf.shape}")
+        return BoundStruct()
+
+    def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
+        """Take what has neither values nor nulls."""
+        return 0.0 if content.values is None and content.nulls is None and content.ends is None else None
+
+    def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
+        """Say that it is there."""
+        return EncodedArray(ArrayEncoding(struct=SimpleStruct()))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStruct:
+    """Valid slots without values: nulls of structs cannot be stored."""
+
+    shape = None
+    has_nulls = False
+    buffers: tuple[tuple[int, BufferRole], ...] = ()
+    index_buffers: tuple[int, ...] = ()
+
+    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
+        """There is nothing to know."""
+
+    def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), rows.num_rows)
+
+    def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
+        return LoadedNulls.valid(plan.notes)
+
+
+@hookimpl
+def lance_provide_arrays() -> list[Struct]:
+    return [Struct()]
