@@ -1,4 +1,4 @@
-"""`shared_tree`: the columns of a file as callers see them; files of one schema share what was worked out once."""
+"""`cached_tree`: the columns of a file as callers see them; files of one schema share what was worked out once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _held: OrderedDict[tuple[int, ReadOptions], _Held] = OrderedDict()
 _lock = Lock()
 
 
-def shared_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
+def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
     """Return the columns of a file, as `options` want them.
 
     Files whose schemas are the same object, as those of equal content are, get the same tree.

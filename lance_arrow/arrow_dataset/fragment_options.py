@@ -16,7 +16,7 @@ LanceReadOptions: TypeAlias = ReadOptions
 class LanceFragmentScanOptions(bridge.BridgeScanOptions):
     """What one scan wants, as ``fragment_scan_options=`` of scanners; none of it changes which rows a scan gives.
 
-    Equal to others of the same wishes, hashable, picklable.
+    Equal to others with the same options, hashable, picklable.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LanceFragmentScanOptions(bridge.BridgeScanOptions):
         return self.options.memory_budget_bytes
 
     def equals(self, other: LanceFragmentScanOptions) -> bool:
-        """Whether the wishes are the same."""
+        """Whether the options are the same."""
         if not isinstance(other, LanceFragmentScanOptions):
             raise TypeError(f"expected LanceFragmentScanOptions, got {type(other).__name__}")
         return self.options == other.options

@@ -42,13 +42,13 @@ class FragmentScan:
         # A scan that cannot be planned has nothing to tell.
         self._is_due = False
         self._found = found
-        self._rows = difference(found.live, found.judged.sure) if leave_sure else found.live
+        self._rows = difference(found.live, found.prune_result.all) if leave_sure else found.live
         self._reading = found.reading
         self._request = request
         self._lock = Lock()
         self._watch = TableWatch()
         self._watch.see(found.opened)
-        self._watch.judged(found.judged)
+        self._watch.note_pruning(found.prune_result)
         self._done = 0
         limits = default_runtime().settings.limits
         self._expansion = ExpansionWatch(self._reading.nodes, self._reading.file_bytes, limits)
@@ -62,7 +62,7 @@ class FragmentScan:
         request, reading = self._request, self._reading
         settings = default_runtime().settings
         in_flight = request.batch_readahead if request.use_threads else 1
-        budget_bytes = reading.rows.wishes.memory_budget_bytes or settings.memory_budget_bytes
+        budget_bytes = reading.rows.scan_options.memory_budget_bytes or settings.memory_budget_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if reading.has_blobs:
             max_bytes /= 2
@@ -131,4 +131,4 @@ def count_rows(rows: FragmentRows, filter: TableFilter, request: ScanRequest) ->
     found = FilteredReading(rows, filter.nodes, filter)
     scan = FragmentScan(found, request, leave_sure=True)
     read = sum(batch.num_rows for index in range(len(scan)) for batch in scan.run(index))
-    return read + intersection(found.live, found.judged.sure).num_rows
+    return read + intersection(found.live, found.prune_result.all).num_rows

@@ -14,7 +14,7 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
-from lance_arrow.pruning.zone_pruning import judged_rows
+from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.predicates import Predicate, as_expression, misfit
@@ -176,7 +176,7 @@ def left_by_filter(file: OpenFile, filter: Predicate, schema: pa.Schema | None, 
         predicate = ZonePredicate(bridge.expression_tree(expression, schema))
     except (*UNCOMPARABLE, pa.ArrowKeyError) as error:
         raise InvalidArgumentError(f"the filter {expression} does not fit the file: {misfit(error, schema)}") from error
-    return judged_rows(file.rows, file.zones, predicate, within).rows
+    return prune_rows(file.rows, file.zones, predicate, within).rows
 
 
 def pieces(zones: FragmentZones, held: RowRanges, max_rows: int | None) -> list[RowRanges]:

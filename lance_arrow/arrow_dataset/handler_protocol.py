@@ -20,7 +20,7 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.scan_options import ScanOptions
 
-SIEVE = "sieve"
+FILE_PRUNER = "file_pruner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,8 @@ class ScanRequest:
         What this scan wants otherwise than the format says; None where nobody said.
     kept
         What the handler worked out of the request: files of one scan share it where their filter is the same. The
-        bridge looks for a `Sieve` under `SIEVE`, which from then on excludes files before the handler is asked.
+        bridge looks for a `NativeFilePruner` under `FILE_PRUNER`, which from then on excludes files before the handler
+        is asked.
     """
 
     columns: tuple[str, ...]

@@ -79,8 +79,9 @@ class LanceFormat(bridge.BridgeFormat):
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
-        wishes = None if default_fragment_scan_options is None else default_fragment_scan_options.options
-        super().__init__(FileScanHandler(version, tag, as_of, given if read_options is None else read_options, wishes))
+        scan_options = None if default_fragment_scan_options is None else default_fragment_scan_options.options
+        chosen = given if read_options is None else read_options
+        super().__init__(FileScanHandler(version, tag, as_of, chosen, scan_options))
 
     def __bool__(self) -> bool:
         """Be true, as every object; pyarrow asks before it searches a folder, see `check_searched`."""
@@ -98,8 +99,8 @@ class LanceFormat(bridge.BridgeFormat):
     @property
     def default_fragment_scan_options(self) -> LanceFragmentScanOptions | None:
         """What scans want that do not say; None when that is nothing special."""
-        wishes = self.handler.scan_options
-        return None if wishes == ScanOptions() else rebuild_options(wishes)
+        scan_options = self.handler.scan_options
+        return None if scan_options == ScanOptions() else rebuild_options(scan_options)
 
     @property
     def version(self) -> int | None:

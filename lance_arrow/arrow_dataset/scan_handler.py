@@ -24,7 +24,7 @@ from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.arrow_dataset.fragment_scan import FragmentScan
 from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
-from lance_arrow.arrow_dataset.handler_protocol import SIEVE, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
@@ -33,8 +33,8 @@ from lance_arrow.io import locate
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
-from lance_arrow.pruning.file_pruner import FileSieve, file_sieve
-from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
+from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.expansion_limit import ExpansionWatch, check_expansion
 from lance_arrow.scan.file_place import FilePlace
@@ -54,7 +54,7 @@ from lance_arrow.structure.row_selection import cut, difference
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
-_FIRST_TO_LEARN_FROM = 2
+_FIRST_TO_REGISTER = 2
 
 
 class FileScanHandler:
@@ -120,16 +120,16 @@ class FileScanHandler:
         """Prune columns and cut windows."""
         part = _part_of(place)
         if part is None:
-            wishes = self._wishes(request)
-            file = self._open(place, wishes)
-            found = FileScan(file, request, place.rows, wishes)
-            self._teach(request, wishes, file)
+            scan_options = self._scan_options(request)
+            file = self._open(place, scan_options)
+            found = FileScan(file, request, place.rows, scan_options)
+            self._register(request, scan_options, file)
             return found
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
-        rows = self._fragment(part.facts, part.fragment, place, self._wishes(request))
+        rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
         nodes = _asked(request).nodes.of(rows.columns.all_roots)
         return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
 
@@ -139,14 +139,14 @@ class FileScanHandler:
         if part is not None:
             if part.fragment is None:
                 return 0
-            rows = self._fragment(part.facts, part.fragment, place, self._wishes(request))
+            rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
             if request.filter.equals(_TRUE):
                 # What the manifest says: no file is opened.
                 return rows.num_rows
             wanted = _table_filter(rows, request)
             return None if wanted is None else count_fragment(rows, wanted, request)
-        wishes = self._wishes(request)
-        file = self._open(place, wishes)
+        scan_options = self._scan_options(request)
+        file = self._open(place, scan_options)
         within = rows_within(place.rows, file.rows.num_rows)
         plan = _asked(request).filter
         if plan is None:
@@ -155,11 +155,11 @@ class FileScanHandler:
             return None
         condition = RowFilter(plan, file.rows, file.zones, file.blobs)
         receipt = _receipt(file, plan.nodes, request)
-        judged = condition.judged(within) if wishes.zone_maps else JudgedRows(within, RowRanges.one(0, 0))
-        receipt.judged(judged, sure_are_read=False)
-        _check_filtered(file, plan, difference(judged.rows, judged.sure))
-        self._teach(request, wishes, file)
-        found = condition.count(judged, receipt.tally, request.memory_pool, use_threads=request.use_threads)
+        prune_result = condition.prune(within) if scan_options.zone_maps else PruneResult(within, RowRanges.one(0, 0))
+        receipt.note_pruning(prune_result, sure_are_read=False)
+        _check_filtered(file, plan, difference(prune_result.rows, prune_result.all))
+        self._register(request, scan_options, file)
+        found = condition.count(prune_result, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
         return found
 
@@ -185,11 +185,11 @@ class FileScanHandler:
         return made
 
     def _fragment(
-        self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace, wishes: ScanOptions
+        self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace, scan_options: ScanOptions
     ) -> FragmentRows:
         """Return the rows of a fragment; deletions and row ids of the last few are kept."""
         columns = self.columns_of(facts)
-        key = id(columns), fragment.id, wishes
+        key = id(columns), fragment.id, scan_options
         location = locate(place.path, filesystem=place.filesystem)
         assert location is not None
         with self._lock:
@@ -197,33 +197,34 @@ class FileScanHandler:
             if held is not None and held.columns is columns and held.meta == fragment:
                 self._fragments.move_to_end(key)
                 return held
-            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem, wishes)
+            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem, scan_options)
             while len(self._fragments) > _KEPT_FRAGMENTS:
                 self._fragments.popitem(last=False)
         return made
 
-    def _teach(self, request: ScanRequest, wishes: ScanOptions, file: OpenFile) -> None:
-        """Let the sieve of a scan know what its files look like, from the second one on; receipts want each opened."""
+    def _register(self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile) -> None:
+        """Show a scan's file pruner what its files look like, from the second one on; receipts want each opened."""
         asked = _asked(request)
         asked.num_files += 1
-        verify = wishes.verify if wishes.verify is not None else self.options.verify
-        if asked.num_files == _FIRST_TO_LEARN_FROM and asked.filter is not None:
+        verify = scan_options.verify if scan_options.verify is not None else self.options.verify
+        if asked.num_files == _FIRST_TO_REGISTER and asked.filter is not None:
             predicate = asked.filter.predicate
-            if predicate is not None and wishes.zone_maps and verify != "full" and not file.rows.runtime.is_watched:
-                asked.sieve = file_sieve(predicate, has_checks=verify != "off")
-        if asked.sieve is not None:
-            asked.sieve.learn(file.rows)
-            request.kept[SIEVE] = asked.sieve.native
+            may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
+            if predicate is not None and may_prune:
+                asked.pruner = file_pruner(predicate, has_checks=verify != "off")
+        if asked.pruner is not None:
+            asked.pruner.register(file.rows)
+            request.kept[FILE_PRUNER] = asked.pruner.native
 
-    def _wishes(self, request: ScanRequest) -> ScanOptions:
+    def _scan_options(self, request: ScanRequest) -> ScanOptions:
         return request.options if request.options is not None else self.scan_options
 
-    def _open(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
+    def _open(self, place: FilePlace, scan_options: ScanOptions | None = None) -> OpenFile:
         if self._key()[:3] != (None, None, None):
             raise InvalidArgumentError(
                 "version, tag and as_of choose a version of a table, but this file is not part of one", path=place.path
             )
-        return self.files.get(place, wishes if wishes is not None else self.scan_options)
+        return self.files.get(place, scan_options if scan_options is not None else self.scan_options)
 
     def _key(self) -> tuple[Any, Any, Any, ReadOptions, ScanOptions]:
         return self.version, self.tag, self.as_of, self.options, self.scan_options
@@ -279,7 +280,7 @@ class _Asked:
         The columns of a tree that it names.
     filter
         None where all rows are wanted.
-    sieve
+    pruner
         What leaves out files without asking here; None as long as there is but one file, or nothing to go by.
     num_files
         How many were opened for it.
@@ -287,7 +288,7 @@ class _Asked:
 
     nodes: PerTree[tuple[ColumnNode, ...]]
     filter: FilterPlan | None
-    sieve: FileSieve | None = None
+    pruner: FilePruner | None = None
     num_files: int = 0
 
     @classmethod
@@ -317,13 +318,13 @@ class FileScan:
         file: OpenFile,
         request: ScanRequest,
         within: RowRestriction | None = None,
-        wishes: ScanOptions | None = None,
+        scan_options: ScanOptions | None = None,
     ) -> None:
         # A scan that cannot be planned has nothing to tell.
         self._is_planned = False
         self._file = file
         self._within = within
-        self._wishes = ScanOptions() if wishes is None else wishes
+        self._scan_options = ScanOptions() if scan_options is None else scan_options
         self._request = request
         self._asked = _asked(request)
         self._lock = Lock()
@@ -355,7 +356,7 @@ class FileScan:
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
-        budget_bytes = self._wishes.memory_budget_bytes or settings.memory_budget_bytes
+        budget_bytes = self._scan_options.memory_budget_bytes or settings.memory_budget_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2
@@ -405,13 +406,15 @@ class FileScan:
         if plan is None:
             return everything
         condition = RowFilter(plan, file.rows, file.zones, file.blobs)
-        judged = condition.judged(everything) if self._wishes.zone_maps else JudgedRows(everything, RowRanges.one(0, 0))
-        self._receipt.judged(judged)
-        _check_filtered(file, plan, judged.rows)
+        prune_result = PruneResult(everything, RowRanges.one(0, 0))
+        if self._scan_options.zone_maps:
+            prune_result = condition.prune(everything)
+        self._receipt.note_pruning(prune_result)
+        _check_filtered(file, plan, prune_result.rows)
         # Of files that zones leave out, no more is looked at.
-        if condition.is_repeatable and len(judged.rows):
-            self._late = LateReader(file.rows, self._nodes, condition, judged, self._receipt.tally)
-        return judged.rows
+        if condition.is_repeatable and len(prune_result.rows):
+            self._late = LateReader(file.rows, self._nodes, condition, prune_result, self._receipt.tally)
+        return prune_result.rows
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further; all descriptors are read for that, so there must not be too many of them."""

@@ -17,7 +17,7 @@ from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
 from lance_arrow.html_repr import html_table
 from lance_arrow.io import coalesce
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
-from lance_arrow.pruning.zone_pruning import JudgedRows, judged_rows
+from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
 from lance_arrow.scan.expression_text import text_of
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.row_reader import RowReader
@@ -197,18 +197,18 @@ class ScanExplainer:
 
     def file(self, path: str, file: OpenFile, held: RowRanges) -> FilePlan:
         """Plan what is read of one file; reads its metadata and zone maps."""
-        judged = JudgedRows(held, RowRanges.one(0, 0))
+        prune_result = PruneResult(held, RowRanges.one(0, 0))
         if self._filter is not None:
             predicate = ZonePredicate(self._filter)
-            judged = judged_rows(file.rows, file.zones, predicate, held)
+            prune_result = prune_rows(file.rows, file.zones, predicate, held)
             zones = FragmentZones.of(file, held, list(predicate.leaves(file.rows.roots).values()))
             for conjunct in self._conjuncts:
-                alone = judged_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
+                alone = prune_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
                 pruned = _pruned(zones, alone.rows) if zones.columns else 0
                 conjunct.zones_pruned += pruned
                 if pruned < len(zones):
                     conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, file)))
-        kept = judged.rows
+        kept = prune_result.rows
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
         pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
         limits = file.source.coalescing
@@ -217,8 +217,8 @@ class ScanExplainer:
             path=path,
             num_rows=held.num_rows,
             rows_to_read=kept.num_rows,
-            zones=judged.zones_total,
-            zones_pruned=judged.zones_pruned,
+            zones=prune_result.zones_total,
+            zones_pruned=prune_result.zones_pruned,
             pages=pages,
             pages_to_read=pages_to_read,
             requests=len(plan.starts),

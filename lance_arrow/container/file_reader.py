@@ -25,7 +25,7 @@ from lance_arrow.container.file_checks import FileChecks, check_verify
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
@@ -68,7 +68,7 @@ def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int,
         for depth, (column, path) in enumerate(nodes):
             if column is not None:
                 above = leaf.ancestors[depth:]
-                in_list = version in HEADED_VERSIONS and any("list" in node.kind.value for node in above)
+                in_list = version in LEGACY_VERSIONS and any("list" in node.kind.value for node in above)
                 found[column] = path, None if in_list else leaf.lengths_per_row
     return found
 

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
-from lance_arrow.container.schema import HEADED_VERSIONS, LeafColumn, column_mapping, count_columns
+from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, column_mapping, count_columns
 from lance_arrow.container.schema_messages import file_descriptor, serialized
 from lance_arrow.container.written_bytes import FileTail, TailBlock, WrittenBytes
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError
@@ -90,8 +90,8 @@ class FileWriter:
     def _expect(self, leaf: LeafColumn) -> None:
         """Note the columns of a leaf and of what lies above it; nothing tells how many items lists have in 2.0."""
         self._paths[leaf.column] = leaf.path
-        is_headed = self.version in HEADED_VERSIONS
-        in_list = is_headed and any("list" in above.kind.value for above in leaf.ancestors)
+        is_legacy = self.version in LEGACY_VERSIONS
+        in_list = is_legacy and any("list" in above.kind.value for above in leaf.ancestors)
         self._lengths_per_row[leaf.column] = None if in_list else leaf.lengths_per_row
         for depth, above in enumerate(leaf.ancestors):
             if above.header_column is not None:

@@ -27,9 +27,9 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
-HEADED_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
+LEGACY_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
 """Versions whose structs and lists have columns of their own."""
-_WITHOUT_NEW_TYPES = (*HEADED_VERSIONS, FileVersion.V2_1)
+_WITHOUT_NEW_TYPES = (*LEGACY_VERSIONS, FileVersion.V2_1)
 
 
 class AncestorKind(enum.Enum):
@@ -262,7 +262,7 @@ class _Walk:
             return
         ancestor = _ancestor(node, path)
         self._check_version(ancestor)
-        if self.version in HEADED_VERSIONS:
+        if self.version in LEGACY_VERSIONS:
             ancestor = replace(ancestor, header_column=self._number())
         for child in node.children:
             yield from self._below(child, _child_path(node.logical_type, path, child.name), (ancestor, *above))

@@ -1,4 +1,4 @@
-"""`HeldSource`: a source of which some ranges are in memory."""
+"""`OverlaySource`: a source of which some ranges are in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_arrow.io.source import joined
 _SEPARATE = Coalescing(max_gap_bytes=0, max_span_bytes=0)
 
 
-class HeldSource:
+class OverlaySource:
     """Ranges of a source, from memory where it was asked to hold them.
 
     Parameters

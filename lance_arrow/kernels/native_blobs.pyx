@@ -2,7 +2,7 @@
 """Blobs of the data file by native code: few numbers in, bytes where Arrow wants them, no Python for each blob.
 
 What is not as it should be is refused with a sentence, and the same blobs are then found and read by
-`assembly.blob_places` and the source, which know how to name what is wrong.
+`scan.blobs.blob_places` and the source, which know how to name what is wrong.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer

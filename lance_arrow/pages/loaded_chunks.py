@@ -200,7 +200,7 @@ def _numbers(indices: BlockSlice) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptItems:
-    """A dictionary as the assembly wants it."""
+    """A dictionary as `arrays` want it."""
 
     items: BlockSlice
 

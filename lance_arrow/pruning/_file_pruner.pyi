@@ -7,7 +7,7 @@ Bytes = NDArray[np.uint8]
 
 Instruction = tuple[int, int, int, int, int]
 
-class Sieve:
+class NativeFilePruner:
     """Finds files that a filter leaves nothing of.
 
     Parameters
@@ -51,11 +51,11 @@ class Sieve:
         """Files that were left out."""
     def excludes(self, path: str) -> bool:
         """Tell whether a local file surely has no row that satisfies the filter."""
-    def learn_schema(self, descriptor: Bytes, minor_version: int, num_columns: int, columns: Sequence[int]) -> bool:
+    def register_schema(self, descriptor: Bytes, minor_version: int, num_columns: int, columns: Sequence[int]) -> bool:
         """Learn which physical columns (-1: none) a schema has for those of the filter; from a file descriptor."""
-    def learn_encoding(self, metadata: Bytes, rows_per_zone: int, column_buffer: int) -> bool:
+    def register_encoding(self, metadata: Bytes, rows_per_zone: int, column_buffer: int) -> bool:
         """Learn what the encoding of a column, whose metadata this is, says of its zone map (0 rows: none)."""
-    def learn_stream(
+    def register_stream(
         self,
         column: int,
         head: bytes,

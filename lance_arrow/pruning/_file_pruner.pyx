@@ -1,6 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, binding=True, embedsignature=False
-"""The native sieve: which files a filter leaves nothing of; made and taught by `sieving`, asked by the bridge."""
+"""The native file pruner: which files a filter leaves nothing of; made and filled by `file_pruner`, asked by the bridge."""
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
@@ -64,15 +64,15 @@ cdef extern from "file_pruner.hpp" namespace "lance_arrow" nogil:
         StreamBound low, high
         StreamCount rows, items, nulls, nans
 
-    cdef cppclass CSieve "lance_arrow::Sieve":
-        CSieve(Program, int, c_bool)
+    cdef cppclass CFilePruner "lance_arrow::FilePruner":
+        CFilePruner(Program, int, c_bool)
         c_bool Excludes(const string&)
         c_bool IsIdle()
         int64_t num_asked()
         int64_t num_excluded()
-        c_bool LearnSchema(string_view, uint16_t, KnownSchema)
-        c_bool LearnEncoding(string_view, KnownEncoding)
-        c_bool LearnStream(int, KnownStream)
+        c_bool RegisterSchema(string_view, uint16_t, KnownSchema)
+        c_bool RegisterEncoding(string_view, KnownEncoding)
+        c_bool RegisterStream(int, KnownStream)
 
 
 cdef void _set_bound(StreamBound* bound, places):
@@ -83,10 +83,10 @@ cdef void _set_count(StreamCount* count, place):
     count.place, count.width = place
 
 
-cdef class Sieve:
+cdef class NativeFilePruner:
     """See `lance_arrow.pruning.file_pruner`, whose words these are."""
 
-    cdef shared_ptr[CSieve] sieve
+    cdef shared_ptr[CFilePruner] pruner
     cdef readonly object pointer
     cdef readonly int num_columns
 
@@ -107,46 +107,46 @@ cdef class Sieve:
             else:
                 program.AddNumber(SignedValue(<int64_t> value))
         if not program.IsSound(num_columns):
-            raise InternalError("a sieve was given a program that cannot run")
+            raise InternalError("a pruner was given a program that cannot run")
         self.num_columns = num_columns
-        self.sieve = make_shared[CSieve](move(program), num_columns, has_checks)
-        self.pointer = PyCapsule_New(&self.sieve, "lance_arrow.Sieve", NULL)
+        self.pruner = make_shared[CFilePruner](move(program), num_columns, has_checks)
+        self.pointer = PyCapsule_New(&self.pruner, "lance_arrow.FilePruner", NULL)
 
     def excludes(self, path):
         cdef string native = path.encode()
         cdef c_bool answer
         with nogil:
-            answer = self.sieve.get().Excludes(native)
+            answer = self.pruner.get().Excludes(native)
         return answer
 
     @property
     def is_idle(self):
-        return self.sieve.get().IsIdle()
+        return self.pruner.get().IsIdle()
 
     @property
     def num_asked(self):
-        return self.sieve.get().num_asked()
+        return self.pruner.get().num_asked()
 
     @property
     def num_excluded(self):
-        return self.sieve.get().num_excluded()
+        return self.pruner.get().num_excluded()
 
-    def learn_schema(self, const unsigned char[::1] descriptor not None, uint16_t minor_version, uint32_t num_columns,
+    def register_schema(self, const unsigned char[::1] descriptor not None, uint16_t minor_version, uint32_t num_columns,
                      columns):
         cdef KnownSchema known
         known.num_columns = num_columns
         known.columns = columns
-        return self.sieve.get().LearnSchema(
+        return self.pruner.get().RegisterSchema(
             string_view(<const char*> &descriptor[0], descriptor.shape[0]), minor_version, known)
 
-    def learn_encoding(self, const unsigned char[::1] metadata not None, uint64_t rows_per_zone,
+    def register_encoding(self, const unsigned char[::1] metadata not None, uint64_t rows_per_zone,
                        uint64_t column_buffer):
         cdef KnownEncoding known
         known.rows_per_zone, known.column_buffer = rows_per_zone, column_buffer
-        return self.sieve.get().LearnEncoding(
+        return self.pruner.get().RegisterEncoding(
             string_view(<const char*> &metadata[0], metadata.shape[0]), known)
 
-    def learn_stream(self, int column, bytes head, uint64_t size, int64_t num_zones, kind, int width, bounds, counts):
+    def register_stream(self, int column, bytes head, uint64_t size, int64_t num_zones, kind, int width, bounds, counts):
         cdef KnownStream known
         known.head, known.size, known.num_zones = head, size, num_zones
         known.kind, known.width = <char> ord(kind), width
@@ -156,4 +156,4 @@ cdef class Sieve:
         _set_count(&known.items, counts[1])
         _set_count(&known.nulls, counts[2])
         _set_count(&known.nans, counts[3])
-        return self.sieve.get().LearnStream(column, known)
+        return self.pruner.get().RegisterStream(column, known)

@@ -1,9 +1,9 @@
 // Files that a filter leaves nothing of, found without Python: small local files whose zone maps lie at their end.
 //
-// A sieve knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone map, and
-// how a zone map is laid out, Python told it of files that it opened, through whatever plugins there are; the sieve
+// A file pruner knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone map, and
+// how a zone map is laid out, Python told it of files that it opened, through whatever plugins there are; the file pruner
 // recognises the same bytes in other files. It says "no row" or nothing: whatever it has not seen, cannot read, finds
-// damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no sieve.
+// damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file pruner.
 //
 //   last 64 KiB ─► footer, checksums ─► descriptor: known schema? ─► columns of the filter: known encodings?
 //                                                         ─► zone maps: known layouts? ─► the filter's program
@@ -84,9 +84,9 @@ struct KnownStream {
   }
 };
 
-class Sieve {
+class FilePruner {
  public:
-  Sieve(Program program, int num_columns, bool has_checks)
+  FilePruner(Program program, int num_columns, bool has_checks)
       : program_(std::move(program)), num_columns_(num_columns), has_checks_(has_checks), streams_(static_cast<size_t>(num_columns)) {}
 
   // Whether the file surely has no row that satisfies the filter.
@@ -108,7 +108,7 @@ class Sieve {
   int64_t num_excluded() const { return num_excluded_.load(std::memory_order_relaxed); }
 
   // Each tells whether there was room, and the bytes could be read.
-  bool LearnSchema(Bytes descriptor, uint16_t minor_version, KnownSchema known) {
+  bool RegisterSchema(Bytes descriptor, uint16_t minor_version, KnownSchema known) {
     Descriptor found;
     if (!found.Read(descriptor) || known.columns.size() != static_cast<size_t>(num_columns_)) return false;
     for (const int column : known.columns) {
@@ -118,7 +118,7 @@ class Sieve {
     return Keep(&schemas_, {minor_version, std::string(found.schema)}, std::move(known));
   }
 
-  bool LearnEncoding(Bytes metadata, KnownEncoding known) {
+  bool RegisterEncoding(Bytes metadata, KnownEncoding known) {
     Column found;
     if (!found.Read(metadata)) return false;
     known.num_buffers = found.offsets.size();
@@ -126,7 +126,7 @@ class Sieve {
     return Keep(&encodings_, std::string(found.description), known);
   }
 
-  bool LearnStream(int column, KnownStream known) {
+  bool RegisterStream(int column, KnownStream known) {
     if (column < 0 || column >= num_columns_ || !known.IsSound()) return false;
     std::unique_lock lock(mutex_);
     auto& held = streams_[static_cast<size_t>(column)];

@@ -1,7 +1,7 @@
-"""`FileSieve`: the filter of a scan in the words of the native sieve, which leaves out small files without Python.
+"""`FilePruner`: the filter of a scan for the native file pruner, which leaves out small files without Python.
 
-filter's tree ─► postfix instructions over columns (what the sieve does not understand may give anything)
-opened files  ─► what their schema, encodings and zone maps look like in bytes, so that the sieve recognises others
+filter's tree ─► postfix instructions over columns (what the file pruner does not understand may give anything)
+opened files  ─► what their schema, encodings and zone maps look like in bytes, so that it recognises others
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.pruning._file_pruner import Sieve
+from lance_arrow.pruning._file_pruner import NativeFilePruner
 from lance_arrow.pruning.described_file import DescribedFile
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate
 from lance_arrow.statistics.zone_bounds import successor
@@ -31,7 +31,7 @@ _MOST_FILES = 256
 _NO_COUNT = (-1, 0)
 
 
-class FileSieve:
+class FilePruner:
     """What one scan leaves out of many files.
 
     Parameters
@@ -47,11 +47,11 @@ class FileSieve:
         program.add(predicate.tree)
         self._predicate = predicate
         self._columns = program.columns
-        self._num_learnt = 0
-        self.native = Sieve(program.instructions, program.literals, len(self._columns), has_checks)
+        self._num_registered = 0
+        self.native = NativeFilePruner(program.instructions, program.literals, len(self._columns), has_checks)
 
-    def learn(self, rows: DescribedFile) -> None:
-        """Have the sieve recognise files like this one.
+    def register(self, rows: DescribedFile) -> None:
+        """Have the file pruner recognise files like this one.
 
         Raises
         ------
@@ -59,44 +59,44 @@ class FileSieve:
             As reading zone maps goes.
         """
         reader = rows.file
-        if self.native.is_idle or self._num_learnt >= _MOST_FILES or reader.version not in _VERSIONS:
+        if self.native.is_idle or self._num_registered >= _MOST_FILES or reader.version not in _VERSIONS:
             return
-        self._num_learnt += 1
+        self._num_registered += 1
         leaves = self._predicate.leaves(rows.roots)
         columns = [-1] * len(self._columns)
         for number, (path, type_) in enumerate(self._columns.items()):
             leaf = leaves.get(path)
             if leaf is not None and bounds_type(leaf) == type_ and not is_repeated(leaf):
                 columns[number] = leaf.column
-                self._learn_column(rows, number, leaf)
+                self._register_column(rows, number, leaf)
         minor_version = int.from_bytes(reader.tail[-6:-4].tobytes(), "little")
         descriptor = reader.global_buffers.read(0)
-        self.native.learn_schema(descriptor, minor_version, reader.footer.num_columns, columns)
+        self.native.register_schema(descriptor, minor_version, reader.footer.num_columns, columns)
 
-    def _learn_column(self, rows: DescribedFile, number: int, leaf: LeafNode) -> None:
+    def _register_column(self, rows: DescribedFile, number: int, leaf: LeafNode) -> None:
         reader = rows.file
         (meta,) = rows.described([leaf])
         bound = rows.runtime.binder.column(meta.message, meta.description, len(meta.buffer_sizes))
         metadata = reader.stored_metadata(leaf.column)
         if bound.zone_map is None or bound.holds_descriptors:
-            self.native.learn_encoding(metadata, 0, 0)
+            self.native.register_encoding(metadata, 0, 0)
             return
         buffer = bound.zone_map.column_buffer
-        self.native.learn_encoding(metadata, bound.zone_map.rows_per_zone, buffer)
+        self.native.register_encoding(metadata, bound.zone_map.rows_per_zone, buffer)
         start = int(meta.buffer_offsets[buffer])
         (stored,) = reader.buffers([(start, start + int(meta.buffer_sizes[buffer]))])
         raw = stored.tobytes()
         bounds = bounds_type(leaf)
         found = None if bounds is None else stream_layout(raw, bounds)
         if found is not None:
-            self._learn_stream(number, len(raw), *found)
+            self._register_stream(number, len(raw), *found)
 
-    def _learn_stream(self, number: int, size: int, head: bytes, layout: StreamLayout) -> None:
+    def _register_stream(self, number: int, size: int, head: bytes, layout: StreamLayout) -> None:
         kind, width = _stored_kind(layout.bounds)
         places = {name: buffers for name, _, buffers in layout.arrays}
         counts = {name: (start, type_.itemsize) for name, type_, start in layout.counts}
         if layout.num_zones:
-            self.native.learn_stream(
+            self.native.register_stream(
                 number,
                 head,
                 size,
@@ -117,7 +117,7 @@ def _bound_places(buffers: tuple[tuple[int, int] | None, ...]) -> tuple[int, int
 
 
 def _kind(type_: pa.DataType) -> str | None:
-    """How the sieve compares values of a type; None for those it does not."""
+    """How the file pruner compares values of a type; None for those it does not."""
     types = pa.types
     if types.is_unsigned_integer(type_):
         return "u"
@@ -139,7 +139,7 @@ def _stored_kind(type_: pa.DataType) -> tuple[str, int]:
 
 
 def _plain(scalar: pa.Scalar, kind: str) -> int | float | bytes | None:
-    """A literal as the sieve takes it; None for null and NaN, which compare in a way of their own."""
+    """A literal as the file pruner takes it; None for null and NaN, which compare in a way of their own."""
     if not scalar.is_valid:
         return None
     if kind == "b":
@@ -271,7 +271,7 @@ _WRITERS: Mapping[str, Callable[[_Program, Tree], bool]] = {
 }
 
 
-def file_sieve(predicate: ZonePredicate, *, has_checks: bool) -> FileSieve | None:
-    """Return the sieve of a filter; None for one of which it would understand nothing."""
-    found = FileSieve(predicate, has_checks=has_checks)
+def file_pruner(predicate: ZonePredicate, *, has_checks: bool) -> FilePruner | None:
+    """Return the file pruner of a filter; None for one of which it would understand nothing."""
+    found = FilePruner(predicate, has_checks=has_checks)
     return found if found.native.num_columns else None

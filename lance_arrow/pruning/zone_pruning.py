@@ -1,4 +1,4 @@
-"""`judged_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
+"""`prune_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
 
 from __future__ import annotations
 
@@ -37,34 +37,34 @@ def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedRows:
+class PruneResult:
     """What the zone maps of a file say of a filter.
 
     Parameters
     ----------
     rows
         Rows of zones in which some may satisfy it.
-    sure
+    all
         Those of them where every row does.
-    zones_total, zones_pruned, zones_sure
+    zones_total, zones_pruned, zones_all
         Zones there are, those in which no row satisfies it, and those where every row does; 0 without zone maps.
     """
 
     rows: RowRanges
-    sure: RowRanges
+    all: RowRanges
     zones_total: int = 0
     zones_pruned: int = 0
-    zones_sure: int = 0
+    zones_all: int = 0
 
     @property
-    def undecided(self) -> RowRanges:
+    def maybe(self) -> RowRanges:
         """Rows that must be looked at."""
-        return difference(self.rows, self.sure)
+        return difference(self.rows, self.all)
 
 
-def judged_rows(
+def prune_rows(
     rows: DescribedFile, zones: HasZoneMaps, predicate: ZonePredicate | None, within: RowRanges
-) -> JudgedRows:
+) -> PruneResult:
     """Ask the zone maps of a file which rows can, and which do, satisfy a filter.
 
     Parameters
@@ -81,7 +81,7 @@ def judged_rows(
     CorruptFileError
         A zone map is damaged.
     """
-    undecided = JudgedRows(within, RowRanges.one(0, 0))
+    undecided = PruneResult(within, RowRanges.one(0, 0))
     if predicate is None or not len(within):
         return undecided
     leaves = predicate.leaves(rows.roots)
@@ -90,12 +90,12 @@ def judged_rows(
     if not maps:
         return undecided
     borders, aligned = _aligned(maps, rows.num_rows)
-    return judged_zones(aligned, borders, predicate, within)
+    return prune_zones(aligned, borders, predicate, within)
 
 
-def judged_zones(
+def prune_zones(
     maps: Mapping[Path, ZoneMap], borders: NDArray[np.int64], predicate: ZonePredicate, within: RowRanges
-) -> JudgedRows:
+) -> PruneResult:
     """Ask zone maps that are cut at the same rows.
 
     Parameters
@@ -105,7 +105,7 @@ def judged_zones(
     borders
         ``(num_zones + 1,) int64`` rows, ascending.
     predicate, within
-        As for `judged_rows`.
+        As for `prune_rows`.
     """
     verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
@@ -114,13 +114,13 @@ def judged_zones(
     if not left.any():
         nothing = RowRanges.one(0, 0)
         num_asked = int(asked.sum())
-        return JudgedRows(nothing, nothing, zones_total=num_asked, zones_pruned=num_asked)
-    return JudgedRows(
+        return PruneResult(nothing, nothing, zones_total=num_asked, zones_pruned=num_asked)
+    return PruneResult(
         intersection(within, joined_ranges(starts[left], stops[left])),
         intersection(within, joined_ranges(starts[always], stops[always])),
         zones_total=int(asked.sum()),
         zones_pruned=int((asked & ~left).sum()),
-        zones_sure=int((asked & always).sum()),
+        zones_all=int((asked & always).sum()),
     )
 
 

@@ -117,9 +117,9 @@ class FileBatches:
         if is_bounded:
             self._check_expansion(nodes, rows)
         receipt = self.receipt(nodes, filter)
-        judged = condition.judged(rows)
-        receipt.judged(judged)
-        late = LateReader(self._rows, projection.nodes, condition, judged, receipt.tally)
+        prune_result = condition.prune(rows)
+        receipt.note_pruning(prune_result)
+        late = LateReader(self._rows, projection.nodes, condition, prune_result, receipt.tally)
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
@@ -127,8 +127,8 @@ class FileBatches:
             # Columns of the filter took their part, whatever is left.
             return part, max(window.estimated_bytes, sum(batch.nbytes for batch in part))
 
-        most = late_window_rows(judged.rows.num_rows, self._runtime.settings.num_threads)
-        stored = self._stored(nodes, batch_rows, judged.rows, read, max_rows=most)
+        most = late_window_rows(prune_result.rows.num_rows, self._runtime.settings.num_threads)
+        stored = self._stored(nodes, batch_rows, prune_result.rows, read, max_rows=most)
         return receipt.sent_after(self.with_blobs(projection, stored))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:
@@ -136,9 +136,9 @@ class FileBatches:
         condition = self._condition(filter)
         self._check_expansion(condition.nodes, rows)
         receipt = self.receipt(condition.nodes, filter)
-        judged = condition.judged(rows)
-        receipt.judged(judged, sure_are_read=False)
-        found = condition.count(judged, receipt.tally)
+        prune_result = condition.prune(rows)
+        receipt.note_pruning(prune_result, sure_are_read=False)
+        found = condition.count(prune_result, receipt.tally)
         receipt.send(found)
         return found
 

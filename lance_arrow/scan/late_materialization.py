@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_reader import RowReader
@@ -38,16 +38,16 @@ class LateReader:
         Wanted columns.
     filter
         The filter.
-    judged
+    prune_result
         What zone maps say of it.
     tally
         Where to count what is decoded.
     """
 
     def __init__(
-        self, reader: RowReader, nodes: Sequence[ColumnNode], filter: RowFilter, judged: JudgedRows, tally: Tally
+        self, reader: RowReader, nodes: Sequence[ColumnNode], filter: RowFilter, prune_result: PruneResult, tally: Tally
     ) -> None:
-        self._reader, self._filter, self._judged, self._tally = reader, filter, judged, tally
+        self._reader, self._filter, self._prune_result, self._tally = reader, filter, prune_result, tally
         self._nodes = tuple(nodes)
         self._schema = pa.schema([node.field for node in self._nodes])
         self._first = filter.nodes
@@ -91,7 +91,7 @@ class LateReader:
         """
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
-        sure = intersection(rows, self._judged.sure)
+        sure = intersection(rows, self._prune_result.all)
         undecided = difference(rows, sure)
         if self._is_shared and sure.num_rows <= undecided.num_rows:
             # Looking at the few that are sure saves reading the filter's columns of all that is left again.
@@ -112,7 +112,7 @@ class LateReader:
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        if self._filter.has_blobs or not self._late or len(intersection(rows, self._judged.sure)):
+        if self._filter.has_blobs or not self._late or len(intersection(rows, self._prune_result.all)):
             return False
         gap_bytes = self._reader.file.source.coalescing.max_gap_bytes
         if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:

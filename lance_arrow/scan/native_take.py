@@ -77,7 +77,7 @@ class TakePlan:
         leaf
             The leaf.
         blob_limits
-            As for `TakeSet.of`.
+            As for `ReadPlan.of`.
 
         Returns
         -------

@@ -59,8 +59,8 @@ class OpenFiles:
         """Limits of what is read."""
         return default_runtime().settings.limits
 
-    def get(self, place: FilePlace, wishes: ScanOptions | None = None) -> OpenFile:
-        """Return the file at `place`, opened now unless the same content is open already, for the same wishes.
+    def get(self, place: FilePlace, scan_options: ScanOptions | None = None) -> OpenFile:
+        """Return the file at `place`, opened now unless the same content is open already, for the same options.
 
         Raises
         ------
@@ -70,11 +70,11 @@ class OpenFiles:
         what = place.path if place.buffer is None else place.buffer
         location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
         source = open_source(what if location is None else location, size_bytes=place.size)
-        wishes = ScanOptions() if wishes is None else wishes
-        options = self._options if wishes.verify is None else replace(self._options, verify=wishes.verify)
+        scan_options = ScanOptions() if scan_options is None else scan_options
+        options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)
         identity = source.identity()
         if identity is not None:
-            identity = identity, options.verify, wishes.sidecars
+            identity = identity, options.verify, scan_options.sidecars
         with self._lock:
             held = self._held.get(identity) if identity is not None else None
             if held is not None:
@@ -85,7 +85,7 @@ class OpenFiles:
         verified = VerifiedSource(source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
         rows = row_reader(file, runtime, options)
-        zones = zone_reader(rows, location if wishes.sidecars else None)
+        zones = zone_reader(rows, location if scan_options.sidecars else None)
         opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
         if identity is not None:
             with self._lock:

@@ -20,7 +20,7 @@ from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.spi import ReadReport
 
 if TYPE_CHECKING:
-    from lance_arrow.pruning.zone_pruning import JudgedRows
+    from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.scan.open_files import OpenFile
 
 
@@ -68,10 +68,10 @@ class Receipt:
         self._is_due = runtime.is_watched
         self.tally = Tally()
 
-    def judged(self, judged: JudgedRows, *, sure_are_read: bool = True) -> None:
+    def note_pruning(self, prune_result: PruneResult, *, sure_are_read: bool = True) -> None:
         """Note what zones said; whether rows of those that are sure are read all the same."""
-        read = judged.zones_total - judged.zones_pruned - (0 if sure_are_read else judged.zones_sure)
-        self._zones = judged.zones_total, judged.zones_pruned, read
+        read = prune_result.zones_total - prune_result.zones_pruned - (0 if sure_are_read else prune_result.zones_all)
+        self._zones = prune_result.zones_total, prune_result.zones_pruned, read
         self._zone_seconds = time.perf_counter() - self._started
 
     def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -145,10 +145,10 @@ class TableWatch:
         self._joined_files += num_files
         self._joined = self._joined + stats
 
-    def judged(self, judged: JudgedRows) -> None:
+    def note_pruning(self, prune_result: PruneResult) -> None:
         """Count what zones said of a filter."""
-        self._zones[0] += judged.zones_total
-        self._zones[1] += judged.zones_pruned
+        self._zones[0] += prune_result.zones_total
+        self._zones[1] += prune_result.zones_pruned
 
     def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
@@ -193,7 +193,7 @@ class _NoReceipt(Receipt):
     def __init__(self) -> None:
         self.tally = _NoTally()
 
-    def judged(self, judged: JudgedRows, *, sure_are_read: bool = True) -> None:
+    def note_pruning(self, prune_result: PruneResult, *, sure_are_read: bool = True) -> None:
         """Note nothing."""
 
     def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

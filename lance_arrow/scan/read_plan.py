@@ -1,4 +1,4 @@
-"""`TakeSet`: what takes of the same columns ask of the schema, found out once."""
+"""`ReadPlan`: what takes of the same columns ask of the schema, found out once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ByColumns(Generic[Found]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TakeSet:
+class ReadPlan:
     """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result.
 
     `forms` is how a batch is made at once of leaves that the engine has all taken; None where some are not plain.
@@ -56,7 +56,7 @@ class TakeSet:
     forms: ColumnForms | None
 
     @classmethod
-    def of(cls, nodes: Sequence[ColumnNode], blob_limits: BlobLimits | None = None) -> TakeSet:
+    def of(cls, nodes: Sequence[ColumnNode], blob_limits: BlobLimits | None = None) -> ReadPlan:
         """Look at columns.
 
         Parameters

@@ -18,7 +18,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
-from lance_arrow.pruning.zone_pruning import JudgedRows, judged_rows, zone_predicate
+from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows, zone_predicate
 from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.predicates import MISFITS, misfit
 from lance_arrow.scan.read_counts import Tally
@@ -120,9 +120,9 @@ class RowFilter:
         """Whether the same rows satisfy it each time it is asked."""
         return self._plan.is_repeatable
 
-    def judged(self, within: RowRanges) -> JudgedRows:
-        """Ask the zone maps; see `judged_rows`."""
-        return judged_rows(self._reader, self._zones, self._plan.predicate, within)
+    def prune(self, within: RowRanges) -> PruneResult:
+        """Ask the zone maps; see `prune_rows`."""
+        return prune_rows(self._reader, self._zones, self._plan.predicate, within)
 
     def of(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None) -> Filtered:
         """Decode the filter's columns of some rows, and evaluate it.
@@ -143,11 +143,11 @@ class RowFilter:
         return Filtered(mask, batches[0] if is_plain else None)
 
     def count(
-        self, judged: JudgedRows, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
+        self, prune_result: PruneResult, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
     ) -> int:
         """Count rows that satisfy it, of those that zones have left; undecided ones are decoded. Raises as `of`."""
-        rows, settings = judged.undecided, self._reader.runtime.settings
-        found = judged.sure.num_rows
+        rows, settings = prune_result.maybe, self._reader.runtime.settings
+        found = prune_result.all.num_rows
         if not len(rows):
             return found
         use_threads = use_threads and rows.num_rows > ROWS_FOR_ONE

@@ -22,7 +22,7 @@ from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import Allocator, LeafBuffers, decode_values, overflow
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrays.schema_cache import ShownColumns, shared_tree
+from lance_arrow.arrays.schema_cache import ShownColumns, cached_tree
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
@@ -32,7 +32,7 @@ from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.native_take import Pages, take_leaves
-from lance_arrow.scan.read_plan import ByColumns, TakeSet
+from lance_arrow.scan.read_plan import ByColumns, ReadPlan
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import (
@@ -73,7 +73,7 @@ class RowReader:
     runtime
         Plugins, caches and limits.
     options
-        How callers see columns; blobs are always read as descriptors here, `assembly.blobs` reads the values.
+        How callers see columns; blobs are always read as descriptors here, `scan.blobs.blob_reader` reads the values.
     """
 
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
@@ -82,8 +82,8 @@ class RowReader:
         self.options = options if options is not None else ReadOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
-        self._take_sets: ByColumns[TakeSet] = ByColumns()
-        self._blob_take_sets: ByColumns[TakeSet] = ByColumns()
+        self._read_plans: ByColumns[ReadPlan] = ByColumns()
+        self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
         self._weights: ByColumns[RowWeights] = ByColumns()
         self._lock = Lock()
 
@@ -96,7 +96,7 @@ class RowReader:
 
     @cached_property
     def _shown(self) -> ShownColumns:
-        return shared_tree(self.file, self.options)
+        return cached_tree(self.file, self.options)
 
     @property
     def schema(self) -> pa.Schema:
@@ -185,7 +185,7 @@ class RowReader:
         source = self.file.source
         if source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
             return []
-        plans = self._take_sets.of(nodes, lambda: TakeSet.of(nodes)).plans
+        plans = self._read_plans.of(nodes, lambda: ReadPlan.of(nodes)).plans
         if not plans or source.positional() is None:
             return []
         with located(path=self.file.name):
@@ -262,11 +262,11 @@ class RowReader:
         -------
         tuple or None
             The rows as callers see them, and what was touched. None where something is beyond the engine or refused by
-            it: `take` reads the same rows, and `assembly.blobs` their blobs, and can say what is wrong.
+            it: `take` reads the same rows, and `scan.blobs.blob_reader` their blobs, and can say what is wrong.
         """
         source = self.file.source
         data_stop = self.file.footer.data_stop
-        wanted = self._blob_take_sets.of(nodes, lambda: TakeSet.of(nodes, blob_limits(data_stop, self.runtime)))
+        wanted = self._blob_read_plans.of(nodes, lambda: ReadPlan.of(nodes, blob_limits(data_stop, self.runtime)))
         place = source.positional() if isinstance(source, MeteredSource) else None
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
@@ -293,7 +293,7 @@ class RowReader:
         all threads to itself.
         """
         source = self.file.source
-        wanted = self._take_sets.of(nodes, lambda: TakeSet.of(nodes))
+        wanted = self._read_plans.of(nodes, lambda: ReadPlan.of(nodes))
         place = source.positional() if isinstance(source, MeteredSource) else None
         if not wanted.plans or not len(rows) or place is None:
             return self._read(nodes, rows, pool, {})

@@ -7,7 +7,7 @@ from threading import Lock
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import located
-from lance_arrow.scan.legacy.v0_1_statistics import ToldBounds
+from lance_arrow.scan.legacy.v0_1_statistics import V01Statistics
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.statistics.zone_joining import joined_maps
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
@@ -28,7 +28,7 @@ class ZoneReader:
 
     def __init__(self, rows: RowReader, sidecar: ZoneSidecar | None = None) -> None:
         self._rows = rows
-        self._told = ToldBounds(rows)
+        self._told = V01Statistics(rows)
         self._sidecar = sidecar
         self._held: dict[int, ZoneMap | None] = {}
         self._lock = Lock()

@@ -21,5 +21,5 @@ driver:           one commit, or the job's files removed again ◄┘
 | `jobs` | whole tables: ingest, rewrite, compact, zones, delete, merge, verify, cleanup |
 
 Everything here is imported on the driver and by the Python workers of executors: both need this package.
-Forbidden here: bytes of files, and what a version consists of; `lance_arrow.table` and `datasets` know these.
+Forbidden here: bytes of files, and what a version consists of; `lance_arrow.table` and `scan` know these.
 """

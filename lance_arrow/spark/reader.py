@@ -113,7 +113,7 @@ class TableScan:
 
         def left(number: int) -> RowRanges:
             fragment = reader.fragment(number)
-            return fragment.judged(predicate, RowRanges.one(0, fragment.num_physical)).rows
+            return fragment.prune(predicate, RowRanges.one(0, fragment.num_physical)).rows
 
         return list(default_runtime().map(left, range(len(fragments))))
 

@@ -1,6 +1,6 @@
 """A page as a plan: descriptions bound to runnable layouts, selected rows cut at page borders, two rounds of reading.
 
-In: page descriptions and row selections. Out: opened pages for the assembly, descriptions as trees for the inspector.
+In: page descriptions and row selections. Out: opened pages for arrays, descriptions as trees for the inspector.
 
 | Module | Open it for |
 |---|---|

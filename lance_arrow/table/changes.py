@@ -1,7 +1,7 @@
 """What `LanceTable` does to a table: files first, then one commit; whatever fails leaves the table as it was.
 
 All changes have the same shape: refuse early by `editable`, write under `WrittenFiles`, make an `Operation`, and hand
-it to `TableLine.commit`.
+it to `WritableBranch.commit`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown, write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
 def create_table(
-    target: TableLine,
+    target: WritableBranch,
     data: Any,
     *,
     schema: pa.Schema | None,
@@ -55,7 +55,7 @@ def create_table(
 
 
 def overwrite_rows(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     data: Any,
     *,
@@ -79,7 +79,7 @@ def overwrite_rows(
 
 
 def _replace(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta | None,
     data: Any,
     *,
@@ -111,7 +111,7 @@ def _replace(
 
 
 def append_rows(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     data: Any,
     *,
@@ -152,7 +152,7 @@ def _fitted(base: ManifestMeta, data: Any, options: WriteOptions) -> tuple[pa.Sc
 
 
 def delete_rows(
-    target: TableLine, base: ManifestMeta, reader_of: ReaderOf, predicate: Predicate, message: str | None
+    target: WritableBranch, base: ManifestMeta, reader_of: ReaderOf, predicate: Predicate, message: str | None
 ) -> ManifestMeta:
     """Delete rows; where others changed the same fragments since, again from the newest version.
 
@@ -187,7 +187,7 @@ def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]
     return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 
 
-def restore_version(target: TableLine, base: ManifestMeta, old: ManifestMeta, message: str | None) -> ManifestMeta:
+def restore_version(target: WritableBranch, base: ManifestMeta, old: ManifestMeta, message: str | None) -> ManifestMeta:
     """Make an older version the newest one; see `LanceTable.restore`."""
     editable(old)
     with WrittenFiles() as files:

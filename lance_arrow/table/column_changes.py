@@ -22,7 +22,7 @@ from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.field_paths import cast_field, field_at, field_paths, narrowed, narrowed_array, numbered
 from lance_arrow.table.operations.columns import ColumnChange, highest_field_id
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 DEFAULT_BATCH_ROWS = 1 << 16
@@ -45,7 +45,7 @@ class ColumnEdit:
         What the history is to say of it.
     """
 
-    target: TableLine
+    target: WritableBranch
     base: ManifestMeta
     reader_of: ReaderOf
     options: Callable[[str], WriteOptions]

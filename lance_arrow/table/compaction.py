@@ -32,7 +32,7 @@ from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, mov
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import ReserveFragments, RewriteGroup
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
@@ -102,7 +102,7 @@ class CompactionPlan:
         return found
 
     def choose(
-        self, target: TableLine, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
+        self, target: WritableBranch, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
     ) -> MovableGroups:
         """Choose groups of a version, and tell what its indices have to say of them.
 
@@ -163,7 +163,7 @@ class CompactionReport:
 
 
 def compact_table(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader_of: ReaderOf,
     plan: CompactionPlan,
@@ -206,7 +206,7 @@ def compact_table(
     return after, CompactionReport(version_before=base.version, version_after=after.version, **told)
 
 
-def number_fragments(target: TableLine, base: ManifestMeta, made: Sequence[RewriteGroup]) -> None:
+def number_fragments(target: WritableBranch, base: ManifestMeta, made: Sequence[RewriteGroup]) -> None:
     """Give new fragments ids, which are reserved by a commit of their own."""
     count = sum(len(group.new) for group in made)
     with WrittenFiles() as reserved:
@@ -223,7 +223,7 @@ def first_reserved(made: ManifestMeta, count: int) -> int:
     return made.max_fragment_id + 1 - count
 
 
-def indices_to_move(target: TableLine, base: ManifestMeta) -> IndexSection:
+def indices_to_move(target: WritableBranch, base: ManifestMeta) -> IndexSection:
     """Read the indices of a version whose rows are to move.
 
     Raises
@@ -240,7 +240,7 @@ def indices_to_move(target: TableLine, base: ManifestMeta) -> IndexSection:
 
 
 def _rewritten(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader: TableReader,
     group: range,

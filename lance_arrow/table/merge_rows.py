@@ -24,12 +24,12 @@ from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
 def merge_rows(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader_of: ReaderOf,
     clauses: MergeClauses,

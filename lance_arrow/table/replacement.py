@@ -24,7 +24,7 @@ from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.indices.coverage import fragments_of
 from lance_arrow.table.operations.base import NextVersion, Operation
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
@@ -70,7 +70,7 @@ class DataReplacement(Operation):
 
 
 def replace_columns(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader_of: ReaderOf,
     values: Any,

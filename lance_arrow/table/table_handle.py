@@ -14,7 +14,7 @@ from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.strategies import choose_strategy
-from lance_arrow.table.writable_branch import TableLine
+from lance_arrow.table.writable_branch import WritableBranch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class FileOptions:
 PLAIN = FileOptions("default", DEFAULT_ROWS_PER_ZONE, True, None, False, DEFAULT_PAGE_BYTES)
 
 
-def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> TableLine:
+def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> WritableBranch:
     """Return a line of versions as something to write; errors are those of `choose_strategy`."""
     runtime = default_runtime()
-    return TableLine(
+    return WritableBranch(
         root=root,
         line=branch_root(root, branch),
         branch=line_name(branch),
@@ -64,7 +64,7 @@ class TableHandle:
     _manifest: ManifestMeta
     _unsafe_single_writer: bool
 
-    def _target(self) -> TableLine:
+    def _target(self) -> WritableBranch:
         return line_of(self._root, self._branch, unsafe_single_writer=self._unsafe_single_writer)
 
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:

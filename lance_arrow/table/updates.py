@@ -16,12 +16,12 @@ from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
-from lance_arrow.table.writable_branch import ReaderOf, TableLine, writable_version
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
 def update_rows(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader_of: ReaderOf,
     values: Mapping[str, Any],

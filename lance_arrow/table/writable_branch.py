@@ -1,4 +1,4 @@
-"""`TableLine`: a line of versions that can be written, and what every change of it begins with."""
+"""`WritableBranch`: a branch that can be written, and what every change of it begins with."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableLine:
+class WritableBranch:
     """A line of versions that can be written.
 
     Parameters

@@ -30,7 +30,7 @@ from lance_arrow.table.field_paths import field_at
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.operations.indices import CreateIndex
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
-from lance_arrow.table.writable_branch import ReaderOf, TableLine
+from lance_arrow.table.writable_branch import ReaderOf, WritableBranch
 from lance_arrow.table.written_files import WrittenFiles
 
 DEFAULT_ROWS_PER_ZONE = 8192
@@ -39,7 +39,7 @@ ZONE_FILE_VERSION: FileVersionName = "2.1"
 
 
 def create_zone_index(
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     reader_of: ReaderOf,
     column: str,
@@ -88,7 +88,7 @@ def create_zone_index(
     return target.retried(base, attempt, message)
 
 
-def drop_index(target: TableLine, base: ManifestMeta, name: str, message: str | None) -> ManifestMeta:
+def drop_index(target: WritableBranch, base: ManifestMeta, name: str, message: str | None) -> ManifestMeta:
     """Drop an index; arguments are those of `LanceTable.drop_index`."""
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> CreateIndex:

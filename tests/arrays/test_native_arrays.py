@@ -15,7 +15,7 @@ import lance_arrow
 from lance_arrow.errors import LanceError
 from lance_arrow.pages import arrays
 from lance_arrow.scan import row_reader
-from lance_arrow.scan.legacy.v2_0_row_reader import HeadedRowReader
+from lance_arrow.scan.legacy.v2_0_row_reader import V20RowReader
 
 ROWS = 6_000
 SERVED = {
@@ -145,7 +145,7 @@ def test_damage_is_refused_as_the_layouts_refuse_it(
     places = random.integers(0, len(data), 60)
     for is_native in (True, False):
         if not is_native:
-            monkeypatch.setattr(HeadedRowReader, "_native_page", lambda *_: None)
+            monkeypatch.setattr(V20RowReader, "_native_page", lambda *_: None)
         found = outcomes[is_native] = []
         for place in places:
             damaged = bytearray(data)

@@ -154,7 +154,7 @@ def sleep_in(module, owner, name, call=1):
         (["stats"], "'lance_arrow.statistics.zone_builder', 'ZoneBuilder', 'add', 3"),
         (["verify"], "'lance_arrow.files.verification', '_Verification', '_decode', 2"),
         (["zones", "build"], "'lance_arrow.statistics.zone_builder', 'ZoneBuilder', 'add', 2"),
-        (["table", "compact"], "'lance_arrow.table.writable_branch', 'TableLine', 'commit'"),
+        (["table", "compact"], "'lance_arrow.table.writable_branch', 'WritableBranch', 'commit'"),
     ],
     ids=["head", "stats", "verify", "zones build", "table compact"],
 )

@@ -1,4 +1,4 @@
-"""`HeldSource`: what is held is not read again, what is not is read as ever."""
+"""`OverlaySource`: what is held is not read again, what is not is read as ever."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from lance_arrow.errors import TruncatedReadError
 from lance_arrow.io import BufferSource, MeteredSource, read_coalesced
-from lance_arrow.io.overlay_source import HeldSource
+from lance_arrow.io.overlay_source import OverlaySource
 
 DATA = bytes(range(200))
 
@@ -17,13 +17,13 @@ def inner() -> MeteredSource:
     return MeteredSource(BufferSource(DATA))
 
 
-def read(source: HeldSource, *places: tuple[int, int]) -> list[bytes]:
+def read(source: OverlaySource, *places: tuple[int, int]) -> list[bytes]:
     wanted = np.array(places, np.int64)
     return [one.tobytes() for one in read_coalesced(source, wanted[:, 0], wanted[:, 1])]
 
 
 def test_what_is_held_is_not_read(inner: MeteredSource) -> None:
-    source = HeldSource(inner, 150, np.frombuffer(DATA, np.uint8)[150:])
+    source = OverlaySource(inner, 150, np.frombuffer(DATA, np.uint8)[150:])
     source.hold(np.array([10, 160, 60]), np.array([40, 170, 60]))
     assert inner.snapshot().ranges_wanted == 1
     before = inner.snapshot()
@@ -40,7 +40,7 @@ def test_what_is_held_is_not_read(inner: MeteredSource) -> None:
 
 
 def test_what_is_not_held_is_read(inner: MeteredSource) -> None:
-    source = HeldSource(inner, 150, np.frombuffer(DATA, np.uint8)[150:])
+    source = OverlaySource(inner, 150, np.frombuffer(DATA, np.uint8)[150:])
     assert source.size() == 200
     assert read(source, (140, 160), (155, 160), (3, 5)) == [DATA[140:160], DATA[155:160], DATA[3:5]]
     assert inner.snapshot().ranges_wanted == 2

@@ -1,4 +1,4 @@
-"""The native sieve leaves out no file that Python's judge would keep, and none that it has reason to doubt."""
+"""The native file pruner leaves out no file that Python's judge would keep, and none that it has reason to doubt."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InternalError, LanceError
-from lance_arrow.pruning._file_pruner import Sieve
-from lance_arrow.pruning.file_pruner import FileSieve, file_sieve
-from lance_arrow.pruning.zone_pruning import judged_rows
+from lance_arrow.pruning._file_pruner import NativeFilePruner
+from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
+from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFile, OpenFiles
 from lance_arrow.scan.row_filter import FilterPlan
@@ -36,20 +36,20 @@ def opened(path: Path, verify: str = "touched") -> OpenFile:
     return OpenFiles(ReadOptions(verify=verify)).get(FilePlace(path=str(path), filesystem=None))
 
 
-def sieve_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_checks: bool = True) -> FileSieve | None:
-    """The sieve of a filter, taught by some files."""
+def pruner_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_checks: bool = True) -> FilePruner | None:
+    """The file pruner of a filter, taught by some files."""
     plan = FilterPlan(expression, files[0].rows.schema)
-    sieve = None if plan.predicate is None else file_sieve(plan.predicate, has_checks=has_checks)
-    if sieve is not None:
+    pruner = None if plan.predicate is None else file_pruner(plan.predicate, has_checks=has_checks)
+    if pruner is not None:
         for file in files:
-            sieve.learn(file.rows)
-    return sieve
+            pruner.register(file.rows)
+    return pruner
 
 
 def judge_excludes(expression: pc.Expression, file: OpenFile) -> bool:
-    """What the vectorised judge says: the sieve's twin."""
+    """What the vectorised judge says: the file pruner's twin."""
     predicate = FilterPlan(expression, file.rows.schema).predicate
-    return not len(judged_rows(file.rows, file.zones, predicate, RowRanges.one(0, file.rows.num_rows)).rows)
+    return not len(prune_rows(file.rows, file.zones, predicate, RowRanges.one(0, file.rows.num_rows)).rows)
 
 
 def pieces(table: pa.Table, rng: np.random.Generator) -> list[pa.Table]:
@@ -70,11 +70,11 @@ def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
             paths.append(tmp_path / f"{number}_{at}.lance")
             write_table(piece, paths[-1], file_version=case.file_version, rows_per_zone=case.rows_per_zone)
         files = [opened(path) for path in paths]
-        sieve = sieve_of(case.expression, files)
+        pruner = pruner_of(case.expression, files)
         for path, file in zip(paths, files, strict=True):
             is_left_out = judge_excludes(case.expression, file)
             python += is_left_out
-            if sieve is not None and sieve.native.excludes(str(path)):
+            if pruner is not None and pruner.native.excludes(str(path)):
                 assert is_left_out, (number, path.name, case.expression)
                 native += 1
     assert native > python // 4 > 20
@@ -91,11 +91,11 @@ def test_files_that_need_more_of_their_end_are_left_out_too(tmp_path: Path) -> N
     paths = [tmp_path / f"{number}.lance" for number in range(len(tables))]
     for table, path in zip(tables, paths, strict=True):
         write_table(table, path, rows_per_zone=16)
-    sieve = sieve_of(F("id") > 1000, [opened(path) for path in paths])
-    assert sieve is not None
+    pruner = pruner_of(F("id") > 1000, [opened(path) for path in paths])
+    assert pruner is not None
     for number in (0, 0, 1, 0, 2, 1):
-        assert sieve.native.excludes(str(paths[number])), number
-    kept = sieve_of(F("id") > 95, [opened(path) for path in paths])
+        assert pruner.native.excludes(str(paths[number])), number
+    kept = pruner_of(F("id") > 95, [opened(path) for path in paths])
     assert kept is not None
     assert [kept.native.excludes(str(paths[number])) for number in (2, 0, 1, 2)] == [True, False, False, True]
 
@@ -159,11 +159,11 @@ def test_scans_ask_python_about_few_files(
 
 def test_what_does_not_pay_is_given_up(folder: Path) -> None:
     files = [opened(path) for path in sorted(folder.iterdir())[:40]]
-    sieve = sieve_of(F("id") >= 0, files[:2])
-    assert sieve is not None
-    assert not any(sieve.native.excludes(file.source.name) for file in files)
-    assert sieve.native.is_idle
-    assert sieve.native.num_asked == 32
+    pruner = pruner_of(F("id") >= 0, files[:2])
+    assert pruner is not None
+    assert not any(pruner.native.excludes(file.source.name) for file in files)
+    assert pruner.native.is_idle
+    assert pruner.native.num_asked == 32
 
 
 def test_receipts_want_every_file(folder: Path, receipts: list) -> None:
@@ -182,42 +182,42 @@ def test_without_zone_maps_there_is_no_sieve(folder: Path, monkeypatch: pytest.M
 
 def test_unknown_functions_leave_files_in(folder: Path) -> None:
     files = [opened(path) for path in sorted(folder.iterdir())[:3]]
-    assert sieve_of(F("id") + 1 == 5_000_000, files) is None
-    sieve = sieve_of((F("id") + 1 == 5) & (F("x") > 1000.0), files)
-    assert sieve is not None
-    assert sieve.native.excludes(files[0].source.name), "one side is enough"
-    either = sieve_of((F("id") + 1 == 5) | (F("x") > 1000.0), files)
+    assert pruner_of(F("id") + 1 == 5_000_000, files) is None
+    pruner = pruner_of((F("id") + 1 == 5) & (F("x") > 1000.0), files)
+    assert pruner is not None
+    assert pruner.native.excludes(files[0].source.name), "one side is enough"
+    either = pruner_of((F("id") + 1 == 5) | (F("x") > 1000.0), files)
     assert either is not None
     assert not either.native.excludes(files[0].source.name)
 
 
 def test_files_that_are_no_longer_there_are_left_to_python(folder: Path, tmp_path: Path) -> None:
     first = opened(folder / "000.lance")
-    sieve = sieve_of(F("id") > 1_000_000, [first])
-    assert sieve is not None
-    assert sieve.native.excludes(str(folder / "001.lance"))
-    assert not sieve.native.excludes(str(tmp_path / "absent.lance"))
-    assert not sieve.native.excludes(str(tmp_path))
+    pruner = pruner_of(F("id") > 1_000_000, [first])
+    assert pruner is not None
+    assert pruner.native.excludes(str(folder / "001.lance"))
+    assert not pruner.native.excludes(str(tmp_path / "absent.lance"))
+    assert not pruner.native.excludes(str(tmp_path))
     (tmp_path / "empty.lance").write_bytes(b"")
-    assert not sieve.native.excludes(str(tmp_path / "empty.lance"))
+    assert not pruner.native.excludes(str(tmp_path / "empty.lance"))
     whole = (folder / "001.lance").read_bytes()
     for stop in (len(whole) - 1, 40, 39, 1):
         (tmp_path / "cut.lance").write_bytes(whole[:stop])
-        assert not sieve.native.excludes(str(tmp_path / "cut.lance"))
+        assert not pruner.native.excludes(str(tmp_path / "cut.lance"))
 
 
 @pytest.mark.parametrize("checksums", [True, False])
 def test_damage_is_left_to_python(tmp_path: Path, checksums: bool) -> None:
-    """Every byte from the first zone map on, flipped: what the sieve still leaves out, Python leaves out or refuses."""
+    """Every byte from the first zone map on, flipped: what the native pruner leaves out, Python does, or refuses."""
     table = pa.table({"id": pa.array([5, None, 9, 7] * 30), "word": ["a", "b", "c", "é"] * 30})
     good, bad = tmp_path / "good.lance", tmp_path / "bad.lance"
     write_table(table, good, rows_per_zone=50, checksums=checksums)
     whole = bytearray(good.read_bytes())
     expression = (F("id") > 100) & (F("word") >= "A")
     file = opened(good)
-    sieve = sieve_of(expression, [file])
-    assert sieve is not None
-    assert sieve.native.excludes(str(good))
+    pruner = pruner_of(expression, [file])
+    assert pruner is not None
+    assert pruner.native.excludes(str(good))
     metas = file.rows.file.columns([0, 1])
     start = min(int(meta.buffer_offsets[0]) for meta in metas)
     num_kept_in = 0
@@ -225,8 +225,8 @@ def test_damage_is_left_to_python(tmp_path: Path, checksums: bool) -> None:
         whole[place] ^= 1 << (place % 8)
         bad.write_bytes(whole)
         whole[place] ^= 1 << (place % 8)
-        sieve = _fresh(sieve, expression, file)
-        if not sieve.native.excludes(str(bad)):
+        pruner = _fresh(pruner, expression, file)
+        if not pruner.native.excludes(str(bad)):
             num_kept_in += 1
             continue
         try:
@@ -236,11 +236,11 @@ def test_damage_is_left_to_python(tmp_path: Path, checksums: bool) -> None:
     assert num_kept_in > 20
 
 
-def _fresh(sieve: FileSieve, expression: pc.Expression, file: OpenFile) -> FileSieve:
-    """A sieve that has not given up."""
-    if not sieve.native.is_idle:
-        return sieve
-    made = sieve_of(expression, [file])
+def _fresh(pruner: FilePruner, expression: pc.Expression, file: OpenFile) -> FilePruner:
+    """A file pruner that has not given up."""
+    if not pruner.native.is_idle:
+        return pruner
+    made = pruner_of(expression, [file])
     assert made is not None
     return made
 
@@ -255,4 +255,4 @@ def test_a_program_that_cannot_run_is_refused() -> None:
         [(0,) * 5] * 2,
     ):
         with pytest.raises(InternalError):
-            Sieve(instructions, [("i", 1)], 1, True)
+            NativeFilePruner(instructions, [("i", 1)], 1, True)

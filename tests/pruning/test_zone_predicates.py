@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from zones_in_memory import leaves_of, zone_maps
 
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate, is_understood
-from lance_arrow.pruning.zone_pruning import JudgedRows, judged_zones, zone_predicate
+from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones, zone_predicate
 from lance_arrow.pruning.zone_values import Condition
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
@@ -247,9 +247,9 @@ def test_zones_are_decided(table, expression, expected):
 
 
 def test_without_zone_maps_no_zones_are_counted():
-    undecided = JudgedRows(RowRanges.one(3, 9), RowRanges.one(0, 0))
-    assert (undecided.zones_total, undecided.zones_pruned, undecided.zones_sure) == (0, 0, 0)
-    assert undecided.undecided.num_rows == 6
+    undecided = PruneResult(RowRanges.one(3, 9), RowRanges.one(0, 0))
+    assert (undecided.zones_total, undecided.zones_pruned, undecided.zones_all) == (0, 0, 0)
+    assert undecided.maybe.num_rows == 6
 
 
 @pytest.mark.parametrize(
@@ -267,16 +267,16 @@ def test_without_zone_maps_no_zones_are_counted():
 def test_rows_are_left_and_sure(within, left, sure, counts):
     predicate = zone_predicate(x >= 7, NUMBERS.schema)
     chosen = RowRanges(*(np.array(side, np.int64) for side in zip(*within, strict=True)))
-    found = judged_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, chosen)
-    for rows, expected in ((found.rows, left), (found.sure, sure)):
+    found = prune_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, chosen)
+    for rows, expected in ((found.rows, left), (found.all, sure)):
         assert [
             pair for pair in zip(rows.starts.tolist(), rows.stops.tolist(), strict=True) if pair[0] < pair[1]
         ] == expected
-    assert (found.zones_total, found.zones_pruned, found.zones_sure) == counts
-    nothing = judged_zones(
+    assert (found.zones_total, found.zones_pruned, found.zones_all) == counts
+    nothing = prune_zones(
         zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), zone_predicate(x > 10, NUMBERS.schema), chosen
     )
-    assert (nothing.rows.num_rows, nothing.sure.num_rows, nothing.zones_pruned) == (0, 0, counts[0])
+    assert (nothing.rows.num_rows, nothing.all.num_rows, nothing.zones_pruned) == (0, 0, counts[0])
 
 
 @pytest.mark.parametrize(

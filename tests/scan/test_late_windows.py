@@ -110,20 +110,20 @@ def test_zones_are_sure_of_some_rows(
 ) -> None:
     """Few: they are looked at, too, so that nothing is read twice; most: only the others are."""
     write_table(table, tmp_path / "file.lance", rows_per_zone=8192)
-    undecided_rows = NUM_ROWS - sure_rows // 8192 * 8192
+    maybe_rows = NUM_ROWS - sure_rows // 8192 * 8192
     condition = (F("n") < sure_rows) | (F("random") < 1000)
     with LanceFile(tmp_path / "file.lance") as file:
         found = file.read(["text"], filter=condition)
         assert_same(table.filter(condition).select(["text"]), found)
-        assert rows_by_column(reads)["random"] == undecided_rows
+        assert rows_by_column(reads)["random"] == maybe_rows
         assert rows_by_column(reads)["text"] == found.num_rows
         reads.clear()
         assert_same(table.filter(condition), file.read(filter=condition))
         read_rows = rows_by_column(reads)
-    if 2 * undecided_rows > NUM_ROWS:
+    if 2 * maybe_rows > NUM_ROWS:
         assert read_rows["random"] == read_rows["n"] == NUM_ROWS
     else:
-        assert read_rows["random"] <= found.num_rows + undecided_rows
+        assert read_rows["random"] <= found.num_rows + maybe_rows
     assert read_rows["word"] == found.num_rows
 
 

@@ -13,7 +13,7 @@ import pytest
 import lance_arrow
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels.array_trees import ColumnForms
-from lance_arrow.scan.read_plan import TakeSet
+from lance_arrow.scan.read_plan import ReadPlan
 
 ROWS = 500
 PLAIN = pa.schema(
@@ -62,14 +62,14 @@ def path(request: pytest.FixtureRequest, table: pa.Table, tmp_path: Path) -> Pat
 def imported(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each take, whether its columns were imported at once."""
     answers: list[bool] = []
-    batch_of = TakeSet.batch_of
+    batch_of = ReadPlan.batch_of
 
     def watched(*arguments):
         batch = batch_of(*arguments)
         answers.append(batch is not None)
         return batch
 
-    monkeypatch.setattr(TakeSet, "batch_of", watched)
+    monkeypatch.setattr(ReadPlan, "batch_of", watched)
     return answers
 
 

@@ -1,4 +1,4 @@
-"""`ToldBounds`: statistics of files made by hand, as no writer would leave them; what they cost, and how they break."""
+"""`V01Statistics`: statistics of files made by hand, as no writer leaves them; what they cost, how they break."""
 
 from __future__ import annotations
 

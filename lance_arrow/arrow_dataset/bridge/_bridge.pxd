@@ -62,7 +62,7 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
 cdef extern from "file_pruners.hpp" namespace "lance_arrow":
-    c_bool KeepSieve(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
+    c_bool KeepFilePruner(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
 
 cdef extern from "scan_options.hpp" namespace "lance_arrow":
     shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)

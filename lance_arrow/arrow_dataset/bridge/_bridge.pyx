@@ -29,7 +29,7 @@ from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
-from lance_arrow.arrow_dataset.handler_protocol import SIEVE, ScanRequest
+from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest
 from lance_arrow.arrow_dataset.places import buffer_place, file_place, resolve
 from lance_arrow.arrow_dataset.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
 from lance_arrow.errors import InternalError, InvalidArgumentError
@@ -109,15 +109,15 @@ cdef object _plan(object handler, const CFileSource& source, object payload, con
     request = _request(options, filter, True)
     tasks = handler.plan(_place(source, payload), request)
     num_tasks[0] = len(tasks)
-    _keep_sieve(options, filter, request)
+    _keep_file_pruner(options, filter, request)
     return tasks
 
 
-cdef int _keep_sieve(const shared_ptr[ScanOptions]& options, const CExpression& filter, request) except -1:
-    """Let the other files of a scan pass the sieve that the handler made of its request, if any."""
-    sieve = request.kept.get(SIEVE)
-    if sieve is not None:
-        KeepSieve(options, filter, sieve.pointer)
+cdef int _keep_file_pruner(const shared_ptr[ScanOptions]& options, const CExpression& filter, request) except -1:
+    """Let the other files of a scan pass the file pruner that the handler made of its request, if any."""
+    pruner = request.kept.get(FILE_PRUNER)
+    if pruner is not None:
+        KeepFilePruner(options, filter, pruner.pointer)
     return 0
 
 
@@ -137,7 +137,7 @@ cdef int _count_rows(object handler, const CFileSource& source, object payload,
                      int64_t* num_rows) except -1:
     request = _request(options, filter, False)
     answer = handler.count_rows(_place(source, payload), request)
-    _keep_sieve(options, filter, request)
+    _keep_file_pruner(options, filter, request)
     if answer is None:
         return 0
     num_rows[0] = answer

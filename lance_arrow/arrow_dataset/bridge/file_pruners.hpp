@@ -1,4 +1,4 @@
-// The sieves of scans that go on: handed over by whoever planned a file of the scan, asked before another is planned.
+// The file pruners of scans that go on: handed over by whoever planned a file of the scan, asked before another is planned.
 #pragma once
 
 #include <deque>
@@ -15,27 +15,27 @@
 
 namespace lance_arrow {
 
-class Sieves {
+class FilePruners {
  public:
-  // `filter` is what the guarantee of a fragment left of the scan's: the sieve is for those of which as much is left.
+  // `filter` is what the guarantee of a fragment left of the scan's: the file pruner is for those of which as much is left.
   void Keep(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
-            std::shared_ptr<Sieve> sieve) {
+            std::shared_ptr<FilePruner> pruner) {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const Held& held : held_) {
-      if (held.sieve == sieve && held.scan.lock() == scan) return;
+      if (held.pruner == pruner && held.scan.lock() == scan) return;
     }
-    held_.push_back({scan, filter, std::move(sieve)});
+    held_.push_back({scan, filter, std::move(pruner)});
     if (held_.size() > kMostHeld) held_.pop_front();
   }
 
   // Whether the scan, its filter simplified for one fragment, finds nothing in a file.
   bool Exclude(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
                const arrow::dataset::FileSource& source) {
-    std::shared_ptr<Sieve> found;
+    std::shared_ptr<FilePruner> found;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       for (const Held& held : held_) {
-        if (!held.sieve->IsIdle() && held.scan.lock() == scan && held.filter.Equals(filter)) found = held.sieve;
+        if (!held.pruner->IsIdle() && held.scan.lock() == scan && held.filter.Equals(filter)) found = held.pruner;
       }
     }
     return found != nullptr && found->Excludes(source.path());
@@ -47,27 +47,27 @@ class Sieves {
   struct Held {
     std::weak_ptr<arrow::dataset::ScanOptions> scan;
     arrow::compute::Expression filter;
-    std::shared_ptr<Sieve> sieve;
+    std::shared_ptr<FilePruner> pruner;
   };
 
   std::mutex mutex_;
   std::deque<Held> held_;
 };
 
-inline Sieves& KnownSieves() { return PerProcess<Sieves>::Get(); }
+inline FilePruners& KnownFilePruners() { return PerProcess<FilePruners>::Get(); }
 
-// A file that a sieve may look at: a local one, which stands for nothing but itself.
-inline bool MayBeSieved(const arrow::dataset::FileSource& source) {
+// A file that a file pruner may look at: a local one, which stands for nothing but itself.
+inline bool MayBePruned(const arrow::dataset::FileSource& source) {
   return source.filesystem() != nullptr && source.filesystem()->type_name() == "local" &&
          source.compression() == arrow::Compression::UNCOMPRESSED;
 }
 
 // `capsule` holds what `_sieve` made, a shared_ptr; false with a Python exception for anything else.
-inline bool KeepSieve(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
+inline bool KeepFilePruner(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
                       PyObject* capsule) {
-  auto* held = static_cast<std::shared_ptr<Sieve>*>(PyCapsule_GetPointer(capsule, "lance_arrow.Sieve"));
+  auto* held = static_cast<std::shared_ptr<FilePruner>*>(PyCapsule_GetPointer(capsule, "lance_arrow.FilePruner"));
   if (held == nullptr) return false;
-  KnownSieves().Keep(scan, filter, *held);
+  KnownFilePruners().Keep(scan, filter, *held);
   return true;
 }
 

@@ -66,8 +66,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     auto payload = PayloadOf(*file);
     ARROW_ASSIGN_OR_RAISE(auto filter,
                           arrow::compute::SimplifyWithGuarantee(options->filter, file->partition_expression()));
-    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
-        KnownSieves().Exclude(options, filter, file->source())) {
+    if (payload->get() == Py_None && MayBePruned(file->source()) &&
+        KnownFilePruners().Exclude(options, filter, file->source())) {
       return arrow::MakeEmptyGenerator<std::shared_ptr<arrow::RecordBatch>>();
     }
     return BatchStream(handler_, std::move(payload), options, file, std::move(filter));
@@ -77,8 +77,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
                                                   arrow::compute::Expression predicate,
                                                   const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
     auto payload = PayloadOf(*file);
-    if (payload->get() == Py_None && MayBeSieved(file->source()) &&
-        KnownSieves().Exclude(options, predicate, file->source())) {
+    if (payload->get() == Py_None && MayBePruned(file->source()) &&
+        KnownFilePruners().Exclude(options, predicate, file->source())) {
       return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(0));
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {

@@ -16,7 +16,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.legacy.v0_1_files import LegacyColumns, LegacyFile
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.errors import located
-from lance_arrow.io.overlay_source import HeldSource
+from lance_arrow.io.overlay_source import OverlaySource
 
 _MOST_BYTES = 256
 """Of a batch: a count, and two bounds of 64 bytes at most, each with where it lies."""
@@ -42,7 +42,7 @@ class BatchStatistics(LanceFileReader):
         They hold types that are not known here.
     """
 
-    def __init__(self, file: LanceFileReader, held: HeldSource, told: LegacyFile) -> None:
+    def __init__(self, file: LanceFileReader, held: OverlaySource, told: LegacyFile) -> None:
         self._held = held
         self._begin(held, file.limits, "off")
         with located(path=self.name):
@@ -79,6 +79,6 @@ def batch_statistics(file: LanceFileReader) -> BatchStatistics | None:
     """
     if file.legacy is None:
         return None
-    held = HeldSource(file.source, file.footer.file_size - len(file.tail), file.tail)
+    held = OverlaySource(file.source, file.footer.file_size - len(file.tail), file.tail)
     told = file.legacy.statistics(MetadataBytes(held, file.limits))
     return None if told is None else BatchStatistics(file, held, told)

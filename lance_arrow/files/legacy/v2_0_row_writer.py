@@ -1,4 +1,4 @@
-"""`HeadedRowWriter`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
+"""`V20RowWriter`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
 
 A page of a top-level column is a page of every column below it: of a list the ends of its rows, and the items of
 exactly these in the column below. What nulls of lists hide is left out. Structs cannot be null.
@@ -65,7 +65,7 @@ class _Top:
     held_bytes: int = 0
 
 
-class HeadedRowWriter:
+class V20RowWriter:
     """Writes the rows of one file of version 2.0; parameters and methods are those of `RowWriter`."""
 
     def __init__(

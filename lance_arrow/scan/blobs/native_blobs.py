@@ -1,7 +1,7 @@
 """Few blobs of the data file read natively: one call lays them out, another reads them where Arrow wants them.
 
 Whatever is not plain (another source, sidecars, addresses, more bytes than one piece) or not right is left to
-`assembly.blobs`, which finds and reads the same blobs and can say what is wrong with them.
+`scan.blobs.blob_reader`, which finds and reads the same blobs and can say what is wrong with them.
 """
 
 from __future__ import annotations

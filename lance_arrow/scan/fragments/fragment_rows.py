@@ -20,11 +20,11 @@ from lance_arrow.manifests.deletions import DeletionVector, read_deletions
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.pruning.zone_predicates import ZonePredicate
-from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
-from lance_arrow.scan.fragments.table_zones import BoundedZones, judged_fragment
+from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment
 from lance_arrow.scan.open_files import OpenFile, OpenFiles
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi import RowRanges
@@ -51,7 +51,7 @@ class FragmentRows:
         Where its files are opened.
     filesystem
         The table's.
-    wishes
+    scan_options
         Of the scan; the defaults when None.
     """
 
@@ -61,13 +61,13 @@ class FragmentRows:
         meta: FragmentMeta,
         files: OpenFiles,
         filesystem: AnyFileSystem,
-        wishes: ScanOptions | None = None,
+        scan_options: ScanOptions | None = None,
     ) -> None:
         self.columns = columns
         self.meta = meta
         self._files = files
         self._filesystem = filesystem
-        self.wishes = ScanOptions() if wishes is None else wishes
+        self.scan_options = ScanOptions() if scan_options is None else scan_options
         self._limits = default_runtime().settings.limits
 
     @cached_property
@@ -150,7 +150,7 @@ class FragmentRows:
         with located(path=self.columns.facts.manifest_path):
             return parse_row_versions(data, self.num_physical)
 
-    def judged(self, predicate: ZonePredicate | None, within: RowRanges | None = None) -> JudgedRows:
+    def prune(self, predicate: ZonePredicate | None, within: RowRanges | None = None) -> PruneResult:
         """Ask zone maps of the files, and indices, which rows can, and which do, satisfy a filter.
 
         Parameters
@@ -166,14 +166,14 @@ class FragmentRows:
             As `open_file`; a zone map is damaged.
         """
         chosen = self.live if within is None else within
-        if not self.wishes.zone_maps:
-            return JudgedRows(chosen, RowRanges.one(0, 0))
+        if not self.scan_options.zone_maps:
+            return PruneResult(chosen, RowRanges.one(0, 0))
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields:
             found = self._zones_of(path)
             if found is not None:
                 zones[path] = found
-        return judged_fragment(zones, self.num_physical, predicate, chosen)
+        return prune_fragment(zones, self.num_physical, predicate, chosen)
 
     def _zones_of(self, path: Path) -> BoundedZones | None:
         leaf = leaf_at(self.columns.all_roots, path)
@@ -236,7 +236,7 @@ class FragmentRows:
         path = facts.data_path(file, allow_external_bases=self.columns.options.allow_external_bases)
         try:
             opened = self._files.get(
-                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.wishes
+                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.scan_options
             )
         except OSError as error:
             if not isinstance(error, _NO_FILE) and error.errno not in _NO_PATH:

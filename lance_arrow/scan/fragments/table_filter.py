@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.pruning.zone_pruning import JudgedRows
+from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -79,10 +79,10 @@ class FilteredReading:
         self.reading = FragmentReading(rows, nodes)
         self._filter = filter
         chosen = rows.live if within is None else intersection(rows.live, within)
-        self.judged = JudgedRows(chosen, RowRanges.one(0, 0))
+        self.prune_result = PruneResult(chosen, RowRanges.one(0, 0))
         if filter is None:
             return
-        self.judged = rows.judged(filter.predicate, chosen)
+        self.prune_result = rows.prune(filter.predicate, chosen)
         self._first = FragmentReading(rows, filter.nodes)
         # Where each wanted column is, once those of the filter and the late ones stand side by side.
         self._places: list[int] = []
@@ -112,7 +112,7 @@ class FilteredReading:
     @property
     def live(self) -> RowRanges:
         """Live rows that may satisfy the filter."""
-        return self.judged.rows
+        return self.prune_result.rows
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], int]:
         """Read some of the rows that may satisfy the filter; returns those that do, and pages touched.
@@ -124,7 +124,7 @@ class FilteredReading:
         LanceError
             As `FragmentReading.read`.
         """
-        if self._filter is None or not len(difference(rows, self.judged.sure)):
+        if self._filter is None or not len(difference(rows, self.prune_result.all)):
             return self.reading.read(rows, pool)
         first, num_pages = self._first.read(rows, pool)
         masks = [self._filter.mask(batch, pool) for batch in first]

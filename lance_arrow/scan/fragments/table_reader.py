@@ -302,7 +302,7 @@ class TableReader:
         def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
             for found in self._runtime.ahead(opened, self.numbers_left(filter)):
                 watch.see(found.opened)
-                watch.judged(found.judged)
+                watch.note_pruning(found.prune_result)
                 check_expansion_of(found.reading)
                 if not found.live.num_rows:
                     continue

@@ -27,7 +27,7 @@ from lance_arrow.manifests.zone_indices import ZoneIndexMeta, zone_indices
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
-from lance_arrow.pruning.zone_pruning import JudgedRows, judged_zones
+from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.settings import Limits
@@ -230,11 +230,11 @@ def _owners(segments: Sequence[tuple[ZoneIndexMeta, IndexZones]]) -> dict[int, I
     return found
 
 
-def judged_fragment(
+def prune_fragment(
     zones: Mapping[Path, BoundedZones], num_rows: int, predicate: ZonePredicate | None, within: RowRanges
-) -> JudgedRows:
-    """Ask zones which rows of a fragment can, and which do, satisfy a filter; as `judged_rows`."""
-    undecided = JudgedRows(within, RowRanges.one(0, 0))
+) -> PruneResult:
+    """Ask zones which rows of a fragment can, and which do, satisfy a filter; as `prune_rows`."""
+    undecided = PruneResult(within, RowRanges.one(0, 0))
     if predicate is None or not zones or not len(within):
         return undecided
     edges = [np.array([0, num_rows], np.int64)]
@@ -245,7 +245,7 @@ def judged_fragment(
     if len(borders) < 2:
         return undecided
     maps = {path: one.at(borders[:-1]) for path, one in zones.items()}
-    return judged_zones(maps, borders, predicate, within)
+    return prune_zones(maps, borders, predicate, within)
 
 
 def _as_zones(table: pa.Table) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""`ToldBounds`: what a 0.1 file tells of its batches, as zone maps of its leaves; read by the plugins its pages are."""
+"""`V01Statistics`: statistics of batches in a 0.1 file, as zone maps of its leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES = ["null_count", "min_value", "max_value"]
 _STAGE = "reading the statistics of batches"
 
 
-class ToldBounds:
+class V01Statistics:
     """The statistics of one file, opened when first asked; safe to share between threads.
 
     Parameters

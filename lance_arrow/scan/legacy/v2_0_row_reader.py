@@ -1,4 +1,4 @@
-"""`HeadedRowReader`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
+"""`V20RowReader`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
 
 A leaf below lists is reached from above, one round of reading per list:
 
@@ -104,7 +104,7 @@ class _Way:
         return None
 
 
-class HeadedRowReader(RowReader):
+class V20RowReader(RowReader):
     """Rows of one file of version 2.0; parameters and results are those of `RowReader`."""
 
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
@@ -227,7 +227,7 @@ def _present_blobs(places: LeafBuffers, allocator: Allocator) -> NodeStructure:
 class _Descent:
     """One reading: from the rows down to the leaves."""
 
-    def __init__(self, reader: HeadedRowReader, pool: pa.MemoryPool | None) -> None:
+    def __init__(self, reader: V20RowReader, pool: pa.MemoryPool | None) -> None:
         self.num_pages = 0
         self._reader = reader
         self._pool = pool

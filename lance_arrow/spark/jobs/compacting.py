@@ -18,7 +18,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest, reader_of, writable_line
+from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest, reader_of, writable_branch
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
@@ -87,7 +87,7 @@ def compact(
     address = address_of(uri, storage_options)
     plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
     base = newest(address)
-    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
     counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0}
     notes: list[str] = []
 

@@ -32,7 +32,7 @@ from lance_arrow.spark.committing import columns_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_line
+from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_branch
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.task_files import FilePlan, write_task
 from lance_arrow.spark.type_mapping import batch_schema
@@ -136,7 +136,7 @@ def merge(
     )
     address = address_of(uri, storage_options)
     base = newest(address)
-    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
     counts: dict[str, int] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:

@@ -19,7 +19,7 @@ from lance_arrow.spark.committing import GuardedOverwrite
 from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
 from lance_arrow.spark.jobs.frames import read_options, written_counts
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_line
+from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_branch
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
@@ -28,7 +28,7 @@ from lance_arrow.table.indices.movable import MovableGroups, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import RewriteGroup
-from lance_arrow.table.writable_branch import TableLine, checked_message, overwriting_version
+from lance_arrow.table.writable_branch import WritableBranch, checked_message, overwriting_version
 from lance_arrow.table.written_files import WrittenFiles
 
 
@@ -88,7 +88,7 @@ def rewrite(
     watch = Stopwatch("rewrite", on_progress)
     address = address_of(uri, storage_options)
     base = newest(address)
-    target = writable_line(address, unsafe_single_writer=unsafe_single_writer)
+    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
     options = WriteOptions(
         file_version=file_version or overwriting_version(base),
         preset=preset,
@@ -136,7 +136,7 @@ def rewrite(
     )
 
 
-def indices_lost_by_overwriting(target: TableLine, base: ManifestMeta, *, drop_indices: bool) -> tuple[str, ...]:
+def indices_lost_by_overwriting(target: WritableBranch, base: ManifestMeta, *, drop_indices: bool) -> tuple[str, ...]:
     """Return the names of the indices that an overwrite would drop.
 
     Raises
@@ -157,7 +157,7 @@ def indices_lost_by_overwriting(target: TableLine, base: ManifestMeta, *, drop_i
 
 
 def fragments_to_rewrite(
-    target: TableLine, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
+    target: WritableBranch, base: ManifestMeta, reader: TableReader, *, drop_indices: bool
 ) -> MovableGroups:
     """Choose the fragments that may be rewritten where they are: all that no index keeps as they are."""
     section = indices_to_move(target, base)
@@ -172,7 +172,7 @@ def fragments_to_rewrite(
 def _in_place(
     spark: SparkSession,
     address: TableAddress,
-    target: TableLine,
+    target: WritableBranch,
     base: ManifestMeta,
     how: FragmentRewrite,
     found: MovableGroups,

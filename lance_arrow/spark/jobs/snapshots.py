@@ -17,7 +17,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.table_handle import line_of
-from lance_arrow.table.writable_branch import TableLine
+from lance_arrow.table.writable_branch import WritableBranch
 
 # As files hold them: what is read is written again.
 STORED = ReadOptions()
@@ -61,6 +61,6 @@ def reader_of(address: TableAddress, facts: TableFacts, fragments: Sequence[Frag
     return TableReader(TableColumns(facts, STORED), fragments, address.location().filesystem, OpenFiles(STORED))
 
 
-def writable_line(address: TableAddress, *, unsafe_single_writer: bool) -> TableLine:
+def writable_branch(address: TableAddress, *, unsafe_single_writer: bool) -> WritableBranch:
     """Return the main line of a table as something to write; errors are those of `choose_strategy`."""
     return line_of(address.location(), None, unsafe_single_writer=unsafe_single_writer)

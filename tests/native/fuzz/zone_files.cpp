@@ -1,4 +1,4 @@
-// The sieve on files whose zone maps it was told the layout of: any zone maps, any bytes written over the file.
+// The file pruner on files whose zone maps it was told the layout of: any zone maps, any bytes written over the file.
 //
 // Promises: only what it knows is left out, twice the same way, and never a file without a footer.
 #include <sys/mman.h>
@@ -99,7 +99,7 @@ std::string checksums(const std::vector<std::pair<uint64_t, std::string>>& buffe
   return table + body;
 }
 
-// A file in memory, with a path as the sieve wants it.
+// A file in memory, with a path as the file pruner wants it.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("zones", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {}
@@ -129,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!program.IsSound(num_columns)) return 0;
   const int64_t rows_per_zone = input.number(1, 50), num_zones = input.number(1, 4);
   const int64_t num_rows = (num_zones - 1) * rows_per_zone + input.number(1, rows_per_zone);
-  Sieve sieve(std::move(program), num_columns, has_checks);
+  FilePruner pruner(std::move(program), num_columns, has_checks);
 
   std::string content;
   std::vector<std::pair<uint64_t, std::string>> buffers;
@@ -142,11 +142,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                       field(3, varint(content.size())) + field(4, varint(stream.size())));
     content += stream;
     layouts.push_back(any_layout(input, stream, num_zones));
-    sieve.LearnStream(column, layouts.back());
-    sieve.LearnEncoding(columns.back(), {static_cast<uint64_t>(rows_per_zone), 0});
+    pruner.RegisterStream(column, layouts.back());
+    pruner.RegisterEncoding(columns.back(), {static_cast<uint64_t>(rows_per_zone), 0});
   }
   const std::string descriptor = field(1, "schema") + varint(2 << 3) + varint(static_cast<uint64_t>(num_rows));
-  sieve.LearnSchema(descriptor, 1, {static_cast<uint32_t>(num_columns), num_columns == 1 ? std::vector<int>{0} : std::vector<int>{0, 1}});
+  pruner.RegisterSchema(descriptor, 1, {static_cast<uint32_t>(num_columns), num_columns == 1 ? std::vector<int>{0} : std::vector<int>{0, 1}});
 
   std::string column_table, buffer_table, footer;
   for (const std::string& column : columns) {
@@ -189,9 +189,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   static MemoryFile file;
   const std::string& path = file.write(content);
-  const bool is_excluded = sieve.Excludes(path);
-  fuzz::require(sieve.Excludes(path) == is_excluded, "a file is judged twice the same way");
-  fuzz::require(sieve.num_asked() == 2 && sieve.num_excluded() == 2 * is_excluded, "a sieve counts");
+  const bool is_excluded = pruner.Excludes(path);
+  fuzz::require(pruner.Excludes(path) == is_excluded, "a file is judged twice the same way");
+  fuzz::require(pruner.num_asked() == 2 && pruner.num_excluded() == 2 * is_excluded, "a pruner counts");
   const bool is_known = std::any_of(layouts.begin(), layouts.end(), [](const KnownStream& one) { return one.IsSound(); });
   fuzz::require(!is_excluded || is_known, "files of unknown layouts are kept");
   fuzz::require(!is_excluded || content.size() >= 40, "files without a footer are kept");

@@ -152,7 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (one.step == Step::kConstant) {
       one.argument = static_cast<int>(input.number(0, 2));
     } else {
-      // A filter compares a column with literals of its own type: `sieving` sees to that.
+      // A filter compares a column with literals of its own type: `file_pruner.py` sees to that.
       one.argument = static_cast<int>(input.number(0, 1));
       const bool has_literals = one.step != Step::kIsNull && one.step != Step::kIsValid && one.step != Step::kIsNan;
       if (has_literals && kinds[static_cast<size_t>(one.argument)] != kind) return 0;
