@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels, spi
+from lance_arrow import kernels, pages, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.pages import RepeatedPage, bind_levels, fits
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, PageLayout
@@ -48,7 +48,6 @@ from lance_arrow.spi import (
     hookimpl,
     max_visible_def,
     new_block,
-    pages,
 )
 
 _LEVEL = FixedWidth(16)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow import spi
+from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
-from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl, pages
+from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl
 
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow import spi
+from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.pages import ChunkedForm, ChunkedPages, bind_chunked
 from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
-from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl, pages
+from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl
 
 _LARGE_VALUES_PENALTY = 4.0
 """How much more a row costs that is found in a chunk of few large values."""

@@ -59,9 +59,9 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
     modules = imported(path, BY_FILE)
     native = named(modules, "lance_arrow.kernels")
     own = {one for one in modules - native if one.startswith("lance_arrow")}
-    assert len(own) <= 102, sorted(own)
+    assert len(own) <= 104, sorted(own)
     # Protobuf 34, pluggy 13, and importlib.metadata, which imports email.
-    assert len(modules - native) <= 173, sorted(modules - native - own)
+    assert len(modules - native) <= 175, sorted(modules - native - own)
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
         "lance_arrow.files.lance_writer",
     )
     assert not named(modules, *old, *writers, "pandas", "pyarrow.parquet")
-    assert len(modules - named(modules, "lance_arrow.kernels")) <= 340, len(modules)
+    assert len(modules - named(modules, "lance_arrow.kernels")) <= 343, len(modules)

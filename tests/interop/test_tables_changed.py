@@ -438,10 +438,10 @@ def test_zone_map_indices_prune(witness: Witness, tmp_path: Path) -> None:
     witness.write_directory(rows_of(0, 20_000), path, "2.2", max_rows_per_file=10_000)
     reader = LanceTable.open(path)._reader
     condition = reader.filter(pc.field("id") == 12_345)
-    assert sum(reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)) == 20_000
+    assert sum(reader.fragment(at).prune(condition.predicate).rows.num_rows for at in range(2)) == 20_000
     witness.change_table(path, {"do": "create_scalar_index", "column": "id", "index_type": "ZONEMAP"})
     reader = LanceTable.open(path)._reader
     condition = reader.filter(pc.field("id") == 12_345)
-    left = [reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(2)]
+    left = [reader.fragment(at).prune(condition.predicate).rows.num_rows for at in range(2)]
     assert left[0] == 0
     assert 0 < left[1] <= 8192

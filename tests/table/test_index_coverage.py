@@ -196,7 +196,7 @@ def test_zone_map_goes_on_pruning(tmp_path: Path, stable: bool) -> None:
     table = LanceTable.open(path)
     reader = table._reader
     condition = reader.filter(pc.field("id") == 417)
-    wanted = [reader.fragment(at).judged(condition.predicate).rows.num_rows for at in range(len(reader.fragments))]
+    wanted = [reader.fragment(at).prune(condition.predicate).rows.num_rows for at in range(len(reader.fragments))]
     # Only the fragment that holds the row.
     assert sorted(wanted)[:-1] == [0] * (len(wanted) - 1)
     assert 0 < max(wanted) < 100
