@@ -260,7 +260,7 @@ def _doctest(session: nox.Session) -> Path:
 @nox.session
 def native_tests(session: nox.Session) -> None:
     """Test native code without Python, with ASan and UBSan: unit tests, and the seeds of the fuzz targets."""
-    _install(session, "cli", "cmake>=3.25", "ninja")
+    _install(session, "cli", "cmake>=3.25", "ninja", *TEST_REQUIREMENTS)
     folder, seeds = ROOT / ".nox" / "native-tests", ROOT / ".nox" / "native-seeds"
     prefix = _doctest(session)
     session.run("python", "tests/native/fuzz/seeds.py", str(seeds))

@@ -4,7 +4,7 @@
 process reads one damaged file after the other within `bounded`; each is made from (seed, number) alone, so that
 ``--replay SEED NUMBER`` makes it again.
 
-Every third file is one that this package wrote, with checksums that nobody computed again: each door gives the right
+Every third file is one that this package wrote, with checksums that are not computed again: each door gives the right
 rows, or an error. The others are of every writer, mostly without checksums, or with ones that fit the damage: only
 takes and scans of one file are compared.
 """
