@@ -37,7 +37,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         pads.write_dataset(TABLE, tmp_path / "d", format=LanceFormat(), file_options=PAGES)
     assert names(tmp_path) == []
     assert raised.value.filename == str(tmp_path / "d" / "part-0.lance")
-    pads.write_dataset(TABLE, tmp_path / "d", format=LanceFormat())
+    pads.write_dataset(TABLE, tmp_path / "d", format=LanceFormat(), preserve_order=True)
     assert pads.dataset(tmp_path / "d", format=LanceFormat()).to_table().equals(TABLE)
 
 
