@@ -1,4 +1,4 @@
-"""Building blocks for layouts: pages of chunks, of zipped entries, of one scalar, whatever message describes them.
+"""Building blocks for layouts: pages of chunks, of zipped entries, of one scalar, for any message that describes them.
 
 Reading: in a form (what a description says) and the scope, out a `BoundLayout` or a `LoadedPage`; open `chunked.py` or
 `zipped.py` first. Writing: in a `PageContent` and the scope, out buffers and the descriptions of their codecs; open

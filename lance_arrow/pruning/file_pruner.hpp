@@ -1,8 +1,8 @@
 // Files that a filter leaves nothing of, found without Python: small local files whose zone maps lie at their end.
 //
 // A file pruner knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone map, and
-// how a zone map is laid out, Python told it of files that it opened, through whatever plugins there are; the file pruner
-// recognises the same bytes in other files. It says "no row" or nothing: whatever it has not seen, cannot read, finds
+// how a zone map is laid out, Python told it of files that it opened, through the installed plugins; the file pruner
+// recognises the same bytes in other files. It says "no row" or nothing: a file that it has not seen, cannot read, finds
 // damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file pruner.
 //
 //   last 64 KiB ─► footer, checksums ─► descriptor: known schema? ─► columns of the filter: known encodings?

@@ -23,7 +23,7 @@ class FilePlace:
     buffer
         The whole file, when it is in memory.
     size
-        Bytes of the file when Arrow knows them (from a listing, say), so that nobody asks again.
+        Bytes of the file when Arrow knows them (from a listing, say), so that they are not asked for again.
     payload
         What `LanceFormat.make_fragment` was given for the handler's eyes only.
     rows

@@ -1,7 +1,6 @@
 """`RowReader`: selected rows of selected columns of one open file, as Arrow record batches.
 
-One call plans all pages of all leaves, fetches them in at most two rounds, then decodes each leaf into one
-destination and builds the arrays. A file is decoded by as many threads as call this.
+One call plans all pages of all leaves, fetches them in at most two rounds, and decodes each leaf into one destination.
 """
 
 from __future__ import annotations
@@ -261,8 +260,7 @@ class RowReader:
         Returns
         -------
         tuple or None
-            The rows as callers see them, and what was touched. None where something is beyond the engine or refused by
-            it: `take` reads the same rows, and `scan.blobs.blob_reader` their blobs, and can say what is wrong.
+            The rows as callers see them, and what was touched. None where the engine refuses: `take` can say why.
         """
         source = self.file.source
         data_stop = self.file.footer.data_stop

@@ -145,7 +145,7 @@ class LoadedPlugins:
         for hook, function in self._provide_hooks(record).items():
             try:
                 answers[hook] = tuple(function())
-            # A plugin is foreign code: whatever it raises is kept and chained to whoever needs the plugin.
+            # A plugin is foreign code: any error it raises is kept, and is the cause of errors for its keys.
             except Exception as error:  # noqa: BLE001
                 record = self._records[name] = replace(record, error=error)
         if not self.is_declared(name):
@@ -271,7 +271,7 @@ def _load_at_once(
     try:
         module = point.load()
         manager.register(module, name=name)
-    # A plugin is foreign code: whatever its import raises is kept and chained to whoever needs the plugin.
+    # A plugin is foreign code: any error of its import is kept, and is the cause of errors for its keys.
     except Exception as error:  # noqa: BLE001
         return replace(record, error=error)
     return replace(record, module=module)
@@ -283,7 +283,7 @@ def _load_declared(name: str, declared: _Declared, manager: pluggy.PluginManager
     try:
         module = declared.point.load()
         hooks = _implemented(module, manager)
-    # A plugin is foreign code: whatever its import raises is kept and chained to whoever needs the plugin.
+    # A plugin is foreign code: any error of its import is kept, and is the cause of errors for its keys.
     except Exception as error:  # noqa: BLE001
         return replace(record, error=error)
     problem = wrong_hooks(hooks)

@@ -178,7 +178,7 @@ def attempt(
             rows = read(path)
         except error_type:
             outcomes[name] = "noticed"
-        # Whatever is no such error is what this looks for.
+        # Any other error is a finding.
         except Exception as error:  # noqa: BLE001
             outcomes[name] = f"{type(error).__name__}: {error}"[:300]
         else:

@@ -80,7 +80,7 @@ def work(make: Callable[[int], Mutant], seed: int, first: int, count: int, secon
         try:
             with bounds.keep(mutant.num_bytes):
                 outcome = mutant.read()
-        # Whatever is not expected is what this looks for.
+        # Any other error is a finding.
         except Exception as error:  # noqa: BLE001
             outcome = "failure"
             print(json.dumps(_failure(mutant, seed, number, repr(error), traceback.format_exc())), flush=True)

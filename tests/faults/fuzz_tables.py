@@ -169,7 +169,7 @@ def whole(folder: Path, copy: Path) -> Whole:
 
 
 def attempt(table: Whole, harm: Damage, copy: Path) -> str:
-    """Ask a damaged copy at every door. Whatever is not a `LanceError` is raised, and so are other rows.
+    """Ask a damaged copy at every door. Errors other than `LanceError` are raised, and so are other rows.
 
     Raises
     ------

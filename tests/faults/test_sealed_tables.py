@@ -125,7 +125,7 @@ def test_a_section_must_have_a_record_if_its_manifest_has_one(table: Path) -> No
 
 
 def test_nothing_relies_on_a_transaction_file(table: Path) -> None:
-    """Manifests have transactions of their own: what others did is known from those, whatever the files say."""
+    """Manifests have transactions of their own: what others did is known from those, not from the files."""
     first, second, third = (LanceTable.open(table) for _ in range(3))
     first.update({"a": pc.scalar(-1)}, pc.field("a") == 5)
     expected = LanceTable.open(table).history()

@@ -1,4 +1,4 @@
-// The file pruners of scans that go on: handed over by whoever planned a file of the scan, asked before another is planned.
+// The file pruners of running scans: kept when a file of the scan is planned, asked before the next one is planned.
 #pragma once
 
 #include <deque>
