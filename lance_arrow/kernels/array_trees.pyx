@@ -13,14 +13,14 @@ from lance_arrow.kernels.variable cimport StoredOffsets
 
 import pyarrow as pa
 
-cdef extern from "utf8.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/utf8.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _check_utf8 "lance_arrow::kernels::check_utf8"(StoredOffsets, const uint8_t*, int64_t)
 
-cdef extern from "array_tree.hpp" nogil:
+cdef extern from "engine/arrays/array_tree.hpp" nogil:
     cdef struct ArrowArray:
         void (*release)(ArrowArray*)
 
-cdef extern from "array_tree.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ArrayForm:
         int kind
         int leaf

@@ -8,11 +8,11 @@ from lance_arrow.kernels.outcome cimport Chunks, Outcome, chunk_table
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "fastlanes.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/fastlanes.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _unpack_inline "lance_arrow::kernels::unpack_inline"(Chunks, int, uint8_t*, int64_t)
     Outcome _unpack_out_of_line "lance_arrow::kernels::unpack_out_of_line"(Chunks, int, int, uint8_t*, int64_t)
 
-cdef extern from "bitmaps.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/bitmaps.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _copy_bits "lance_arrow::kernels::copy_bits"(Chunks, uint8_t*, int64_t, int64_t)
     Outcome _take_bit_runs "lance_arrow::kernels::take_bit_runs"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, int64_t)

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "bounds.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/bounds.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ZoneCounts:
         int64_t* values
         int64_t* nulls

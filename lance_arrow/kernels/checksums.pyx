@@ -11,7 +11,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "block_checks.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/tables/block_checks.hpp" namespace "lance_arrow::kernels" nogil:
     cbool has_crc_instruction()
     uint32_t _crc32c "lance_arrow::kernels::crc32c"(uint32_t, const uint8_t*, int64_t)
     uint32_t _crc32c_portable "lance_arrow::kernels::crc32c_portable"(uint32_t, const uint8_t*, int64_t)

@@ -9,7 +9,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "chunk_tables.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/tables/chunk_tables.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct HeaderForm:
         cbool has_rep
         cbool has_def

@@ -10,7 +10,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "chunk_writing.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/chunk_writing.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct LevelCut:
         const uint16_t* rep
         const uint16_t* def_ "def"

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "distinct.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/distinct.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct DistinctOut:
         uint32_t* indices
         int64_t num_values

@@ -7,7 +7,7 @@ from libcpp cimport bool as cbool
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "file_tables.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/tables/file_tables.hpp" namespace "lance_arrow::kernels" nogil:
     const int64_t kFacts
 
     cdef struct PagesOut:

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "frames.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/frames.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _decode_lz4_blocks "lance_arrow::kernels::decode_lz4_blocks"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, const int64_t*)
 

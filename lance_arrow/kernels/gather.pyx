@@ -9,7 +9,7 @@ from lance_arrow.kernels.variable cimport StoredOffsets, VariableOut, stored_off
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "gather.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/gather.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _copy_fixed "lance_arrow::kernels::copy_fixed"(Chunks, int64_t, uint8_t*, int64_t)
     Outcome _take_runs_fixed "lance_arrow::kernels::take_runs_fixed"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t)
@@ -20,11 +20,11 @@ cdef extern from "gather.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _copy_values "lance_arrow::kernels::copy_values"(
         const uint8_t*, int64_t, const int64_t*, int64_t, int64_t, uint8_t*, int64_t)
 
-cdef extern from "marks.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/plan/selection_bitmap.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _take_marked_fixed "lance_arrow::kernels::take_marked_fixed"(
         const uint8_t*, int64_t, int64_t, const uint8_t*, int64_t, int64_t, uint8_t*, int64_t)
 
-cdef extern from "gather_variable.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/gather_variable.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _measure_take_variable "lance_arrow::kernels::measure_take_variable"(
         StoredOffsets, const uint8_t*, int64_t, int, int64_t*)
     Outcome _take_variable "lance_arrow::kernels::take_variable"(

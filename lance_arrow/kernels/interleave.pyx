@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "interleave.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/interleave.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ZipForm:
         int bits_rep
         int bits_def

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "level_masks.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/plan/level_masks.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct LevelStreams:
         const uint16_t* rep
         const uint16_t* def_ "def"
@@ -18,7 +18,7 @@ cdef extern from "level_masks.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _validity "lance_arrow::kernels::validity_from_levels"(
         const uint16_t*, int64_t, int, uint8_t*, int64_t, int64_t, int64_t*)
 
-cdef extern from "select_rows.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/plan/select_rows.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ChunkRows:
         const int64_t* level_starts
         const int64_t* value_starts
@@ -42,7 +42,7 @@ cdef extern from "select_rows.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _check_open_rows "lance_arrow::kernels::check_open_rows"(
         const uint16_t*, int64_t, int, const int64_t*, const int64_t*, const int64_t*, int64_t)
 
-cdef extern from "unravel.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/arrays/unravel.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct LayerPlan:
         int num_layers
 

@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from lance_arrow.kernels.outcome cimport Outcome
 
-cdef extern from "../include/lance_arrow_native.h" nogil:
+cdef extern from "include/lance_arrow_native.h" nogil:
     cdef struct LaRuns:
         const int64_t* starts
         const int64_t* stops
@@ -22,11 +22,11 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
     cdef struct LaStoredValues:
         pass
 
-cdef extern from "block_checks.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/tables/block_checks.hpp" namespace "lance_arrow::kernels" nogil:
     cdef cppclass BlockChecks:
         pass
 
-cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native" nogil:
+cdef extern from "engine/arrays/leaf_arrays.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass Page:
         int64_t num_rows
         int64_t value_bits
@@ -146,7 +146,7 @@ cdef extern from "native_structure.hpp" namespace "lance_arrow::kernels::native"
     void copy_values(const Leaf&, uint8_t*, uint8_t*, int) except +
     void split_fields(const Leaf&, uint8_t* const*)
 
-cdef extern from "native_blobs.hpp" namespace "lance_arrow::kernels::native" nogil:
+cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass Fetcher:
         Fetcher(const Reader&) except +
         const ReadCount& count()

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from lance_arrow.kernels.refusals import refusal
 
-cdef extern from "../include/lance_arrow_native.h" nogil:
+cdef extern from "include/lance_arrow_native.h" nogil:
     cdef struct LaRuns:
         const int64_t* starts
         const int64_t* stops
@@ -35,7 +35,7 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
         const void* self_ "self"
         const char* (*expand)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept
 
-cdef extern from "native_pages.hpp" namespace "lance_arrow::kernels::native" nogil:
+cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass Memory "lance_arrow::kernels::native::Buffer":
         uint8_t* data()
 

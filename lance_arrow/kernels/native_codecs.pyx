@@ -13,7 +13,7 @@ import threading
 from lance_arrow.errors import LanceError
 from lance_arrow.kernels.refusals import refusal
 
-cdef extern from "../include/lance_arrow_native.h" nogil:
+cdef extern from "include/lance_arrow_native.h" nogil:
     cdef struct LaValues:
         uint8_t* values
         int64_t* ends
@@ -30,7 +30,7 @@ cdef extern from "../include/lance_arrow_native.h" nogil:
     cdef struct LaFrameCodec:
         pass
 
-cdef extern from "native_holders.hpp" namespace "lance_arrow::kernels::native" nogil:
+cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::kernels::native" nogil:
     cdef cppclass HeldChunkCodec:
         void* child
 

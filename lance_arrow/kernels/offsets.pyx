@@ -9,7 +9,7 @@ from lance_arrow.kernels.variable cimport StoredOffsets, VariableOut, stored_off
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "offsets.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/offsets.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _measure_chunks "lance_arrow::kernels::measure_variable<lance_arrow::kernels::VariableForm::kChunk>"(
         Chunks, int, int64_t*)
     Outcome _decode_chunks "lance_arrow::kernels::decode_variable<lance_arrow::kernels::VariableForm::kChunk>"(
@@ -26,7 +26,7 @@ cdef extern from "offsets.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _decode_values "lance_arrow::kernels::decode_variable_values"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, VariableOut)
 
-cdef extern from "utf8.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/utf8.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _check_utf8 "lance_arrow::kernels::check_utf8"(StoredOffsets, const uint8_t*, int64_t)
 
 

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 
-cdef extern from "outcome.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/outcome.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct Outcome:
         const char* message
         int64_t index
@@ -17,7 +17,7 @@ cdef extern from "outcome.hpp" namespace "lance_arrow::kernels" nogil:
         const int64_t* value_starts
         int64_t num_chunks
 
-cdef extern from "parts.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/parts.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct Parts:
         const uint8_t* values
         int64_t num_bytes

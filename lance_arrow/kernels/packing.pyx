@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome, Parts, part_table
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "packing.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/packing.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _pack_inline "lance_arrow::kernels::pack_inline"(Parts, int, const int64_t*, uint8_t*, int64_t)
     Outcome _pack_out_of_line "lance_arrow::kernels::pack_out_of_line"(Parts, int, int, uint8_t*, int64_t)
 

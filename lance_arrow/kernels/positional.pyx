@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 import os
 
-cdef extern from "scattered_reads.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/tables/scattered_reads.hpp" namespace "lance_arrow::kernels" nogil:
     cdef cppclass Scattered:
         int64_t base
         const int64_t *starts

@@ -9,7 +9,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "rows.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/rows.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct RowField:
         const uint8_t* data
         int64_t data_bytes

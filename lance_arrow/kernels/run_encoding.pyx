@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome, Parts, part_table
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "run_encoding.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/run_encoding.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _count_run_entries "lance_arrow::kernels::count_run_entries"(Parts, int64_t, int64_t*)
     Outcome _encode_runs "lance_arrow::kernels::encode_runs"(
         Parts, int64_t, uint8_t*, uint8_t*, int64_t, int64_t*, int64_t*)

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Chunks, Outcome, chunk_table
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "runs.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/runs.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _expand_runs "lance_arrow::kernels::expand_runs"(
         Chunks, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t)
     Outcome _expand_run_blocks "lance_arrow::kernels::expand_run_blocks"(Chunks, int64_t, uint8_t*, int64_t)

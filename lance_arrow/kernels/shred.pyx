@@ -9,7 +9,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.errors import InternalError, InvalidArgumentError
 
 
-cdef extern from "shred.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/shred.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ShredNode:
         int64_t num_slots
         const uint8_t* validity
@@ -43,7 +43,7 @@ cdef extern from "shred.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _shred_levels "lance_arrow::kernels::shred_levels"(ShredNode*, int64_t, int64_t, ShredOut&) except +
     Outcome _renumber "lance_arrow::kernels::renumber_levels"(uint16_t*, int64_t, const uint16_t*, int64_t)
 
-cdef extern from "shred_values.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/shred_values.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ValueLevels:
         const uint16_t* def_ "def"
         int64_t num_entries

@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "slots.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct SlotLayer:
         const int64_t* run_starts
         const int64_t* run_stops

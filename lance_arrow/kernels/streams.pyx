@@ -9,7 +9,7 @@ from lance_arrow.kernels.outcome cimport Chunks, Outcome, Parts, chunk_table, pa
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "streams.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/streams.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct PackedField:
         int64_t first_byte
         int64_t num_bytes

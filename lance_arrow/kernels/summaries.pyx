@@ -9,7 +9,7 @@ from lance_arrow.kernels.outcome cimport Outcome, Parts, part_table
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "summaries.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/summaries.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _measure_groups "lance_arrow::kernels::measure_groups"(Parts, int, int64_t*, int64_t*)
     Outcome _all_equal "lance_arrow::kernels::all_equal"(const uint8_t*, int64_t, int64_t, cpp_bool*)
 

@@ -9,7 +9,7 @@ from lance_arrow.kernels.variable cimport StoredOffsets, VariableOut, stored_off
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "symbols.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/decode/symbols.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct CodedValues:
         const uint8_t* data
         int64_t data_bytes
@@ -20,11 +20,11 @@ cdef extern from "symbols.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _measure_symbols "lance_arrow::kernels::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
     Outcome _expand_symbols "lance_arrow::kernels::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
 
-cdef extern from "symbol_training.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/symbol_training.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _train_symbols "lance_arrow::kernels::train_symbols"(
         StoredOffsets, const uint8_t*, int64_t, uint8_t*, int64_t) except +
 
-cdef extern from "symbol_encoding.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/symbol_encoding.hpp" namespace "lance_arrow::kernels" nogil:
     Outcome _compress_symbols "lance_arrow::kernels::compress_symbols"(
         const uint8_t*, int64_t, StoredOffsets, const uint8_t*, int64_t, VariableOut, int64_t*) except +
 

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 
-cdef extern from "variable.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/common/variable.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct StoredOffsets:
         const uint8_t* bytes
         int64_t num_bytes

@@ -9,7 +9,7 @@ from lance_arrow.kernels.variable cimport StoredOffsets, stored_offsets
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "variable_chunks.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/variable_chunks.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ChunkLimits:
         int64_t target_bytes
         int64_t max_bytes

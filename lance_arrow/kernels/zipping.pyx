@@ -8,7 +8,7 @@ from lance_arrow.kernels.outcome cimport Outcome
 from lance_arrow.kernels.refusals import refusal
 
 
-cdef extern from "zipping.hpp" namespace "lance_arrow::kernels" nogil:
+cdef extern from "engine/encode/zipping.hpp" namespace "lance_arrow::kernels" nogil:
     cdef struct ZipLevels:
         const uint16_t* rep
         const uint16_t* def_ "def"

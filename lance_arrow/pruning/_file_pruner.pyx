@@ -19,7 +19,7 @@ cdef extern from "<string_view>" namespace "std" nogil:
         string_view(const char*, size_t)
 
 
-cdef extern from "file_pruner.hpp" namespace "lance_arrow" nogil:
+cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
     cdef cppclass Value:
         pass
 

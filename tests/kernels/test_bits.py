@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.kernels import bits
-from lance_arrow.kernels.reference import bits as twin
+from numpy_kernels import bits as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 ORDER = [0, 4, 2, 6, 1, 5, 3, 7]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import bounds
-from lance_arrow.kernels.reference import bounds as twin
+from numpy_kernels import bounds as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 SIGNED, UNSIGNED, FLOATING, BIT, BYTES = range(5)

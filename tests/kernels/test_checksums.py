@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import checksums
-from lance_arrow.kernels.reference import checksums as twin
+from numpy_kernels import checksums as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 # RFC 3720, appendix B.4: bytes in order, and the checksum as the number that is stored little-endian.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError, LanceError
 from lance_arrow.kernels import chunk_tables as native
-from lance_arrow.kernels.reference import chunk_tables as twin
+from numpy_kernels import chunk_tables as twin
 
 
 def words(*values: int, large: bool = False) -> np.ndarray:

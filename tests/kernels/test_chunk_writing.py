@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import chunk_tables
 from lance_arrow.kernels import chunk_writing as native
-from lance_arrow.kernels.reference import chunk_writing as twin
+from numpy_kernels import chunk_writing as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 REP = np.array([2, 0, 1, 1, 2, 2, 2, 1, 0, 2], np.uint16)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_arrow.kernels import distinct as native
-from lance_arrow.kernels.reference import distinct as twin
+from numpy_kernels import distinct as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels import frames
-from lance_arrow.kernels.reference import frames as twin
+from numpy_kernels import frames as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 LZ4 = pa.Codec("lz4_raw")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.kernels import gather
-from lance_arrow.kernels.reference import gather as twin
+from numpy_kernels import gather as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WIDTHS = st.sampled_from([1, 2, 3, 4, 8, 12, 16, 33])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError, LanceError
 from lance_arrow.kernels import interleave as native
-from lance_arrow.kernels.reference import interleave as twin
+from numpy_kernels import interleave as twin
 
 BOTH = pytest.mark.parametrize("module", [native, twin], ids=["native", "twin"])
 

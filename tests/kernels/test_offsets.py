@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.kernels import offsets
-from lance_arrow.kernels.reference import offsets as twin
+from numpy_kernels import offsets as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 OFFSET_BITS = st.sampled_from([32, 64])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import bits, packing
-from lance_arrow.kernels.reference import packing as twin
+from numpy_kernels import packing as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WORDS = st.sampled_from([8, 16, 32, 64])

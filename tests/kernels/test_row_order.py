@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_arrow.kernels import row_order
-from lance_arrow.kernels.reference import row_order as twin
+from numpy_kernels import row_order as twin
 from lance_arrow.testing.twins import assert_twins_agree
 
 LARGEST = (1 << 63) - 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import rows, streams
-from lance_arrow.kernels.reference import rows as twin
+from numpy_kernels import rows as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

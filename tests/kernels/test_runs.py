@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.kernels import runs
-from lance_arrow.kernels.reference import runs as twin
+from numpy_kernels import runs as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WIDTHS = st.sampled_from([1, 2, 4, 8])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError, LanceError
 from lance_arrow.kernels import levels as native
-from lance_arrow.kernels.reference import levels as twin
+from numpy_kernels import levels as twin
 
 BOTH = pytest.mark.parametrize("module", [native, twin], ids=["native", "twin"])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.kernels import shred
-from lance_arrow.kernels.reference import shred as twin
+from numpy_kernels import shred as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InternalError, LanceError
 from lance_arrow.kernels import levels, slots
-from lance_arrow.kernels.reference import slots as twin
+from numpy_kernels import slots as twin
 from lance_arrow.spi import RowRanges, SlotLayer, SlotStructure
 from lance_arrow.testing.slot_levels import levels_of
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.kernels import streams
-from lance_arrow.kernels.reference import streams as twin
+from numpy_kernels import streams as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 BOTH = pytest.mark.parametrize("module", [streams, twin], ids=["native", "twin"])

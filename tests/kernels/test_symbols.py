@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.kernels import symbols
-from lance_arrow.kernels.reference import symbols as twin
+from numpy_kernels import symbols as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lance_arrow.errors import InternalError
 from lance_arrow.kernels import offsets as readers
 from lance_arrow.kernels import variable_chunks
-from lance_arrow.kernels.reference import variable_chunks as twin
+from numpy_kernels import variable_chunks as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

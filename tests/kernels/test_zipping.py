@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.kernels import interleave
 from lance_arrow.kernels import zipping as native
-from lance_arrow.kernels.reference import zipping as twin
+from numpy_kernels import zipping as twin
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 

@@ -11,7 +11,7 @@
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
 #include "per_process.hpp"
-#include "../../pruning/file_pruner.hpp"
+#include "engine/prune/file_pruner.hpp"
 
 namespace lance_arrow {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "input.hpp"
-#include "native_holders.hpp"
+#include "engine/bind/codec_holders.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Tables of chunks and headers of chunks, packed rows: everything they say lies where they say it may.
-#include "chunk_tables.hpp"
+#include "engine/tables/chunk_tables.hpp"
 #include "input.hpp"
-#include "streams.hpp"
+#include "engine/decode/streams.hpp"
 
 namespace {
 

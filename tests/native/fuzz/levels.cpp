@@ -2,8 +2,8 @@
 //
 // Promises: what can be measured can be unravelled into exactly the measured slots, and lists count their items.
 #include "input.hpp"
-#include "select_rows.hpp"
-#include "unravel.hpp"
+#include "engine/plan/select_rows.hpp"
+#include "engine/arrays/unravel.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Raw LZ4 blocks and frames, compared with a decoder that copies one byte at a time.
 #include "input.hpp"
-#include "native_compressed.hpp"
+#include "engine/bind/compressed_chunks.hpp"
 
 namespace {
 

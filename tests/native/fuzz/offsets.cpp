@@ -2,8 +2,8 @@
 //
 // Promises: what can be measured can be decoded into exactly so many bytes, and located at the same ones.
 #include "input.hpp"
-#include "offsets.hpp"
-#include "utf8.hpp"
+#include "engine/decode/offsets.hpp"
+#include "engine/common/utf8.hpp"
 
 namespace {
 

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "support"))
+sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("support", "reference")]
 
 import numpy as np
 from forged import lz4
 from forged_arrays import symbols
 
-from lance_arrow.kernels.reference.packing import pack_inline, pack_out_of_line
+from numpy_kernels.packing import pack_inline, pack_out_of_line
 
 COUNT = 256
 SYMBOLS = (b"ab", b"c", b"defghijk", b"the ")

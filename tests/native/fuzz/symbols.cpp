@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "input.hpp"
-#include "symbols.hpp"
+#include "engine/decode/symbols.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "input.hpp"
-#include "native_holders.hpp"
+#include "engine/bind/codec_holders.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "input.hpp"
-#include "file_pruner.hpp"
+#include "engine/prune/file_pruner.hpp"
 
 namespace {
 

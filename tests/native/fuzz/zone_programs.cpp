@@ -6,7 +6,7 @@
 #include <string>
 
 #include "input.hpp"
-#include "zone_judge.hpp"
+#include "engine/prune/zone_judge.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "outcome.hpp"
+#include "engine/common/outcome.hpp"
 
 namespace tests {
 

@@ -1,7 +1,7 @@
 // bounds.hpp: NaN, signed zeros and infinities, integers of several words, prefixes, nulls and empty zones.
 #include <cmath>
 
-#include "bounds.hpp"
+#include "engine/encode/bounds.hpp"
 #include "support.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // checksums.hpp: CRC32C of bytes at any address and of any size, by instruction and by tables.
-#include "checksums.hpp"
+#include "engine/tables/checksums.hpp"
 #include "support.hpp"
 
 namespace {

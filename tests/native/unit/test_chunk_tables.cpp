@@ -1,5 +1,5 @@
 // chunk_tables.hpp: words and headers of chunks that sum to something else than their page.
-#include "chunk_tables.hpp"
+#include "engine/tables/chunk_tables.hpp"
 #include "support.hpp"
 
 namespace {

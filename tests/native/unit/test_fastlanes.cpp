@@ -1,5 +1,5 @@
 // fastlanes.hpp and packing.hpp: every bit width of every word, tails, and sizes that contradict them.
-#include "packing.hpp"
+#include "engine/encode/packing.hpp"
 #include "support.hpp"
 
 namespace {

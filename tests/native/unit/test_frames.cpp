@@ -1,5 +1,5 @@
 // frames.hpp: LZ4 blocks whose copies overlap, whose offsets leave what was produced, and whose lengths go on.
-#include "frames.hpp"
+#include "engine/decode/frames.hpp"
 #include "support.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // gather.hpp: values from chunks, runs, indices and places, where there are none, and where they are not.
-#include "gather.hpp"
+#include "engine/decode/gather.hpp"
 #include "support.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // level_masks.hpp, unravel.hpp, select_rows.hpp: levels at the borders of blocks of 64, lists that end there, bad levels.
-#include "select_rows.hpp"
+#include "engine/plan/select_rows.hpp"
 #include "support.hpp"
-#include "unravel.hpp"
+#include "engine/arrays/unravel.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // native_holders.hpp: the C tables of codecs, where chunks contradict themselves, and single values beside all of them.
 #include <memory>
 
-#include "native_holders.hpp"
+#include "engine/bind/codec_holders.hpp"
 #include "support.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // offsets.hpp and utf8.hpp: offsets that overflow, descend or leave their chunk; characters cut by a border.
-#include "offsets.hpp"
+#include "engine/decode/offsets.hpp"
 #include "support.hpp"
-#include "utf8.hpp"
+#include "engine/common/utf8.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // runs.hpp: borders of runs, of strides, and of chunks.
-#include "runs.hpp"
+#include "engine/decode/runs.hpp"
 #include "support.hpp"
 
 namespace {

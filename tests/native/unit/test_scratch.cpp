@@ -1,8 +1,8 @@
 // scratch.hpp: nested calls of one thread have different memory, and a thread keeps little of it.
 #include <thread>
 
-#include "native_holders.hpp"
-#include "scratch.hpp"
+#include "engine/bind/codec_holders.hpp"
+#include "engine/common/scratch.hpp"
 #include "support.hpp"
 
 namespace {

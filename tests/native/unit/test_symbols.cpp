@@ -1,6 +1,6 @@
 // symbols.hpp: FSST escapes at the ends of values, tables without symbols or without a use, streams and single values.
 #include "support.hpp"
-#include "symbols.hpp"
+#include "engine/decode/symbols.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "support.hpp"
-#include "zone_judge.hpp"
+#include "engine/prune/zone_judge.hpp"
 
 namespace {
 

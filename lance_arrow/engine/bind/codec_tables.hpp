@@ -1,0 +1,369 @@
+// The C tables of the codecs of the format (lance_arrow_native.h): selected values of one chunk, straight to their place.
+//
+// A take touches few values of many chunks. Where values can be reached singly they are; other codecs decode the chunk
+// into scratch memory and pick.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "include/lance_arrow_native.h"
+#include "engine/decode/fastlanes.hpp"
+#include "engine/common/bitmaps.hpp"
+#include "engine/decode/runs.hpp"
+#include "engine/common/scratch.hpp"
+#include "engine/decode/symbols.hpp"
+
+namespace lance_arrow::kernels::native {
+
+constexpr LaRefusal kDone = nullptr;
+
+inline int64_t num_selected(const LaRuns& runs) {
+  int64_t count = 0;
+  for (int64_t run = 0; run < runs.num_runs; ++run) count += runs.stops[run] - runs.starts[run];
+  return count;
+}
+
+inline bool runs_fit(const LaRuns& runs, int64_t num_values) {
+  return runs.num_runs == 0 || runs.stops[runs.num_runs - 1] <= num_values;
+}
+
+// Copies runs of whole-byte values out of decoded ones.
+template <class Copy>
+void copy_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out, Copy copy) {
+  for (int64_t run = 0; run < runs.num_runs; ++run) {
+    const int64_t num_bytes = (runs.stops[run] - runs.starts[run]) * width;
+    copy(out, source + runs.starts[run] * width, num_bytes);
+    out += num_bytes;
+  }
+}
+
+inline void copy_fixed_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out) {
+  // Most runs of a take are single values of a common width: one move each.
+  const auto unit = [&]<int size>() {
+    copy_runs(source, size, runs, out, [](uint8_t* to, const uint8_t* from, int64_t num_bytes) {
+      if (num_bytes == size)
+        std::memcpy(to, from, size);
+      else
+        copy_bytes(to, from, num_bytes);
+    });
+  };
+  switch (width) {
+    case 1: return unit.template operator()<1>();
+    case 2: return unit.template operator()<2>();
+    case 4: return unit.template operator()<4>();
+    case 8: return unit.template operator()<8>();
+    case 16: return unit.template operator()<16>();
+    default: copy_runs(source, width, runs, out, copy_bytes);
+  }
+}
+
+struct Flat {
+  int64_t bits;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const int64_t bits = static_cast<const Flat*>(self)->bits;
+    if (!runs_fit(*runs, chunk->num_values) || chunk->sizes[0] < (chunk->num_values * bits + 7) / 8)
+      return "a chunk is shorter than its values";
+    if (bits > 1) {
+      copy_fixed_runs(chunk->buffers[0], bits / 8, *runs, out->values);
+      return kDone;
+    }
+    int64_t at = out->bit_offset;
+    for (int64_t run = 0; run < runs->num_runs; ++run) {
+      const int64_t count = runs->stops[run] - runs->starts[run];
+      copy_bit_run(chunk->buffers[0], runs->starts[run], out->values, at, count);
+      at += count;
+    }
+    return kDone;
+  }
+};
+
+inline constexpr int kPlaceInOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};  // kOrder is its own inverse
+
+// One value of a packed block, by its position among the 1024.
+template <class T>
+T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
+  if (packed_bits == 0) return 0;
+  constexpr int lanes = Lanes<T>::count;
+  constexpr int bits = Lanes<T>::bits;
+  const int within = static_cast<int>(position % 128);
+  const int row = kPlaceInOrder[within / lanes * (lanes / 16)] * 8 + static_cast<int>(position / 128);
+  const int lane = within % lanes;
+  const int first_bit = row * packed_bits;
+  const int word = first_bit / bits;
+  const int shift = first_bit % bits;
+  uint64_t value = static_cast<uint64_t>(load<T>(packed, word * lanes + lane)) >> shift;
+  if (shift + packed_bits > bits)
+    value |= static_cast<uint64_t>(load<T>(packed, (word + 1) * lanes + lane)) << (bits - shift);
+  if (packed_bits < 64) value &= (uint64_t{1} << packed_bits) - 1;
+  return static_cast<T>(value);
+}
+
+template <class T>
+struct InlineBitpacking {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr int64_t width = sizeof(T);
+    // Below this many values, reaching each singly beats unpacking all 1024.
+    constexpr int64_t few = 48;
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t size = chunk->sizes[0];
+    if (chunk->num_values > kBlockValues || !runs_fit(*runs, chunk->num_values) || size < width)
+      return "a bit-packed chunk contradicts its number of values";
+    const T packed_bits = load<T>(bytes, 0);
+    if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
+      return "a bit-packed chunk's size contradicts its bit width";
+    const int64_t wanted = num_selected(*runs);
+    if (wanted == kBlockValues) {
+      kUnpackBlock<T>[packed_bits](bytes + width, out->values);
+      return kDone;
+    }
+    if (wanted > few) {
+      alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
+      kUnpackBlock<T>[packed_bits](bytes + width, whole);
+      copy_fixed_runs(whole, width, *runs, out->values);
+      return kDone;
+    }
+    uint8_t* to = out->values;
+    for (int64_t run = 0; run < runs->num_runs; ++run)
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
+        store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
+    return kDone;
+  }
+};
+
+// Decodes a whole chunk of fixed-width values by a kernel, at its place where all are wanted, else aside.
+template <class Decode>
+LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
+  if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
+  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk promises more values than one can hold";
+  const int64_t num_bytes = chunk.num_values * width;
+  if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
+  const Leased<std::vector<uint8_t>> whole;
+  if (static_cast<int64_t>(whole->size()) < num_bytes) whole->resize(static_cast<size_t>(num_bytes));
+  const Outcome outcome = decode(whole->data(), num_bytes);
+  if (outcome.message == nullptr) copy_fixed_runs(whole->data(), width, runs, out->values);
+  return outcome.message;
+}
+
+struct OutOfLineBitpacking {
+  int word_bits;
+  int packed_bits;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const OutOfLineBitpacking*>(self);
+    return select_decoded(*chunk, form.word_bits / 8, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
+      const int64_t start = 0, borders[2] = {0, chunk->num_values};
+      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
+      return unpack_out_of_line(one, form.word_bits, form.packed_bits, to, num_bytes);
+    });
+  }
+};
+
+// Run values and 8-bit run lengths, in two buffers or in one block.
+struct RunLengths {
+  int64_t width;
+  bool is_block;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const RunLengths*>(self);
+    return select_decoded(*chunk, form.width, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
+      const int64_t start = 0, borders[2] = {0, chunk->num_values};
+      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
+      if (form.is_block) return expand_run_blocks(one, form.width, to, num_bytes);
+      return with_value_type(form.width, [&]<class Value>() {
+        const kernels::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
+        return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to, true);
+      });
+    });
+  }
+};
+
+// Appends one value; `fill(to, room)` returns its bytes, or -1.
+template <class Fill>
+bool append(LaValues* out, int64_t value, int64_t room, Fill fill) {
+  uint8_t* to = out->reserve(out->host, out->end, room);
+  if (to == nullptr) return false;
+  const int64_t num_bytes = fill(to, room);
+  if (num_bytes < 0) return false;
+  out->end += num_bytes;
+  out->ends[value] = out->end;
+  return true;
+}
+
+inline bool append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
+  // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
+  return append(out, value, 8 * size + 8,
+                [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
+}
+
+inline bool append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
+  return append(out, value, size, [&](uint8_t* to, int64_t) {
+    copy_bytes(to, from, size);
+    return size;
+  });
+}
+
+// Offsets and bytes of one chunk.
+template <class Offset>
+struct Variable {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr int64_t width = sizeof(Offset);
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t size = chunk->sizes[0];
+    if (!runs_fit(*runs, chunk->num_values) || chunk->num_values >= size / width)
+      return "a chunk is shorter than its offsets";
+    const uint64_t header = static_cast<uint64_t>((chunk->num_values + 1) * width);
+    if (load<Offset>(bytes, 0) != header) return "a chunk's first offset is not its header";
+    int64_t at = 0;
+    for (int64_t run = 0; run < runs->num_runs; ++run) {
+      const int64_t first = runs->starts[run], count = runs->stops[run] - first;
+      const uint64_t start = load<Offset>(bytes, first), stop = load<Offset>(bytes, first + count);
+      if (start < header || start > stop || stop > static_cast<uint64_t>(size) ||
+          !ascending<Offset>(bytes + first * width, count))
+        return "a chunk's offsets descend or leave it";
+      // Values of a run lie as they are wanted: one copy, then their ends.
+      const auto num_bytes = static_cast<int64_t>(stop - start);
+      uint8_t* to = out->reserve(out->host, out->end, num_bytes);
+      if (to == nullptr) return "the values are above their limit of bytes";
+      copy_bytes(to, bytes + start, num_bytes);
+      const int64_t shift = out->end - static_cast<int64_t>(start);
+      for (int64_t value = 0; value < count; ++value)
+        out->ends[at + value] = static_cast<int64_t>(load<Offset>(bytes, first + value + 1)) + shift;
+      out->end += num_bytes;
+      at += count;
+    }
+    return kDone;
+  }
+};
+
+// Bytes that a child produces and another codec goes on with.
+struct Intermediate {
+  std::vector<uint8_t> bytes;
+  std::vector<int64_t> ends;
+
+  static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
+    auto& bytes = static_cast<Intermediate*>(self)->bytes;
+    if (num_bytes < 0 || num_bytes > (int64_t{1} << 40) - end) return nullptr;
+    constexpr int64_t least = 1024;  // no bytes have a place too: null means refused
+    const auto room = static_cast<int64_t>(bytes.size());
+    if (room < std::max(end + num_bytes, least))
+      bytes.resize(static_cast<size_t>(std::max({end + num_bytes, 2 * room, least})));
+    return bytes.data() + end;
+  }
+};
+
+inline int64_t kept_bytes(const Intermediate& held) {
+  return kernels::kept_bytes(held.bytes) + kernels::kept_bytes(held.ends);
+}
+
+// FSST codes, which the child says where to find.
+struct Symbols {
+  const LaChunkCodec* child;
+  SymbolTable table;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const Symbols*>(self);
+    const Leased<Intermediate> leased;  // the child may be FSST too, or hold it
+    Intermediate& codes = *leased;
+    const int64_t count = num_selected(*runs);
+    codes.ends.resize(static_cast<size_t>(count));
+    LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
+    const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
+    if (refusal != nullptr) return refusal;
+    const int64_t* ends = codes.ends.data();
+    int64_t start = 0, alone = 0;  // values below `alone` are taken one by one
+    for (int64_t value = 0; value < count;) {
+      const uint8_t* bytes = codes.bytes.data() + start;
+      if (value >= alone && count - value > 1 && form.table.is_compressed() && ends[value] - start < kLongValue) {
+        const int64_t stop = stream_stop(codes.bytes.data(), ends, value, count, start);
+        if (stop > value && append_stream(form.table, bytes, start, ends, value, stop, out)) {
+          start = ends[stop - 1];
+          value = stop;
+          continue;
+        }
+        alone = std::max(stop, value + 1);
+      }
+      if (!append_symbols(form.table, bytes, ends[value] - start, value, out)) return "a value cannot be expanded";
+      start = ends[value++];
+    }
+    return kDone;
+  }
+
+  // First value that makes the stream of values value .. too long, or ends in an escape: see CodedValues::stream_stop.
+  static int64_t stream_stop(const uint8_t* codes, const int64_t* ends, int64_t value, int64_t count, int64_t begin) {
+    for (int64_t end = begin; value < count && ends[value] - begin <= kStreamCodes; end = ends[value++])
+      if (ends[value] > end && codes[ends[value] - 1] == kEscape) break;
+    return value;
+  }
+
+  // Appends values value .. stop, which are one stream; false when they must be taken one by one.
+  static bool append_stream(const SymbolTable& table, const uint8_t* codes, int64_t begin, const int64_t* ends,
+                            int64_t value, int64_t stop, LaValues* out) {
+    uint32_t decoded[kStreamCodes + 1];
+    const int64_t size = ends[stop - 1] - begin;
+    uint8_t* to = out->reserve(out->host, out->end, 8 * size + 8);
+    if (to == nullptr || !table.expand_stream(codes, size, to, decoded)) return false;
+    for (; value < stop; ++value) out->ends[value] = out->end + decoded[ends[value] - begin];
+    out->end += decoded[size];
+    return true;
+  }
+};
+
+// Zipped values as they are, or (with a table) FSST codes of them.
+struct ZippedBytes {
+  int64_t bits;
+  bool has_table;
+  SymbolTable table;
+
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const auto& form = *static_cast<const ZippedBytes*>(self);
+    const int64_t width = form.bits / 8;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const uint8_t* from = data + starts[value];
+      if (form.bits != 0) {
+        if (sizes[value] != width) return "a zipped value has another size than its description";
+        copy_bytes(out->values + value * width, from, width);
+      } else if (!(form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
+                                  : append_bytes(from, sizes[value], value, out))) {
+        return "a value cannot be decoded";
+      }
+    }
+    return kDone;
+  }
+};
+
+// Zstandard frames behind their size, of one block that is stored as it is: what images and other compressed values
+// become. A frame of one segment tells its content in 2 or 4 bytes (RFC 8878, 3.1.1.1), a block has at most 128 KiB.
+struct StoredZstd {
+  static constexpr int64_t kShortHead = 18, kLongHead = 20, kLeast = 256, kMostShort = 256 + 0xFFFF, kMost = 128 << 10;
+
+  int64_t most_bytes;  // of a value: larger ones are for `expand` to refuse
+
+  static int64_t head_bytes(const void* self, int64_t size) {
+    const int64_t most = std::min(static_cast<const StoredZstd*>(self)->most_bytes, kMost);
+    const int64_t head = size <= kShortHead + kMostShort ? kShortHead : kLongHead;
+    const int64_t content = size - head;
+    return content >= (head == kShortHead ? kLeast : kMostShort + 1) && content <= most ? head : -1;
+  }
+
+  static int64_t is_stored(const void* self, const uint8_t* head, int64_t size) {
+    constexpr uint32_t magic = 0xFD2FB528;
+    constexpr uint8_t one_segment = 0x20, two_bytes = 0x40, four_bytes = 0x80;
+    constexpr uint32_t last_stored_block = 1;  // the last block, its type 0: raw
+    const int64_t head_size = head_bytes(self, size);
+    if (head_size < 0) return 0;
+    const bool is_short = head_size == kShortHead;
+    const auto content = static_cast<uint64_t>(size - head_size);
+    const uint8_t descriptor = one_segment | (is_short ? two_bytes : four_bytes);
+    const uint64_t told = is_short ? load<uint16_t>(head + 13, 0) + uint64_t{kLeast} : load<uint32_t>(head + 13, 0);
+    const uint8_t* block = head + head_size - 3;
+    const uint32_t block_head = block[0] | uint32_t{block[1]} << 8 | uint32_t{block[2]} << 16;
+    return load<uint64_t>(head, 0) == content && load<uint32_t>(head + 8, 0) == magic && head[12] == descriptor &&
+           told == content && block_head == (content << 3 | last_stored_block);
+  }
+};
+
+}  // namespace lance_arrow::kernels::native

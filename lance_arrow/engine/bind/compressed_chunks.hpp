@@ -1,0 +1,81 @@
+// The C side of what compression is made of: frames, a codec of chunks below them, and byte streams.
+#pragma once
+
+#include <new>
+
+#include "engine/decode/frames.hpp"
+#include "engine/bind/codec_tables.hpp"
+#include "engine/decode/streams.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// The size as a 32-bit word, then one raw block. An empty frame is empty.
+struct Lz4Frames {
+  static constexpr int64_t kHead = 4, kLargestRatio = 255;
+
+  static int64_t plain_bytes(const void*, const uint8_t* frame, int64_t size) {
+    if (size == 0) return 0;
+    const int64_t declared = size < kHead ? -1 : static_cast<int64_t>(load<uint32_t>(frame, 0));
+    return declared <= (size - kHead) * kLargestRatio ? declared : -1;
+  }
+
+  static LaRefusal decompress(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {
+    if (size == 0 && out_bytes == 0) return kDone;
+    if (size < kHead || !decode_lz4_block(frame + kHead, size - kHead, out, out_bytes)) return "an LZ4 block is malformed";
+    return kDone;
+  }
+};
+
+// Buffer 0 of a chunk as a frame; the child goes on with what it holds.
+struct Compressed {
+  static constexpr int64_t kMostBuffers = 8;
+
+  const LaChunkCodec* child;
+  const LaFrameCodec* frames;
+  int64_t most_bytes;  // of a frame's content
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const Compressed*>(self);
+    if (chunk->num_buffers < 1 || chunk->num_buffers > kMostBuffers) return "a chunk has other buffers than its codec";
+    const int64_t plain_bytes = form.frames->plain_bytes(form.frames->self, chunk->buffers[0], chunk->sizes[0]);
+    if (plain_bytes < 0 || plain_bytes > form.most_bytes) return "a frame declares more than it can hold, or may";
+    // Not memory of the thread: a child may have compressed parts itself.
+    const std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
+    if (plain == nullptr) return "there is no memory for a frame";
+    const LaRefusal refusal =
+        form.frames->decompress(form.frames->self, chunk->buffers[0], chunk->sizes[0], plain.get(), plain_bytes);
+    if (refusal != nullptr) return refusal;
+    const uint8_t* buffers[kMostBuffers] = {plain.get()};
+    int64_t sizes[kMostBuffers] = {plain_bytes};
+    std::copy(chunk->buffers + 1, chunk->buffers + chunk->num_buffers, buffers + 1);
+    std::copy(chunk->sizes + 1, chunk->sizes + chunk->num_buffers, sizes + 1);
+    const LaChunk below{buffers, sizes, chunk->num_buffers, chunk->num_values};
+    return form.child->select(form.child->self, &below, runs, out);
+  }
+};
+
+// Byte b of every value of a chunk in stream b.
+template <class T>
+struct ByteStreams {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr auto width = static_cast<int64_t>(sizeof(T));
+    // With fewer values wanted than one in so many, reaching each singly beats putting all together.
+    constexpr int64_t few = 16;
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t count = chunk->num_values;
+    if (chunk->sizes[0] % width != 0 || chunk->sizes[0] / width != count || !runs_fit(*runs, count))
+      return "byte streams have another size than their values";
+    if (num_selected(*runs) > count / few)
+      return select_decoded(*chunk, width, *runs, out, [&](uint8_t* to, int64_t) {
+        join_streams<width>(bytes, count, width, to);
+        return success();
+      });
+    uint8_t* to = out->values;
+    for (int64_t run = 0; run < runs->num_runs; ++run)
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
+        for (int64_t stream = 0; stream < width; ++stream) to[stream] = bytes[stream * count + value];
+    return kDone;
+  }
+};
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,107 @@
+// Dictionary items in the engine: the items that indices of a chunk name, laid out as values.
+#pragma once
+
+#include "engine/bind/codec_tables.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Indices of `count` values; those whose definition level is above 0 (no levels: none) are null, whatever they say.
+struct ItemIndices {
+  const uint8_t* indices;
+  const uint16_t* def;
+  int64_t count;
+};
+
+// A dictionary that the chunks' values point into; offsets are null for fixed-width items.
+struct Items {
+  int64_t bits = 0;
+  const uint8_t* values = nullptr;
+  int64_t values_bytes = 0;
+  const uint8_t* offsets = nullptr;
+  int offset_bits = 0;
+  int64_t num_items = 0;
+
+  Outcome expand(const ItemIndices& wanted, int64_t index_bytes, LaValues* out) const {
+    switch (index_bytes) {
+      case 1: return expand_by<uint8_t>(wanted, out);
+      case 2: return expand_by<uint16_t>(wanted, out);
+      case 4: return expand_by<uint32_t>(wanted, out);
+      default: return expand_by<uint64_t>(wanted, out);
+    }
+  }
+
+ private:
+  template <class Index>
+  Outcome expand_by(const ItemIndices& wanted, LaValues* out) const {
+    for (int64_t value = 0; value < wanted.count; ++value)
+      if (!is_null(wanted, value) && index_of<Index>(wanted, value) >= static_cast<uint64_t>(num_items))
+        return corrupt("an index lies outside the dictionary", value);
+    if (offsets != nullptr)
+      return offset_bits == 32 ? copy_variable<Index, uint32_t>(wanted, out) : copy_variable<Index, uint64_t>(wanted, out);
+    switch (bits / 8) {
+      case 1: copy_fixed<Index, 1>(wanted, out->values); break;
+      case 2: copy_fixed<Index, 2>(wanted, out->values); break;
+      case 4: copy_fixed<Index, 4>(wanted, out->values); break;
+      case 8: copy_fixed<Index, 8>(wanted, out->values); break;
+      case 16: copy_fixed<Index, 16>(wanted, out->values); break;
+      default: copy_fixed<Index, 0>(wanted, out->values);
+    }
+    return success();
+  }
+
+  static bool is_null(const ItemIndices& wanted, int64_t value) { return wanted.def != nullptr && wanted.def[value] > 0; }
+
+  template <class Index>
+  static uint64_t index_of(const ItemIndices& wanted, int64_t value) {
+    return load<Index>(wanted.indices, value);
+  }
+
+  // kWidth bytes are moved at once where the compiler knows them.
+  template <class Index, int kWidth>
+  void copy_fixed(const ItemIndices& wanted, uint8_t* to) const {
+    const auto width = static_cast<size_t>(kWidth != 0 ? kWidth : bits / 8);
+    if (wanted.def == nullptr) {
+      for (int64_t value = 0; value < wanted.count; ++value, to += width)
+        std::memcpy(to, values + index_of<Index>(wanted, value) * width, width);
+      return;
+    }
+    for (int64_t value = 0; value < wanted.count; ++value, to += width) {
+      if (is_null(wanted, value))
+        std::memset(to, 0, width);
+      else
+        std::memcpy(to, values + index_of<Index>(wanted, value) * width, width);
+    }
+  }
+
+  // Nulls are empty. Measured before anything is copied: one piece of memory serves all.
+  template <class Index, class Offset>
+  Outcome copy_variable(const ItemIndices& wanted, LaValues* out) const {
+    int64_t end = out->end;
+    for (int64_t value = 0; value < wanted.count; ++value) {
+      if (!is_null(wanted, value)) {
+        const auto item = static_cast<int64_t>(index_of<Index>(wanted, value));
+        const uint64_t start = load<Offset>(offsets, item), stop = load<Offset>(offsets, item + 1);
+        if (start > stop || stop > static_cast<uint64_t>(values_bytes))
+          return corrupt("a dictionary item lies outside its bytes", value);
+        end += static_cast<int64_t>(stop - start);
+      }
+      out->ends[value] = end;
+    }
+    uint8_t* to = out->reserve(out->host, out->end, end - out->end);
+    if (to == nullptr) return misuse("the values are above their limit of bytes");
+    int64_t before = out->end;
+    for (int64_t value = 0; value < wanted.count; ++value) {
+      const int64_t size = out->ends[value] - before;
+      if (size > 0) {
+        const auto item = static_cast<int64_t>(index_of<Index>(wanted, value));
+        std::memcpy(to, values + load<Offset>(offsets, item), static_cast<size_t>(size));
+        to += size;
+      }
+      before = out->ends[value];
+    }
+    out->end = end;
+    return success();
+  }
+};
+
+}  // namespace lance_arrow::kernels::native

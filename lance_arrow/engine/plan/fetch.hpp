@@ -1,0 +1,141 @@
+// Bytes of a file for the engine, by position or out of memory, compared with checksums where that is wanted.
+#pragma once
+
+#include <cerrno>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "engine/tables/block_checks.hpp"
+#include "engine/plan/pages.hpp"
+#include "engine/tables/scattered_reads.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Bytes of a file by position, or of memory (fd < 0).
+struct Reader {
+  int fd;
+  const uint8_t* memory;
+  int64_t size;
+  BlockChecks* checks;  // null: nothing is compared with checksums
+};
+
+// What reading cost, for receipts.
+struct ReadCount {
+  int64_t requests = 0;
+  int64_t ranges = 0;
+  int64_t bytes_wanted = 0;
+  int64_t bytes_read = 0;
+};
+
+constexpr int64_t kKeptArena = 8 << 20;
+
+inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uint8_t* out) {
+  if (!inside(start, size, reader.size)) return corrupt("a range lies outside the file", start);
+  if (reader.fd < 0) {
+    copy_bytes(out, reader.memory + start, size);
+    return success();
+  }
+  while (size > 0) {
+    const ssize_t received = pread(reader.fd, out, static_cast<size_t>(size), start);
+    if (received > 0) {
+      out += received;
+      start += received;
+      size -= received;
+    } else if (received == 0 || errno != EINTR) {
+      return corrupt("a read failed or came back short", start);
+    }
+  }
+  return success();
+}
+
+// Reads a head into memory of its own and what follows it where that belongs, in one request.
+inline Outcome read_behind_head(const Reader& reader, int64_t start, uint8_t* head, int64_t head_bytes, uint8_t* out,
+                                int64_t size) {
+  if (reader.fd >= 0 && inside(start, head_bytes + size, reader.size)) {
+    const iovec parts[2] = {{head, static_cast<size_t>(head_bytes)}, {out, static_cast<size_t>(size)}};
+    if (preadv(reader.fd, parts, 2, start) == head_bytes + size) return success();
+  }
+  const Outcome outcome = read_bytes(reader, start, head_bytes, head);
+  return outcome.message != nullptr ? outcome : read_bytes(reader, start + head_bytes, size, out);
+}
+
+class Fetcher {
+ public:
+  explicit Fetcher(const Reader& reader) : reader_(reader) {}
+
+  // Whether some of these bytes were never compared with their checksums, and must be.
+  bool is_pending(int64_t start, int64_t size) const {
+    int64_t stop = start + size;
+    return must_check() && inside(start, size, reader_.size) && reader_.checks->widen(&start, &stop);
+  }
+
+  Outcome fetch(int64_t start, int64_t size, uint8_t* out) {
+    ++count_.requests;
+    int64_t wide_start = start, wide_stop = start + size;
+    if (must_check() && inside(start, size, reader_.size) && reader_.checks->widen(&wide_start, &wide_stop))
+      return fetch_checked(start, size, wide_start, wide_stop, out);
+    count_.bytes_read += size;
+    return read_bytes(reader_, start, size, out);
+  }
+
+  // Ranges into places apart, close ones in one request; they need no check.
+  Outcome fetch_scattered(const Scattered& ranges) {
+    for (int64_t range = 0; range < ranges.count;) {
+      const int64_t count = reader_.fd >= 0 ? num_together(ranges, range) : 1;
+      const int64_t start = ranges.base + ranges.starts[range];
+      const int64_t size = ranges.stops[range + count - 1] - ranges.starts[range];
+      if (count > 1 && inside(start, size, reader_.size) && read_together(reader_.fd, ranges, range, count)) {
+        ++count_.requests;
+        count_.bytes_read += size;
+        range += count;
+        continue;
+      }
+      const int64_t own = ranges.stops[range] - ranges.starts[range];
+      const Outcome outcome = fetch(start, own, ranges.out + ranges.places[range]);
+      if (outcome.message != nullptr) return outcome;
+      ++range;
+    }
+    return success();
+  }
+
+  // Of bytes that need no check.
+  Outcome fetch_behind_head(int64_t start, uint8_t* head, int64_t head_bytes, uint8_t* out, int64_t size) {
+    ++count_.requests;
+    count_.bytes_read += head_bytes + size;
+    return read_behind_head(reader_, start, head, head_bytes, out, size);
+  }
+
+  ReadCount& count() { return count_; }
+  const ReadCount& count() const { return count_; }
+
+ private:
+  bool must_check() const { return reader_.checks != nullptr && reader_.checks->num_pending() > 0; }
+
+  // Blocks that nobody checked: they are read whole, compared, and the wanted part is copied out of them.
+  Outcome fetch_checked(int64_t start, int64_t size, int64_t wide_start, int64_t wide_stop, uint8_t* out) {
+    const int64_t wide_bytes = wide_stop - wide_start;
+    count_.bytes_read += wide_bytes;
+    if (!inside(wide_start, wide_bytes, reader_.size)) return corrupt("a block lies outside the file", wide_start);
+    const bool is_exact = wide_bytes == size;
+    const Leased<Buffer> kept;
+    Buffer large;
+    uint8_t* wide = out;
+    if (reader_.fd >= 0) {
+      if (!is_exact) wide = (wide_bytes <= kKeptArena ? *kept : large).reserve(0, wide_bytes, wide_bytes);
+      if (wide == nullptr) return above_limit();
+      const Outcome outcome = read_bytes(reader_, wide_start, wide_bytes, wide);
+      if (outcome.message != nullptr) return outcome;
+    }
+    const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
+    const int64_t wrong = reader_.checks->check(wide_start, wide_stop, bytes);
+    if (wrong >= 0) return corrupt("a block of the file contradicts its checksum", wrong);
+    if (bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
+    return success();
+  }
+
+  Reader reader_;
+  ReadCount count_;
+};
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,189 @@
+// Levels 64 at a time: a comparison of 64 entries gives one word of bits, and everything else is arithmetic on words.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "engine/common/outcome.hpp"
+
+namespace lance_arrow::kernels {
+
+constexpr int64_t kBlock = 64;
+
+// rep or def may be null: the page stores no such stream, and every level is 0.
+struct LevelStreams {
+  const uint16_t* rep;
+  const uint16_t* def;
+  int64_t num_entries;
+};
+
+// Bit i: levels[i] <= bound, of 64 levels.
+inline uint64_t mask_at_most(const uint16_t* levels, uint16_t bound) {
+  uint64_t mask = 0;
+#if defined(__SSE2__)
+  const __m128i limit = _mm_set1_epi16(static_cast<int16_t>(bound));
+  const __m128i zero = _mm_setzero_si128();
+  for (int part = 0; part < 4; ++part) {
+    const __m128i* const at = reinterpret_cast<const __m128i*>(levels + part * 16);
+    // Unsigned saturation: nothing is left of a level that is not above the bound.
+    const __m128i low = _mm_cmpeq_epi16(_mm_subs_epu16(_mm_loadu_si128(at), limit), zero);
+    const __m128i high = _mm_cmpeq_epi16(_mm_subs_epu16(_mm_loadu_si128(at + 1), limit), zero);
+    const auto bits = static_cast<uint16_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+    mask |= static_cast<uint64_t>(bits) << (part * 16);
+  }
+#else
+  for (int i = 0; i < 64; ++i) mask |= static_cast<uint64_t>(levels[i] <= bound) << i;
+#endif
+  return mask;
+}
+
+inline uint64_t low_bits(int64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+// 64 levels from `start` on, of which the first `live` exist; a short end is copied, so that no load leaves the array.
+class LevelBlock {
+ public:
+  LevelBlock(const uint16_t* levels, int64_t start, int64_t stop) : levels_(levels + start) {
+    if (stop - start < kBlock) {
+      std::memset(copy_, 0, sizeof copy_);
+      std::memcpy(copy_, levels + start, static_cast<size_t>(stop - start) * sizeof(uint16_t));
+      levels_ = copy_;
+    }
+  }
+  LevelBlock(const LevelBlock&) = delete;
+  LevelBlock& operator=(const LevelBlock&) = delete;
+
+  uint64_t at_most(uint16_t bound) const { return mask_at_most(levels_, bound); }
+
+ private:
+  const uint16_t* levels_;
+  uint16_t copy_[kBlock];
+};
+
+// Calls visit(mask of at_most(bound), mask of entries that exist, start of the block) for levels start .. stop.
+template <class Visit>
+inline void for_each_mask(const uint16_t* levels, int64_t start, int64_t stop, uint16_t bound, Visit&& visit) {
+  for (; start < stop; start += kBlock) {
+    const LevelBlock block(levels, start, stop);
+    if (!visit(block.at_most(bound), low_bits(stop - start), start)) return;
+  }
+}
+
+inline int64_t count_at_most(const uint16_t* levels, int64_t start, int64_t stop, uint16_t bound) {
+  int64_t count = 0;
+  for_each_mask(levels, start, stop, bound, [&](uint64_t mask, uint64_t live, int64_t) {
+    count += std::popcount(mask & live);
+    return true;
+  });
+  return count;
+}
+
+// First entry above the bound, or -1.
+inline int64_t find_above(const uint16_t* levels, int64_t start, int64_t stop, uint16_t bound) {
+  int64_t found = -1;
+  for_each_mask(levels, start, stop, bound, [&](uint64_t mask, uint64_t live, int64_t block_start) {
+    const uint64_t above = ~mask & live;
+    if (above != 0) found = block_start + std::countr_zero(above);
+    return above == 0;
+  });
+  return found;
+}
+
+inline Outcome check_levels(const LevelStreams& streams, int max_rep, int max_def) {
+  if (max_rep < 0 || max_rep > 0xFFFF || max_def < 0 || max_def > 0xFFFF) return misuse("a bound is no 16-bit level");
+  if (streams.rep != nullptr) {
+    const int64_t at = find_above(streams.rep, 0, streams.num_entries, static_cast<uint16_t>(max_rep));
+    if (at >= 0) return corrupt("a repetition level is above the number of lists", at);
+  }
+  if (streams.def != nullptr) {
+    const int64_t at = find_above(streams.def, 0, streams.num_entries, static_cast<uint16_t>(max_def));
+    if (at >= 0) return corrupt("a definition level is above what the layers use", at);
+  }
+  return success();
+}
+
+// Moves the bits of `bits` that `keep` names to the low end, in order (Hacker's Delight 7-4).
+inline uint64_t compress_bits(uint64_t bits, uint64_t keep) {
+  bits &= keep;
+  uint64_t gaps = ~keep << 1;
+  for (int step = 1; step < 64; step <<= 1) {
+    uint64_t parity = gaps;
+    for (int shift = 1; shift < 64; shift <<= 1) parity ^= parity << shift;
+    const uint64_t moved = parity & keep;
+    keep = (keep ^ moved) | (moved >> step);
+    const uint64_t part = bits & moved;
+    bits = (bits ^ part) | (part >> step);
+    gaps &= ~parity;
+  }
+  return bits;
+}
+
+// Appends bits from a bit offset on; bits before it and after the last are left as they were.
+class BitAppender {
+ public:
+  BitAppender() = default;
+  BitAppender(uint8_t* bytes, int64_t num_bytes, int64_t bit_offset)
+      : bytes_(bytes), room_(num_bytes * 8 - bit_offset), position_(bit_offset >> 3) {
+    held_ = static_cast<int>(bit_offset & 7);
+    // bit_offset == 8 * num_bytes is the empty rest of a full bitmap: there is no byte to begin with.
+    if (held_ != 0) word_ = bytes[position_] & ((1u << held_) - 1);
+  }
+
+  bool exists() const { return bytes_ != nullptr; }
+
+  bool append(uint64_t bits, int count) {
+    if (count > room_) return false;
+    if (count == 0) return true;
+    room_ -= count;
+    word_ |= bits << held_;
+    if (held_ + count < 64) {
+      held_ += count;
+      return true;
+    }
+    std::memcpy(bytes_ + position_, &word_, 8);
+    position_ += 8;
+    word_ = held_ == 0 ? 0 : bits >> (64 - held_);
+    held_ += count - 64;
+    return true;
+  }
+
+  void finish() {
+    for (; held_ >= 8; held_ -= 8, word_ >>= 8) bytes_[position_++] = static_cast<uint8_t>(word_);
+    if (held_ == 0) return;
+    const unsigned mask = (1u << held_) - 1;
+    bytes_[position_] = static_cast<uint8_t>((bytes_[position_] & ~mask) | (word_ & mask));
+    held_ = 0;
+  }
+
+ private:
+  uint8_t* bytes_ = nullptr;
+  int64_t room_ = 0;
+  int64_t position_ = 0;
+  uint64_t word_ = 0;
+  int held_ = 0;
+};
+
+inline Outcome validity_from_levels(const uint16_t* def, int64_t num_entries, int null_level, uint8_t* bits,
+                                    int64_t num_bytes, int64_t bit_offset, int64_t* null_count) {
+  *null_count = 0;
+  if (null_level < 1 || null_level > 0xFFFF) return misuse("a null level is at least 1");
+  if (bit_offset < 0 || bit_offset > num_bytes * 8 || num_entries > num_bytes * 8 - bit_offset)
+    return misuse("the bitmap is too small for the entries");
+  BitAppender out(bits, num_bytes, bit_offset);
+  int64_t valid = 0;
+  for_each_mask(def, 0, num_entries, static_cast<uint16_t>(null_level - 1),
+                [&](uint64_t mask, uint64_t live, int64_t start) {
+                  valid += std::popcount(mask & live);
+                  return out.append(mask & live, static_cast<int>(std::min(kBlock, num_entries - start)));
+                });
+  out.finish();
+  *null_count = num_entries - valid;
+  return success();
+}
+
+}  // namespace lance_arrow::kernels

@@ -1,0 +1,266 @@
+// What pages and the engine say to each other: ranges to read, and a part of a leaf that opened rows are appended to.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "engine/plan/selection_bitmap.hpp"
+#include "engine/bind/codec_tables.hpp"
+#include "engine/plan/select_rows.hpp"
+
+namespace lance_arrow::kernels::native {
+
+// Growing bytes that are never cleared, or a region lent by the caller: fixed, or left for own memory when it is full.
+class Buffer {
+ public:
+  Buffer() = default;
+  ~Buffer() { if (!lent_) std::free(bytes_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void lend(uint8_t* bytes, int64_t size, bool may_outgrow = false) {
+    if (!lent_) std::free(bytes_);
+    bytes_ = bytes;
+    room_ = size;
+    lent_ = true;
+    may_outgrow_ = may_outgrow;
+  }
+
+  // Memory from `end` on with room for num_bytes; null above the limit, or where lent memory ends.
+  uint8_t* reserve(int64_t end, int64_t num_bytes, int64_t limit) {
+    if (num_bytes < 0 || end < 0 || num_bytes > limit - end) return nullptr;
+    if (end + num_bytes > room_ || bytes_ == nullptr) {
+      if (lent_ && end + num_bytes > room_) {
+        if (!may_outgrow_ || !leave(end, num_bytes)) return nullptr;
+      } else if (!lent_) {
+        const int64_t room = std::max({end + num_bytes, 2 * room_, int64_t{1024}});
+        auto* grown = static_cast<uint8_t*>(std::realloc(bytes_, static_cast<size_t>(room)));
+        if (grown == nullptr) return nullptr;
+        bytes_ = grown;
+        room_ = room;
+      }
+    }
+    return bytes_ + end;
+  }
+
+  const uint8_t* data() const { return bytes_; }
+  uint8_t* data() { return bytes_; }
+  int64_t room() const { return room_; }
+  bool is_lent() const { return lent_; }
+
+  void end_loan() {
+    if (!lent_) return;
+    bytes_ = nullptr;
+    room_ = 0;
+    lent_ = false;
+  }
+
+ private:
+  bool leave(int64_t end, int64_t num_bytes) {
+    const int64_t room = end + num_bytes + end / 2;
+    auto* own = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(room)));
+    if (own == nullptr) return false;
+    copy_bytes(own, bytes_, end);
+    bytes_ = own;
+    room_ = room;
+    lent_ = false;
+    return true;
+  }
+
+  uint8_t* bytes_ = nullptr;
+  int64_t room_ = 0;
+  bool lent_ = false, may_outgrow_ = false;
+};
+
+// Bytes within a range that mean something of their own: values, or (chunk >= 0) the header of a chunk.
+struct Piece {
+  size_t range;
+  int64_t offset;
+  int64_t size;
+  int64_t chunk;
+};
+
+// Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range. Those from number `second` on
+// lie in the page's second buffer.
+struct Ranges {
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  std::vector<int64_t> starts, stops;
+  size_t second = kNone;
+  std::vector<Piece> pieces;  // where a page wants to find them again
+  bool has_headers = false;
+
+  void clear() {
+    starts.clear();
+    stops.clear();
+    pieces.clear();
+    has_headers = false;
+    second = kNone;
+  }
+  void begin_second() { second = starts.size(); }
+  void add_piece(int64_t start, int64_t stop, int64_t chunk) {
+    add(start, stop);
+    pieces.push_back({starts.size() - 1, start - starts.back(), stop - start, chunk});
+    has_headers |= chunk >= 0;
+  }
+  void add(int64_t start, int64_t stop) {
+    if (!starts.empty() && starts.size() != second && stops.back() == start) {
+      stops.back() = stop;
+    } else {
+      starts.push_back(start);
+      stops.push_back(stop);
+    }
+  }
+  // Adds a range that may begin within the one before.
+  void add_shared(int64_t start, int64_t stop) {
+    if (!starts.empty() && starts.size() != second && start < stops.back()) {
+      stops.back() = std::max(stops.back(), stop);
+    } else {
+      add(start, stop);
+    }
+  }
+};
+
+// Rows of a leaf: where levels lie, per page since each page has layers of its own, and all values together.
+struct LevelPart {
+  const std::vector<uint8_t>* layers;  // of the page, inner-most first
+  int64_t num_entries;
+  int64_t rep_at, def_at;  // -1: the page stores no such stream
+};
+
+struct LeafPart {
+  int64_t limit = 0;
+  std::vector<LevelPart> levels;
+  std::vector<uint16_t> rep, def;
+  int64_t num_values = 0;
+  Buffer values;             // fixed width: at num_values * bits; variable width: bytes
+  int64_t bit_offset = 0;    // of the first value, where values are bits
+  std::vector<int64_t> ends; // variable width
+  int64_t num_bytes = 0;     // variable width
+
+  static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
+    auto* part = static_cast<LeafPart*>(self);
+    return part->values.reserve(end, num_bytes, part->limit);
+  }
+
+  // A place for `count` more values of `bits` each (0: variable); `values` is null when a limit forbids it.
+  LaValues place(int64_t count, int64_t bits) {
+    LaValues out{nullptr, 0, nullptr, num_bytes, &LeafPart::reserve, this};
+    if (bits == 0) {
+      ends.resize(static_cast<size_t>(num_values + count));
+      out.ends = ends.data() + num_values;
+      out.values = values.reserve(num_bytes, 0, limit);
+    } else if (bits == 1) {
+      const int64_t start = bit_offset + num_values;
+      out.values = values.reserve(0, (start + count + 7) / 8, limit);
+      out.bit_offset = start;
+    } else if (num_values + count <= limit / (bits / 8)) {
+      out.values = values.reserve(num_values * (bits / 8), count * (bits / 8), limit);
+    }
+    return out;
+  }
+
+  void took(int64_t count, const LaValues& out) {
+    num_values += count;
+    num_bytes = out.end;
+  }
+
+  // Forgets what was read, and keeps the memory.
+  void clear() {
+    values.end_loan();
+    levels.clear();
+    rep.clear();
+    def.clear();
+    ends.clear();
+    num_values = bit_offset = num_bytes = 0;
+  }
+
+};
+
+inline int64_t kept_bytes(const Buffer& buffer) { return buffer.room(); }
+
+inline int64_t kept_bytes(const LeafPart& part) {
+  return part.values.room() + kernels::kept_bytes(part.rep) + kernels::kept_bytes(part.def) +
+         kernels::kept_bytes(part.ends);
+}
+
+// A thread that reads leaf after leaf fills the same memory again: fresh pages cost more than what is written to them.
+inline std::unique_ptr<LeafPart> borrow_part() { return Spare<LeafPart>::take(); }
+
+inline void give_back_part(std::unique_ptr<LeafPart> part) {
+  part->clear();
+  Spare<LeafPart>::give_back(std::move(part));
+}
+
+// A long run is read and opened in batches of about this many bytes, which stay in a core's cache.
+constexpr int64_t kBatchBytes = 256 << 10;
+
+// Plain values of rows that begin so many bytes from each other are read with all that lies between them.
+constexpr int64_t kCloseBytes = 1 << 10;
+
+// Bytes that were read: range i lies at data + places[i].
+struct Fetched {
+  const uint8_t* data;
+  const int64_t* places;
+};
+
+// Where a row that is one value lies in the page's data buffer, were its value stored as it is.
+struct StoredRow {
+  int64_t start;
+  int64_t head_bytes;  // levels, length and the codec's own head
+  int64_t value_bytes;
+};
+
+constexpr int64_t kMostHead = 64;
+
+class Page {
+ public:
+  virtual ~Page() = default;
+  int64_t num_rows = 0;
+  int64_t value_bits = 0;       // of decoded values; 0: variable width
+  std::vector<uint8_t> layers;  // inner-most first
+  // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
+  bool is_plain = false;
+  // plan() names what plan_values() needs, and that names the ranges that are the values, back to back.
+  bool in_two_steps = false;
+
+  // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
+  // chunk twice. A page whose rows are counted only where all of them are opened says its end.
+  virtual int64_t batch_stop(int64_t) const { return num_rows; }
+
+  // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
+  virtual int64_t close_stop(int64_t) const { return 0; }
+
+  // Whether rows that are marked, in runs that begin about so many rows from each other, are best picked out of all.
+  virtual bool picks_marked(int64_t) const { return false; }
+  // Of such pages: what holds rows start .. stop of the page; and those of them that are marked, `count` in all. Marks
+  // count rows from another one on, of which `first_row` is the page's first.
+  virtual Outcome plan_all(int64_t, int64_t, Ranges*) const { return misuse("a page knows nothing of marks"); }
+  virtual Outcome open_marked(int64_t, int64_t, const Marks&, int64_t, int64_t, const Ranges&, const Fetched&,
+                              LeafPart*) const {
+    return misuse("a page knows nothing of marks");
+  }
+
+  // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
+  virtual int64_t expected_bytes(const LaRuns&) const { return 0; }
+
+  // Whether values of rows may be stored as they are, one a row, and most are large.
+  virtual bool may_be_stored(const LaRuns&) const { return false; }
+  virtual bool stored_row(int64_t, StoredRow*) const { return false; }
+  virtual bool has_def() const { return false; }  // whether such rows have a definition level, then 0
+  // Whether the head that was read says so; the page remembers, and stops to hope where too few are.
+  virtual bool is_stored(const uint8_t*, const StoredRow&) const { return false; }
+
+  virtual Outcome plan(const LaRuns& rows, Ranges* out) const = 0;
+  virtual Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const = 0;
+
+  // Appends all of the rows to `out` but the bytes of their values, which lie in `values`.
+  virtual Outcome plan_values(const LaRuns&, const Ranges&, const Fetched&, Ranges*, LeafPart*) const {
+    return misuse("a page is opened in one step");
+  }
+};
+
+inline Outcome refused(LaRefusal refusal) { return {refusal, -1, kBytes}; }
+inline Outcome above_limit() { return misuse("a read is above its limit of bytes"); }
+
+}  // namespace lance_arrow::kernels::native

@@ -1,0 +1,111 @@
+// Rows that are marked, by a bit each: values picked by them. Where runs are short, copying run by run takes longer: nobody
+// can foretell their lengths.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+#include <vector>
+
+#include "engine/common/bitmaps.hpp"
+
+namespace lance_arrow::kernels {
+
+// Copies the values whose bit is set, of the num_rows that begin at bit_offset, back to back; returns where it ended.
+template <class Width>
+uint8_t* pick_marked_of(Width width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset, int64_t num_rows,
+                        uint8_t* to) {
+  const int64_t size = width;  // a constant where the width is one
+  for (int64_t done = 0; done < num_rows; done += 64) {
+    const int64_t count = std::min<int64_t>(64, num_rows - done);
+    const uint8_t* from = source + done * size;
+    uint64_t word = peek_word(bits, bit_offset + done, count);
+    if (word == ~uint64_t{0}) {
+      copy_bytes(to, from, 64 * size);
+      to += 64 * size;
+      continue;
+    }
+    for (; word != 0; word &= word - 1, to += size)
+      std::memcpy(to, from + std::countr_zero(word) * size, static_cast<size_t>(size));
+  }
+  return to;
+}
+
+inline uint8_t* pick_marked(int64_t width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset,
+                            int64_t num_rows, uint8_t* to) {
+  const auto pick = [&](auto size) { return pick_marked_of(size, source, bits, bit_offset, num_rows, to); };
+  switch (width) {
+    case 1: return pick(std::integral_constant<int64_t, 1>());
+    case 2: return pick(std::integral_constant<int64_t, 2>());
+    case 4: return pick(std::integral_constant<int64_t, 4>());
+    case 8: return pick(std::integral_constant<int64_t, 8>());
+    case 16: return pick(std::integral_constant<int64_t, 16>());
+    default: return pick(width);
+  }
+}
+
+inline Outcome take_marked_fixed(const uint8_t* source, int64_t source_bytes, int64_t width, const uint8_t* bits,
+                                 int64_t bits_bytes, int64_t bit_offset, uint8_t* out, int64_t out_bytes) {
+  if (width < 1) return misuse("bytes_per_value is below 1");
+  const int64_t num_values = source_bytes / width;
+  int64_t count = 0;
+  const Outcome outcome = count_bits(bits, bits_bytes, bit_offset, num_values, &count);
+  if (outcome.message != nullptr) return outcome;
+  if (count > out_bytes / width) return misuse("the output is too small");
+  pick_marked(width, source, bits, bit_offset, num_values, out);
+  return success();
+}
+
+// Which rows from the first to the last wanted one are wanted.
+class Marks {
+ public:
+  // Nothing where runs are few, or lie far apart.
+  void mark(const int64_t* starts, const int64_t* stops, int64_t num_runs) {
+    constexpr int64_t least_runs = 64, most_rows_per_run = 128;
+    if (num_runs < least_runs || stops[num_runs - 1] - starts[0] > num_runs * most_rows_per_run) return;
+    first_row_ = starts[0];
+    stop_row_ = stops[num_runs - 1];
+    rows_per_run_ = (stop_row_ - first_row_) / num_runs;
+    bits_.assign(static_cast<size_t>((stop_row_ - first_row_ + 63) / 64 * 8), 0);
+    // Runs are short: those of one word are put together before it is written.
+    uint64_t word = 0;
+    int64_t at = 0;
+    const auto write = [&] { std::memcpy(bits_.data() + 8 * at, &word, 8); };
+    for (int64_t run = 0; run < num_runs; ++run) {
+      int64_t start = starts[run] - first_row_;
+      for (const int64_t stop = stops[run] - first_row_; start < stop;) {
+        if (start / 64 != at) {
+          write();
+          word = 0;
+          at = start / 64;
+        }
+        const int64_t count = std::min(stop, 64 * (at + 1)) - start;
+        word |= ~uint64_t{0} >> (64 - count) << (start % 64);
+        start += count;
+      }
+    }
+    write();
+  }
+
+  bool any() const { return stop_row_ > first_row_; }
+  int64_t first_row() const { return first_row_; }
+  int64_t stop_row() const { return stop_row_; }
+  int64_t rows_per_run() const { return rows_per_run_; }
+
+  int64_t count(int64_t start, int64_t stop) const {
+    int64_t found = 0;
+    count_bits(bits_.data(), static_cast<int64_t>(bits_.size()), start - first_row_, stop - start, &found);
+    return found;
+  }
+
+  // Picks those of the values of rows start .. stop that are wanted.
+  uint8_t* pick(int64_t width, const uint8_t* source, int64_t start, int64_t stop, uint8_t* to) const {
+    return pick_marked(width, source, bits_.data(), start - first_row_, stop - start, to);
+  }
+
+ private:
+  int64_t first_row_ = 0, stop_row_ = 0, rows_per_run_ = 0;
+  std::vector<uint8_t> bits_;
+};
+
+}  // namespace lance_arrow::kernels
