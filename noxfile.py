@@ -48,7 +48,9 @@ LOWEST_ROOMS = (
     "table/test_lines.py", "faults/test_hostile_tables.py", "faults/test_tables.py", "faults/test_files.py",
     "interop/test_tables_written.py", "interop/test_matrix.py",
 )  # fmt: skip
-LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf"]
+CPP_FOLDERS = (ROOT / "lance_arrow", ROOT / "tests" / "native")
+CPP_SUFFIXES = {".h", ".hpp", ".cpp"}
+LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf", "clang-format==20.1.*"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
@@ -133,6 +135,8 @@ def lint(session: nox.Session) -> None:
     _install(session, TEST_EXTRAS, *LINT_REQUIREMENTS)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
+    written = [str(path) for folder in CPP_FOLDERS for path in sorted(folder.rglob("*")) if path.suffix in CPP_SUFFIXES]
+    session.run("clang-format", "--dry-run", "--Werror", *written)
     session.run(
         "mypy",
         "lance_arrow/spi",

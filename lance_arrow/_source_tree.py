@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 
 # One module that every build has.
-_COMPILED = os.path.join("kernels", "bits")
+_COMPILED = os.path.join("engine", "_engine")
 
 
 def is_compiled(folders: Sequence[str]) -> bool:

@@ -21,10 +21,10 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_reader import SchemaFacts, known_schemas
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.pages import PageMeta
+from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, walk_columns
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, VerifiedSource
 from lance_arrow.kernels import BlockChecks
-from lance_arrow.kernels.file_tables import NUM_FACTS, copy_sums, open_small_files, walk_columns
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse, unpack_any
 from lance_arrow.spi import PageFacts

@@ -1,12 +1,13 @@
 /* The C side of a codec, for reads of few rows: one call per chunk, no Python object, no GIL.
  *
  * A bound codec offers it by a method `native()` that returns a capsule named LANCE_ARROW_CHUNK_CODEC or
- * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md), a bound buffer scheme by one named
- * LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped values, or a buffer scheme, that keeps some values as they are behind a head may
- * say so by a method `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep
- * pointers, call Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any
- * thread, from several at once, and again by the same thread before they return (a codec calls its child, which may be of
- * its own kind): scratch memory belongs to a call, never to a thread. */
+ * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md), a bound buffer scheme by one
+ * named LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped
+ * values, or a buffer scheme, that keeps some values as they are behind a head may say so by a method
+ * `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep pointers, call
+ * Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any thread, from
+ * several at once, and again by the same thread before they return (a codec calls its child, which may be of its own
+ * kind): scratch memory belongs to a call, never to a thread. */
 #ifndef LANCE_ARROW_NATIVE_H
 #define LANCE_ARROW_NATIVE_H
 
@@ -34,10 +35,10 @@ typedef struct LaRuns {
 
 /* Where the selected values go, back to back. */
 typedef struct LaValues {
-  uint8_t* values;    /* fixed width: room for exactly the values of the runs */
+  uint8_t* values; /* fixed width: room for exactly the values of the runs */
   int64_t bit_offset; /* of the first value, where values are single bits; others must be left alone */
-  int64_t* ends;      /* variable width: end of each value, counted as `end` is */
-  int64_t end;        /* variable width: bytes so far; to be advanced */
+  int64_t* ends; /* variable width: end of each value, counted as `end` is */
+  int64_t end; /* variable width: bytes so far; to be advanced */
   /* Variable width: memory at `end` with room for num_bytes more; NULL when a limit forbids it. */
   uint8_t* (*reserve)(void* host, int64_t end, int64_t num_bytes);
   void* host;
@@ -52,7 +53,7 @@ typedef struct LaChunk {
 } LaChunk;
 
 typedef struct LaChunkCodec {
-  int64_t bits;        /* of a decoded value: 1 or a multiple of 8; 0 for variable width */
+  int64_t bits; /* of a decoded value: 1 or a multiple of 8; 0 for variable width */
   int64_t num_buffers;
   int64_t plain_bytes; /* > 0: value i is bytes i * plain_bytes .. of buffer 0, decoded as they are; else 0 */
   const void* self;
@@ -61,7 +62,7 @@ typedef struct LaChunkCodec {
 
 /* Values that lie one by one: value i is data[starts[i] .. starts[i] + sizes[i]], known to be inside the data. */
 typedef struct LaValueCodec {
-  int64_t bits;     /* of a decoded value; 0 for variable width */
+  int64_t bits; /* of a decoded value; 0 for variable width */
   int64_t is_plain; /* != 0: a stored value is the value */
   const void* self;
   LaRefusal (*expand)(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
@@ -72,8 +73,8 @@ typedef struct LaValueCodec {
  * where they belong, all others go through `expand`. */
 typedef struct LaStoredValues {
   const void* self;
-  /* Bytes of the head of a value that takes `size` bytes with it (never negative), were it stored so; negative where none
-   * can be. */
+  /* Bytes of the head of a value that takes `size` bytes with it (never negative), were it stored so; negative where
+   * none can be. */
   int64_t (*head_bytes)(const void* self, int64_t size);
   /* Whether a value of `size` bytes that begins with this head is stored so. */
   int64_t (*is_stored)(const void* self, const uint8_t* head, int64_t size);

@@ -12,6 +12,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from lance_arrow.engine import read_ranges
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
@@ -23,7 +24,6 @@ from lance_arrow.io.source import (
     is_a_directory,
     truncated,
 )
-from lance_arrow.kernels.positional import read_ranges
 
 _ALIGNMENT_BYTES = 64
 

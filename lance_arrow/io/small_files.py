@@ -12,11 +12,11 @@ from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 from pyarrow import fs as arrow_fs
 
+from lance_arrow.engine import read_files
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import has_ranges
 from lance_arrow.io.location import AnyFileSystem
 from lance_arrow.io.source import Bytes, Positions
-from lance_arrow.kernels.positional import read_files
 
 SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
 """Calls a function for each of some numbers, in threads where that pays."""

@@ -11,8 +11,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.engine import BlockChecks
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
-from lance_arrow.kernels.checksums import BlockChecks
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """``(num_bytes,) uint8``, contiguous and read-only."""

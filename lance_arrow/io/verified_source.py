@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from lance_arrow.engine import BlockChecks
 from lance_arrow.errors import LanceError
 from lance_arrow.io.metered import MeteredSource
 from lance_arrow.io.ranges import coalesce
 from lance_arrow.io.source import Bytes, Positional, Positions, RangeSource
-from lance_arrow.kernels.checksums import BlockChecks
 
 
 class VerifiedSource(MeteredSource):

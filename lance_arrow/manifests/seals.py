@@ -19,7 +19,7 @@ import struct
 import numpy as np
 
 from lance_arrow.errors import CorruptManifestError
-from lance_arrow.kernels.checksums import crc32c
+from lance_arrow.kernels import crc32c
 
 SECTION, MANIFEST, DELETIONS = b"LAcrcSec", b"LAcrcMan", b"LAcrcDel"
 """Marks: a section's record may be followed by a manifest that has none."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lance_arrow.late_names import late_names
 
 if TYPE_CHECKING:
+    from lance_arrow.engine import NativePage as NativePage
     from lance_arrow.pages.arrays import NOTHING as NOTHING
     from lance_arrow.pages.arrays import ArrayIndices as ArrayIndices
     from lance_arrow.pages.arrays import ArrayPages as ArrayPages
@@ -71,6 +72,7 @@ else:
     __getattr__, __dir__, __all__ = late_names(
         __name__,
         {
+            "lance_arrow.engine": ("NativePage",),
             "lance_arrow.pages.arrays": (
                 "NOTHING",
                 "ArrayIndices",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow import engine
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.kernels import native_page
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.pages.native_pages import value_bits
 from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
 from lance_arrow.spi.block_runs import clear_block
@@ -113,11 +113,11 @@ def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | No
     """Build a page for the engine of values of one width, with a bit for each of them where some are null."""
     data = plain_buffer(values, page)
     if validity is None:
-        return None if data is None else native_page.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
+        return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
     bits = plain_buffer(validity, page)
     if data is None or bits is None:
         return None
-    return native_page.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+    return engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
 
 
 def native_strings(
@@ -129,7 +129,7 @@ def native_strings(
     if data is None or ends_buffer is None:
         return None
     end_bytes = (value_bits(ends.shape) or 0) // 8
-    return native_page.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
+    return engine.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
 
 
 def joined_plan(plans: Sequence[PageReadPlan]) -> PageReadPlan:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.layouts import FetchedSlices, ManyPages
 from lance_arrow.spi.rows import RowRanges

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.pages.bound_pages import BoundChunks
 from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
 from lance_arrow.pages.native_pages import many_native_chunks, native_chunks

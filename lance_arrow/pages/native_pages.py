@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.kernels import native_codecs, native_page
+from lance_arrow import engine
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages.bound_pages import BoundChunks, BoundEntries
 from lance_arrow.pages.chunk_index import RowTable
 from lance_arrow.spi.blocks import (
@@ -65,7 +66,7 @@ def native_chunks(
     value_starts: NDArray[Any],
     rows: RowTable | None,
     items: BlockSlice | None,
-) -> native_page.NativePage | None:
+) -> engine.NativePage | None:
     """Build the page, or return None where its values, levels or items are beyond the engine."""
     if layout.keeps_items or value_bits(layout.shape) is None:
         return None
@@ -81,7 +82,7 @@ def native_chunks(
             return None
         offset_bits = _offset_bits(items.shape)
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
-    return native_page.chunked_page(
+    return engine.chunked_page(
         page.num_rows,
         layout.layers,
         _levels(layout.layers),
@@ -101,13 +102,13 @@ def native_chunks(
 
 def many_native_chunks(
     layout: BoundChunks, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-) -> list[native_page.NativePage] | None:
+) -> list[engine.NativePage] | None:
     """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
     values = native_side(layout.values)
     def_ = None if layout.def_ is None else native_side(layout.def_)
     if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
         return None
-    return native_page.chunked_pages(
+    return engine.chunked_pages(
         pages.num_rows,
         layout.layers,
         _levels(layout.layers),
@@ -119,9 +120,7 @@ def many_native_chunks(
     )
 
 
-def native_entries(
-    layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None
-) -> native_page.NativePage | None:
+def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
     """Build the page, or return None where its values are beyond the engine."""
     bits = value_bits(layout.values.shape)
     if bits is None or bits == 1:
@@ -132,7 +131,7 @@ def native_entries(
     values = values or native_codecs.called(bits, _decoder(layout.values))
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
-    return native_page.zipped_page(
+    return engine.zipped_page(
         page.num_rows,
         layout.layers,
         (max_rep, max_def, layout.max_visible),
@@ -146,7 +145,7 @@ def native_entries(
     )
 
 
-def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> native_page.NativePage | None:
+def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:
     """Build a page of the places of values out of the index of the page that holds them; None where that has none.
 
     Parameters
@@ -159,7 +158,7 @@ def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> nat
     inner = getattr(index, "native", None)
     if inner is None:
         return None
-    return native_page.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
+    return engine.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))
 
 
 def _offset_bits(shape: BlockShape) -> int:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.pages.bound_pages import BoundEntries, EntryForm
 from lance_arrow.pages.native_pages import native_entries
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes

@@ -7,7 +7,7 @@ In: a filter and zone maps. Out: for each zone no row, some rows, or every row s
 | `zone_pruning` | `prune_rows`: the rows of a file that a filter leaves, and those of which it is sure; start here |
 | `zone_predicates`, `zone_values` | filters over zones, vectorised; the domain in which they are judged |
 | `described_file` | what pruning asks of an open file |
-| `file_pruner`, `_file_pruner`, `*.hpp` | small files that zone maps exclude, left out without Python |
+| `file_pruner` | small files that zone maps exclude, left out without Python (`engine/prune`) |
 
 Forbidden here: decoding pages. Where bounds cannot tell, rows stay.
 """

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.pruning._file_pruner import NativeFilePruner
+from lance_arrow.engine import NativeFilePruner
 from lance_arrow.pruning.described_file import DescribedFile
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate
 from lance_arrow.statistics.zone_bounds import successor

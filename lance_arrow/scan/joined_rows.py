@@ -10,8 +10,8 @@ import numpy as np
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import located
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.row_reader import Indices, RowReader

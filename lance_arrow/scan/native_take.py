@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow import engine
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional
-from lance_arrow.kernels import native, native_codecs, native_page
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import struct_field_bytes, value_bits
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
@@ -32,12 +33,12 @@ from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct,
 _ROWS_PER_PART = 1500
 
 Pages: TypeAlias = list[
-    tuple[native_page.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
+    tuple[engine.NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int]]
 ]
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
 Done: TypeAlias = tuple[int, Any, Any, list[Any]]
-"""What the engine laid out of a leaf: `native.finish_leaves` says what each part is."""
+"""What the engine laid out of a leaf: `engine.finish_leaves` says what each part is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,11 +188,11 @@ def take_leaves(
         ):
             return []
         return done
-    prepared = native.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
+    prepared = engine.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
     leaves = [leaf for leaf in prepared if leaf is not None]
     if not leaves or not _run(leaves, parts, place, counted, runtime):
         return []
-    finished = native.finish_leaves(leaves, largest_offset, allocate)
+    finished = engine.finish_leaves(leaves, largest_offset, allocate)
     if isinstance(finished, str):
         return []
     in_order = iter(finished)
@@ -249,7 +250,7 @@ def _read(
 ) -> list[Any] | None:
     """Read all leaves in this thread; None when one was refused."""
     begun = time.perf_counter()
-    done, requests, ranges, wanted_bytes, read_bytes = native.read_leaves(
+    done, requests, ranges, wanted_bytes, read_bytes = engine.read_leaves(
         wanted,
         rows[0].starts,
         rows[0].stops,
@@ -274,7 +275,7 @@ def _run(
 
     def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
-        done = native.run_leaves(
+        done = engine.run_leaves(
             leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, place.checks
         )
         if done[0] is not None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.engine import ColumnForms
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels.array_trees import ColumnForms
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
 from lance_arrow.spi import FixedWidth, VariableWidth

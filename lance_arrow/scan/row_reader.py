@@ -25,9 +25,9 @@ from lance_arrow.arrays.schema_cache import ShownColumns, cached_tree
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.native_take import Pages, take_leaves

@@ -188,7 +188,7 @@ class OpensManyPages(Protocol):
         """Number the buffers that `native_pages` looks at, of a page of so many."""
 
     def native_pages(self, pages: ManyPages) -> list[Any] | None:
-        """Parse and check the indices; return a `lance_arrow.kernels.native_page.NativePage` for each page, in order.
+        """Parse and check the indices; return a `lance_arrow.pages.NativePage` for each page, in order.
 
         Raises
         ------

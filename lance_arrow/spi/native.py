@@ -47,7 +47,7 @@ class HasNativePage(Protocol):
 
     @property
     def native(self) -> Any | None:
-        """`lance_arrow.kernels.native_page.NativePage`, or None."""
+        """`lance_arrow.pages.NativePage`, or None."""
 
 
 @runtime_checkable
@@ -55,7 +55,7 @@ class ReadNatively(Protocol):
     """Optional part of a bound layout, or array: rows that the native engine reads without an index."""
 
     def native_page(self, page: PageFacts) -> Any | None:
-        """Return a `lance_arrow.kernels.native_page.NativePage`, as `lance_arrow.pages` builds them.
+        """Return a `lance_arrow.pages.NativePage`, as `lance_arrow.pages` builds them.
 
         None where the engine cannot read the page, or its buffers are too small: the layout's methods tell that.
         """

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.kernels import native
 from lance_arrow.pages import ArrayPages, value_bits
 from lance_arrow.spi import (
     BlockSlice,
@@ -107,7 +107,7 @@ class ArrayPage:
         leaf = ([(page, 0, np.array(places, np.int64), sizes)], (0,), bits, offset_bits, fields, None)
         whole = np.frombuffer(bytes(memory), np.uint8)
         limits = MOST_BYTES, _LARGEST_OFFSET
-        done, *_ = native.read_leaves(
+        done, *_ = engine.read_leaves(
             [leaf], rows.starts, rows.stops, rows.num_rows, -1, whole, whole.size, *limits, pa.allocate_buffer
         )
         if isinstance(done, str):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.kernels import native_checks
 from lance_arrow.pages import value_bits
 from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
 
@@ -77,7 +77,7 @@ def _selected(
 ) -> list[bytes] | LanceError:
     selected = int((stops - starts).sum())
     try:
-        values, ends = native_checks.select_values(capsule, arrays, count, starts, stops, _LIMIT_BYTES)
+        values, ends = engine.select_values(capsule, arrays, count, starts, stops, _LIMIT_BYTES)
     except LanceError as error:
         return error
     return _split(values, ends, selected, bits)
@@ -123,7 +123,7 @@ def _values(bound: Any, capsule: Any, bits: int, parts: list[bytes], may_refuse:
     if not parts:
         return
     try:
-        values, ends = native_checks.expand_values(capsule, data, starts, sizes, _LIMIT_BYTES)
+        values, ends = engine.expand_values(capsule, data, starts, sizes, _LIMIT_BYTES)
     except LanceError as error:
         if expected is not None and not may_refuse:
             yield f"refused {error}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.kernels import frames, native_codecs
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
 
 _HEADER_BYTES = 4
@@ -80,7 +80,7 @@ class BoundLz4:
                 raise CorruptPageError("an LZ4 frame declares another size than its block has", detail=int(wrong[0]))
             starts, sizes = starts[present], sizes[present]
             out_starts = np.append(out_starts[:-1][present], out_starts[-1])
-        frames.decode_lz4_blocks(data, starts + _HEADER_BYTES, sizes - _HEADER_BYTES, out, out_starts)
+        kernels.decode_lz4_blocks(data, starts + _HEADER_BYTES, sizes - _HEADER_BYTES, out, out_starts)
 
 
 @hookimpl

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
-from lance_arrow.kernels.native_page import NativePage
-from lance_arrow.pages import native_places
+from lance_arrow.pages import NativePage, native_places
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
     NO_BYTES,

@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "reference")]
 
 import codec_trees  # noqa: E402
 import handmade  # noqa: E402

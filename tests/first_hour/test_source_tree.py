@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from shells import CHECKOUT, environment
 
-USE = "import lance_arrow; from lance_arrow.kernels import bits; print(lance_arrow.LanceFormat().default_extname)"
+USE = "import lance_arrow; from lance_arrow.kernels import copy_bits; print(lance_arrow.LanceFormat().default_extname)"
 SPAWN = """
 import multiprocessing
 

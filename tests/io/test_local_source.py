@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_arrow.engine import read_ranges
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
 from lance_arrow.io import LocalSource, RangeSource, open_source
-from lance_arrow.kernels.positional import read_ranges
 
 CONTENT = np.random.default_rng(1).integers(0, 256, 100_000, np.uint8).tobytes()
 

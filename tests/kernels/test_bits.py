@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels import bits
 from numpy_kernels import bits as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 ORDER = [0, 4, 2, 6, 1, 5, 3, 7]
@@ -52,11 +52,11 @@ def test_every_width_decodes_what_the_text_of_the_spec_packs(word_bits):
         packed = pack_block(values, word_bits, packed_bits)
         out = np.zeros(1024 * word_bits // 8, np.uint8)
         arrays = chunk_arrays([packed], [1024])
-        bits.unpack_out_of_line(*arrays, word_bits, packed_bits, out)
+        kernels.unpack_out_of_line(*arrays, word_bits, packed_bits, out)
         assert out.view(f"<u{word_bits // 8}").tolist() == values
         header = np.array([packed_bits], f"<u{word_bits // 8}").view(np.uint8)
         short = np.full(1000 * word_bits // 8, 0xEE, np.uint8)
-        bits.unpack_inline(*chunk_arrays([np.concatenate([header, packed])], [1000]), word_bits, short)
+        kernels.unpack_inline(*chunk_arrays([np.concatenate([header, packed])], [1000]), word_bits, short)
         assert short.view(f"<u{word_bits // 8}").tolist() == values[:1000]
 
 
@@ -72,7 +72,7 @@ def test_inline_agrees_with_twin(data):
     ]
     arrays = data.draw(damaged(chunk_arrays(buffers, [count for _, count in chunks])))
     out = np.full(sum(count for _, count in chunks) * word_bits // 8, 7, np.uint8)
-    assert_twins_agree(bits.unpack_inline, twin.unpack_inline, *arrays, word_bits, out)
+    assert_twins_agree(kernels.unpack_inline, twin.unpack_inline, *arrays, word_bits, out)
 
 
 @given(st.data())
@@ -87,14 +87,14 @@ def test_out_of_line_agrees_with_twin(data):
         buffers.append(random_bytes(seed, count // 1024 * 128 * width + tail))
     arrays = data.draw(damaged(chunk_arrays(buffers, counts)))
     out = np.full(sum(counts) * word_bits // 8, 7, np.uint8)
-    assert_twins_agree(bits.unpack_out_of_line, twin.unpack_out_of_line, *arrays, word_bits, width, out)
+    assert_twins_agree(kernels.unpack_out_of_line, twin.unpack_out_of_line, *arrays, word_bits, width, out)
 
 
 def test_tail_of_equal_lengths_is_read_as_raw():
     # 4-bit values in 8-bit words: a packed block and 512 raw values both take 512 bytes.
     raw = random_bytes(1, 512)
     out = np.zeros(512, np.uint8)
-    bits.unpack_out_of_line(*chunk_arrays([raw], [512]), 8, 4, out)
+    kernels.unpack_out_of_line(*chunk_arrays([raw], [512]), 8, 4, out)
     np.testing.assert_array_equal(out, raw)
 
 
@@ -106,7 +106,7 @@ def test_copy_bits_agrees_with_twin(data):
     arrays = data.draw(damaged(chunk_arrays(buffers, counts)))
     offset = data.draw(st.integers(0, 70))
     out = random_bytes(9, (sum(counts) + offset + 7) // 8 + data.draw(st.integers(0, 3)))
-    assert_twins_agree(bits.copy_bits, twin.copy_bits, *arrays, out, offset)
+    assert_twins_agree(kernels.copy_bits, twin.copy_bits, *arrays, out, offset)
 
 
 @given(st.data())
@@ -120,14 +120,14 @@ def test_take_bit_runs_agrees_with_twin(data):
     starts, stops = data.draw(damaged([starts, stops], max_damages=1))
     out_offset = data.draw(st.integers(0, 70))
     out = random_bytes(4, (total + out_offset + 7) // 8)
-    assert_twins_agree(bits.take_bit_runs, twin.take_bit_runs, source, offset, starts, stops, out, out_offset)
+    assert_twins_agree(kernels.take_bit_runs, twin.take_bit_runs, source, offset, starts, stops, out, out_offset)
 
 
 @given(st.integers(0, 40), st.integers(-2, 330), st.integers(-2, 330), st.booleans())
 def test_fill_and_count_agree_with_twins(num_bytes, bit_offset, num_bits, value):
     memory = random_bytes(5, num_bytes)
-    assert_twins_agree(bits.fill_bits, twin.fill_bits, memory, bit_offset, num_bits, value)
-    assert_twins_agree(bits.count_bits, twin.count_bits, memory, bit_offset, num_bits)
+    assert_twins_agree(kernels.fill_bits, twin.fill_bits, memory, bit_offset, num_bits, value)
+    assert_twins_agree(kernels.count_bits, twin.count_bits, memory, bit_offset, num_bits)
 
 
 @given(st.data())
@@ -138,10 +138,10 @@ def test_mark_runs_agrees_with_twin(data):
     bits_wanted = offset + int((stops - starts).sum())
     source = data.draw(st.sampled_from([random_bytes(6, 64), np.full(64, 255, np.uint8), random_bytes(7, 64) & 0x7E]))
     source = source[: data.draw(st.sampled_from([64, (bits_wanted + 7) // 8, max(0, bits_wanted // 8)]))].copy()
-    assert_twins_agree(bits.count_marked_runs, twin.count_marked_runs, source, offset, starts, stops)
+    assert_twins_agree(kernels.count_marked_runs, twin.count_marked_runs, source, offset, starts, stops)
     for room in (300, data.draw(st.integers(0, 20))):
         out = np.zeros(room, np.int64), np.zeros(room, np.int64)
-        assert_twins_agree(bits.mark_runs, twin.mark_runs, source, offset, starts, stops, *out)
+        assert_twins_agree(kernels.mark_runs, twin.mark_runs, source, offset, starts, stops, *out)
 
 
 @given(st.data())
@@ -149,17 +149,17 @@ def test_fill_bit_runs_agrees_with_twin(data):
     borders = sorted(data.draw(st.lists(st.integers(0, 200), max_size=12)))
     starts, stops = np.array(borders[: len(borders) // 2 * 2], np.int64).reshape(-1, 2).T.copy()
     starts, stops = data.draw(damaged([starts, stops], max_damages=1)) if len(starts) else (starts, stops)
-    assert_twins_agree(bits.fill_bit_runs, twin.fill_bit_runs, starts, stops, random_bytes(8, 25) & 0x11)
+    assert_twins_agree(kernels.fill_bit_runs, twin.fill_bit_runs, starts, stops, random_bytes(8, 25) & 0x11)
 
 
 def test_blame():
     arrays = chunk_arrays([np.zeros(4, np.uint8)], [1024])
     with pytest.raises(CorruptPageError, match="contradicts its bit width") as error:
-        bits.unpack_inline(*chunk_arrays([np.zeros(5, np.uint8)], [10]), 32, np.zeros(40, np.uint8))
+        kernels.unpack_inline(*chunk_arrays([np.zeros(5, np.uint8)], [10]), 32, np.zeros(40, np.uint8))
     assert error.value.detail == 0
     with pytest.raises(InternalError, match="word_bits"):
-        bits.unpack_inline(*arrays, 24, np.zeros(4096, np.uint8))
+        kernels.unpack_inline(*arrays, 24, np.zeros(4096, np.uint8))
     with pytest.raises(InternalError, match="leave the output"):
-        bits.unpack_inline(*arrays, 32, np.zeros(4095, np.uint8))
+        kernels.unpack_inline(*arrays, 32, np.zeros(4095, np.uint8))
     with pytest.raises(InternalError, match="contradicting lengths"):
-        bits.unpack_inline(arrays[0], arrays[1], arrays[2], arrays[3][:1], 32, np.zeros(4096, np.uint8))
+        kernels.unpack_inline(arrays[0], arrays[1], arrays[2], arrays[3][:1], 32, np.zeros(4096, np.uint8))

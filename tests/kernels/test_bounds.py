@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError
-from lance_arrow.kernels import bounds
 from numpy_kernels import bounds as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 SIGNED, UNSIGNED, FLOATING, BIT, BYTES = range(5)
@@ -68,7 +68,7 @@ def test_bound_fixed_agrees_with_twin(kind, width, data):
     num_zones = len(starts) - 1
     bounds_bytes = num_zones * width
     assert_twins_agree(
-        bounds.bound_fixed,
+        kernels.bound_fixed,
         twin.bound_fixed,
         values,
         offset,
@@ -96,7 +96,7 @@ def test_bound_variable_agrees_with_twin(data):
     validity, bit_offset = data.draw(bitmaps(len(values)))
     num_zones = len(starts) - 1
     assert_twins_agree(
-        bounds.bound_variable,
+        kernels.bound_variable,
         twin.bound_variable,
         offsets.view(np.uint8),
         bits,
@@ -116,7 +116,7 @@ def test_long_runs_of_floats_are_bounded_and_counted(width):
     values[::7] = np.nan
     mins, maxs, counts = np.zeros(2 * width, np.uint8), np.zeros(2 * width, np.uint8), np.zeros(6, np.int64)
     starts = positions([0, 50_001, 100_003])
-    bounds.bound_fixed(values.view(np.uint8), 0, FLOATING, width, None, 0, starts, mins, maxs, counts)
+    kernels.bound_fixed(values.view(np.uint8), 0, FLOATING, width, None, 0, starts, mins, maxs, counts)
     zones = [values[:50_001], values[50_001:]]
     assert mins.view(values.dtype).tolist() == [np.nanmin(zone) for zone in zones]
     assert maxs.view(values.dtype).tolist() == [np.nanmax(zone) for zone in zones]
@@ -126,7 +126,7 @@ def test_long_runs_of_floats_are_bounded_and_counted(width):
 def test_zero_bounds_hold_both_zeros():
     for zero in (0.0, -0.0):
         mins, maxs, counts = np.ones(8, np.uint8), np.ones(8, np.uint8), np.zeros(3, np.int64)
-        bounds.bound_fixed(
+        kernels.bound_fixed(
             np.array([zero]).view(np.uint8), 0, FLOATING, 8, None, 0, positions([0, 1]), mins, maxs, counts
         )
         assert np.signbit(mins.view(np.float64)[0])
@@ -137,8 +137,8 @@ def test_contradicting_arguments_are_refused():
     mins, counts = np.zeros(8, np.uint8), np.zeros(3, np.int64)
     values = np.zeros(8, np.uint8)
     with pytest.raises(InternalError, match="leave the values"):
-        bounds.bound_fixed(values, 0, SIGNED, 8, None, 0, positions([0, 2]), mins, mins, counts)
+        kernels.bound_fixed(values, 0, SIGNED, 8, None, 0, positions([0, 2]), mins, mins, counts)
     with pytest.raises(InternalError, match="counts"):
-        bounds.bound_fixed(values, 0, SIGNED, 8, None, 0, positions([0, 1]), mins, mins, counts[:2])
+        kernels.bound_fixed(values, 0, SIGNED, 8, None, 0, positions([0, 1]), mins, mins, counts[:2])
     with pytest.raises(InternalError, match="validity"):
-        bounds.bound_fixed(values, 0, SIGNED, 1, values[:0], 0, positions([0, 1]), mins, mins, counts)
+        kernels.bound_fixed(values, 0, SIGNED, 1, values[:0], 0, positions([0, 1]), mins, mins, counts)

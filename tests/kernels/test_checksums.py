@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError
-from lance_arrow.kernels import checksums
 from numpy_kernels import checksums as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 # RFC 3720, appendix B.4: bytes in order, and the checksum as the number that is stored little-endian.
@@ -39,8 +39,8 @@ def positions(values):
 
 @pytest.mark.parametrize(("data", "expected"), VECTORS)
 def test_published_values(data, expected):
-    assert checksums.crc32c(array(data)) == expected
-    assert checksums.crc32c_portable(array(data)) == expected
+    assert kernels.crc32c(array(data)) == expected
+    assert kernels.crc32c_portable(array(data)) == expected
     assert twin.crc32c(array(data)) == expected
 
 
@@ -48,21 +48,21 @@ def test_published_values(data, expected):
 def test_all_sizes_agree_with_the_tables_and_the_twin(size):
     data = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8)
     expected = twin.crc32c(data)
-    assert checksums.crc32c(data) == checksums.crc32c_portable(data) == expected
+    assert kernels.crc32c(data) == kernels.crc32c_portable(data) == expected
 
 
 @given(st.binary(max_size=900), st.binary(max_size=900))
 def test_a_checksum_can_be_continued(first, second):
-    whole = checksums.crc32c(array(first + second))
-    assert checksums.crc32c(array(second), checksums.crc32c(array(first))) == whole
-    assert checksums.crc32c_portable(array(second), checksums.crc32c_portable(array(first))) == whole
+    whole = kernels.crc32c(array(first + second))
+    assert kernels.crc32c(array(second), kernels.crc32c(array(first))) == whole
+    assert kernels.crc32c_portable(array(second), kernels.crc32c_portable(array(first))) == whole
 
 
 @given(st.binary(max_size=300), st.integers(-1, 70), st.integers(-1, 1))
 def test_blocks_agree_with_twin(data, block_bytes, off):
     count = max(0, (-(-len(data) // block_bytes) if block_bytes > 0 else 1) + off)
     out = np.zeros(count, np.uint32)
-    assert_twins_agree(checksums.crc32c_blocks, twin.crc32c_blocks, array(data), block_bytes, out)
+    assert_twins_agree(kernels.crc32c_blocks, twin.crc32c_blocks, array(data), block_bytes, out)
 
 
 @given(st.data())
@@ -71,7 +71,7 @@ def test_ranges_agree_with_twin(data):
     ranges = data.draw(st.lists(st.tuples(*[st.integers(0, len(whole))] * 2).map(sorted), max_size=5))
     starts, stops = positions([r[0] for r in ranges]), positions([r[1] for r in ranges])
     arrays = data.draw(damaged([starts, stops]))
-    assert_twins_agree(checksums.crc32c_of, twin.crc32c_of, array(whole), *arrays, np.zeros(len(ranges), np.uint32))
+    assert_twins_agree(kernels.crc32c_of, twin.crc32c_of, array(whole), *arrays, np.zeros(len(ranges), np.uint32))
 
 
 def layout(data):
@@ -95,7 +95,7 @@ def test_checked_blocks_agree_with_twin(data):
     )
     if len(crcs) and data.draw(st.booleans()):
         crcs[data.draw(st.integers(0, len(crcs) - 1))] ^= 1
-    both = checksums.BlockChecks(starts, sizes, crcs, block_bytes), twin.BlockChecks(starts, sizes, crcs, block_bytes)
+    both = kernels.BlockChecks(starts, sizes, crcs, block_bytes), twin.BlockChecks(starts, sizes, crcs, block_bytes)
     assert both[0].num_blocks == both[1].num_blocks == len(crcs)
     for block in range(len(crcs)):
         assert both[0].place(block) == both[1].place(block)
@@ -128,11 +128,11 @@ def test_checked_blocks_agree_with_twin(data):
 )
 def test_contradicting_buffers_are_refused(starts, sizes, num_blocks, block_bytes, message):
     with pytest.raises(InternalError, match=message):
-        checksums.BlockChecks(positions(starts), positions(sizes), np.zeros(num_blocks, np.uint32), block_bytes)
+        kernels.BlockChecks(positions(starts), positions(sizes), np.zeros(num_blocks, np.uint32), block_bytes)
 
 
 def test_ranges_outside_the_data_are_refused():
-    checks = checksums.BlockChecks(positions([0]), positions([8]), np.zeros(1, np.uint32), 16)
+    checks = kernels.BlockChecks(positions([0]), positions([8]), np.zeros(1, np.uint32), 16)
     for place, start, stop in ((-1, 0, 8), (1, 0, 8), (0, 8, 0)):
         with pytest.raises(InternalError, match="outside the data"):
             checks.check(np.zeros(8, np.uint8), positions([place]), positions([start]), positions([stop]))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError, LanceError
-from lance_arrow.kernels import chunk_tables as native
 from numpy_kernels import chunk_tables as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError, LanceError
 
 
 def words(*values: int, large: bool = False) -> np.ndarray:
@@ -37,21 +37,21 @@ def parse_headers(module, data, starts, stops, has_rep, has_def, num_buffers, la
 
 
 def test_words_of_the_worked_example():
-    assert parse_words(native, words(0x0090), False, 5, 80) == ([0, 80], [0, 5])
+    assert parse_words(kernels, words(0x0090), False, 5, 80) == ([0, 80], [0, 5])
 
 
 def test_words_of_several_chunks_in_both_widths():
     expected = ([0, 16, 2064, 2072], [0, 1024, 1026, 1030])
-    assert parse_words(native, words(0x001A, 0x0FF1, 0x0000), False, 1030, 2072) == expected
-    assert parse_words(native, words(0x001A, 0x0FF1, 0x0000, large=True), True, 1030, 2072) == expected
-    assert parse_words(native, words(0xFFFFFFF0, large=True), True, 7, 1 << 31) == ([0, 1 << 31], [0, 7])
+    assert parse_words(kernels, words(0x001A, 0x0FF1, 0x0000), False, 1030, 2072) == expected
+    assert parse_words(kernels, words(0x001A, 0x0FF1, 0x0000, large=True), True, 1030, 2072) == expected
+    assert parse_words(kernels, words(0xFFFFFFF0, large=True), True, 7, 1 << 31) == ([0, 1 << 31], [0, 7])
 
 
 def test_last_chunk_may_name_its_exact_number_of_values():
-    assert parse_words(native, words(0x0003), False, 8, 8) == ([0, 8], [0, 8])
+    assert parse_words(kernels, words(0x0003), False, 8, 8) == ([0, 8], [0, 8])
 
 
-@pytest.mark.parametrize("module", [native, twin])
+@pytest.mark.parametrize("module", [kernels, twin])
 @pytest.mark.parametrize(
     ("table", "large", "num_values", "data_bytes"),
     [
@@ -96,7 +96,7 @@ def test_words_agree_with_the_twin(values, large, num_values, data_bytes, mend):
         data_bytes = sum((value >> 4) + 1 for value in values) * 8
         num_values = sum(1 << (value & 15) for value in values[:-1]) + num_values % 40_000
         table = words(*values[:-1], values[-1] & ~15, large=large)
-    assert parse_words(native, table, large, num_values, data_bytes) == parse_words(
+    assert parse_words(kernels, table, large, num_values, data_bytes) == parse_words(
         twin, table, large, num_values, data_bytes
     )
 
@@ -117,20 +117,20 @@ def joined(*chunks: bytes, lead: bytes = b"") -> tuple[np.ndarray, np.ndarray, n
 def test_header_of_the_worked_example():
     header = bytes.fromhex("0a00140014001400")
     data, starts, stops = joined(header + bytes(72), lead=b"xyz")
-    assert parse_headers(native, data, starts, stops, True, True, 1, False) == [
+    assert parse_headers(kernels, data, starts, stops, True, True, 1, False) == [
         [10], [11], [20], [35], [20], [[59]], [[20]],
     ]  # fmt: skip
 
 
 def test_headers_with_wide_sizes_and_no_streams():
     data, starts, stops = joined(chunk(0, [], [5, 70_000], True), chunk(0, [], [0, 3], True))
-    got = parse_headers(native, data, starts, stops, False, False, 2, True)
+    got = parse_headers(kernels, data, starts, stops, False, False, 2, True)
     assert got[0] == [0, 0]
     second = 16 + 8 + 70_000
     assert got[5:] == [[[16, second + 16], [24, second + 16]], [[5, 0], [70_000, 3]]]
 
 
-@pytest.mark.parametrize("module", [native, twin])
+@pytest.mark.parametrize("module", [kernels, twin])
 @pytest.mark.parametrize(
     ("bad", "has_rep", "has_def", "num_buffers"),
     [
@@ -173,10 +173,10 @@ def test_headers_agree_with_the_twin(data):
         bytes_[data.draw(st.integers(0, bytes_.size - 1))] ^= data.draw(st.integers(1, 255))
     order = np.array(data.draw(st.permutations(range(len(starts)))), np.int64)
     arguments = (bytes_, starts[order], stops[order], has_rep, has_def, num_buffers, large)
-    assert parse_headers(native, *arguments) == parse_headers(twin, *arguments)
+    assert parse_headers(kernels, *arguments) == parse_headers(twin, *arguments)
 
 
-@pytest.mark.parametrize("module", [native, twin])
+@pytest.mark.parametrize("module", [kernels, twin])
 def test_callers_mistakes_are_internal(module):
     data, starts, stops = joined(chunk(0, [], [8]))
     one, grid = np.zeros(1, np.int64), np.zeros((1, 1), np.int64)
@@ -218,9 +218,9 @@ def parse_many(module, tables, large, num_values, data_bytes):
 def test_many_tables_are_parsed_as_each_is(pages, large):
     tables = [words(*values, large=large) for values, _, _ in pages]
     counts, sizes = [count for _, count, _ in pages], [size for _, _, size in pages]
-    found = parse_many(native, tables, large, counts, sizes)
+    found = parse_many(kernels, tables, large, counts, sizes)
     assert found == parse_many(twin, tables, large, counts, sizes)
-    alone = [parse_words(native, *page) for page in zip(tables, [large] * len(pages), counts, sizes, strict=True)]
+    alone = [parse_words(kernels, *page) for page in zip(tables, [large] * len(pages), counts, sizes, strict=True)]
     if any(isinstance(one, type) for one in alone):
         assert found in alone
     else:
@@ -230,7 +230,7 @@ def test_many_tables_are_parsed_as_each_is(pages, large):
 def test_tables_outside_the_data_are_a_callers_mistake():
     one, out = np.array([0], np.int64), np.zeros(2, np.int64)
     borders = np.array([0, 2], np.int64)
-    for module in (native, twin):
+    for module in (kernels, twin):
         for starts, sizes, edges in ((one + 1, one + 2, borders), (one, one - 2, borders), (one, one + 2, borders + 1)):
             with pytest.raises(InternalError):
                 module.parse_many_chunk_words(words(0), starts, sizes, False, one, one + 8, edges, out, out)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError
-from lance_arrow.kernels import chunk_tables
-from lance_arrow.kernels import chunk_writing as native
 from numpy_kernels import chunk_writing as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 REP = np.array([2, 0, 1, 1, 2, 2, 2, 1, 0, 2], np.uint16)
@@ -23,14 +22,14 @@ def sizes_of(*sizes: int) -> np.ndarray:
 
 def test_worked_example():
     starts, index = np.empty(2, np.int64), np.empty(2, np.int64)
-    native.cut_levels(REP, DEF, 2, 1, sizes_of(0, 5), starts, index)
+    kernels.cut_levels(REP, DEF, 2, 1, sizes_of(0, 5), starts, index)
     assert starts.tolist() == [0, 10]
     assert index.tolist() == [5, 0]
     streams = tuple(one.view(np.uint8) for one in (REP, DEF))
     values = np.array([1, 2, 0, 3, 4], "<i4").view(np.uint8)
     words, out = np.empty(2, np.uint8), np.empty(80, np.uint8)
     arguments = (sizes_of(10), streams, (sizes_of(20),) * 2, (values,), sizes_of(20)[np.newaxis], sizes_of(5), False)
-    native.write_chunks(*arguments, words, out)
+    kernels.write_chunks(*arguments, words, out)
     assert words.tobytes() == bytes.fromhex("9000")
     assert out[:8].tobytes() == bytes.fromhex("0a00140014001400")
     assert out[8:32].tobytes() == REP.tobytes() + b"\xfe" * 4
@@ -41,7 +40,7 @@ def test_entries_without_a_value_fall_into_the_next_chunk():
     rep = np.array([1, 1, 1, 0, 1, 1, 0, 1, 1], np.uint16)
     def_ = np.array([0, 1, 0, 0, 1, 0, 0, 1, 1], np.uint16)
     starts, index = np.empty(3, np.int64), np.empty(4, np.int64)
-    native.cut_levels(rep, def_, 1, 0, sizes_of(0, 2, 5), starts, index)
+    kernels.cut_levels(rep, def_, 1, 0, sizes_of(0, 2, 5), starts, index)
     assert starts.tolist() == [0, 3, 9]
     assert index.tolist() == [2, 1, 5, 0]
 
@@ -65,7 +64,7 @@ def cuts(draw):
 
 @given(cuts())
 def test_cuts_agree_with_the_twin(arguments):
-    result = assert_twins_agree(native.cut_levels, twin.cut_levels, *arguments)
+    result = assert_twins_agree(kernels.cut_levels, twin.cut_levels, *arguments)
     assert result[0] == "returned" or result[1] is InternalError
 
 
@@ -105,12 +104,12 @@ def test_written_chunks_are_those_of_the_twin_and_are_read_again(page):
         large,
     )
     twin_words, twin_out = words.copy(), out.copy()
-    native.write_chunks(*arguments, words, out)
+    kernels.write_chunks(*arguments, words, out)
     twin.write_chunks(*arguments, twin_words, twin_out)
     np.testing.assert_array_equal(words, twin_words)
     np.testing.assert_array_equal(out, twin_out)
     starts, value_starts = np.empty(len(counts) + 1, np.int64), np.empty(len(counts) + 1, np.int64)
-    chunk_tables.parse_chunk_words(words, large, int(counts.sum()), len(out), starts, value_starts)
+    kernels.parse_chunk_words(words, large, int(counts.sum()), len(out), starts, value_starts)
     assert np.diff(value_starts).tolist() == counts.tolist()
 
 
@@ -123,7 +122,7 @@ def test_contradictions_are_refused_as_the_twin_does(page, data):
     given_levels = tuple(content for content, _ in levels), tuple(sizes for _, sizes in levels)
     given_values = tuple(content for content, _ in values), flat_sizes.reshape(value_sizes.shape)
     outcomes = []
-    for module in (native, twin):
+    for module in (kernels, twin):
         written = words.copy(), out.copy()
         try:
             module.write_chunks(num_levels, *given_levels, *given_values, counts, large, *written)
@@ -140,8 +139,8 @@ def test_a_chunk_of_32_kib_is_the_largest_of_2_1():
         arguments = (sizes_of(0), (), (), (values,), sizes_of(size)[np.newaxis], sizes_of(7), False)
         words, out = np.empty(2, np.uint8), np.empty(total, np.uint8)
         if fits:
-            native.write_chunks(*arguments, words, out)
+            kernels.write_chunks(*arguments, words, out)
             assert words.tobytes() == bytes.fromhex("f0ff")
         else:
             with pytest.raises(InternalError):
-                native.write_chunks(*arguments, words, out)
+                kernels.write_chunks(*arguments, words, out)

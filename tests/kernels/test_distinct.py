@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.kernels import distinct as native
 from numpy_kernels import distinct as twin
+
+from lance_arrow import kernels
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 
@@ -28,7 +28,7 @@ def fixed_blocks(draw):
 
 @given(fixed_blocks())
 def test_fixed_values_are_numbered_as_the_twin_does(arguments):
-    result = assert_twins_agree(native.index_fixed, twin.index_fixed, *_comparable(arguments))
+    result = assert_twins_agree(kernels.index_fixed, twin.index_fixed, *_comparable(arguments))
     assert result[0] == "returned"
 
 
@@ -55,7 +55,7 @@ def variable_blocks(draw):
 
 @given(variable_blocks())
 def test_variable_values_are_numbered_as_the_twin_does(arguments):
-    assert_twins_agree(native.index_variable, twin.index_variable, *_comparable(arguments))
+    assert_twins_agree(kernels.index_variable, twin.index_variable, *_comparable(arguments))
 
 
 def _comparable(arguments):
@@ -67,8 +67,8 @@ def _comparable(arguments):
 def test_too_many_items_are_told():
     values = np.arange(10, dtype=np.uint64).view(np.uint8)
     indices = np.empty(10, np.uint32)
-    assert native.index_fixed(values, 8, None, indices, np.empty(9, np.int64)) is None
-    assert native.index_fixed(values, 8, None, indices, np.empty(10, np.int64)) == 10
+    assert kernels.index_fixed(values, 8, None, indices, np.empty(9, np.int64)) is None
+    assert kernels.index_fixed(values, 8, None, indices, np.empty(10, np.int64)) == 10
     assert indices.tolist() == list(range(10))
 
 
@@ -77,8 +77,8 @@ def test_values_that_hardly_repeat_are_given_up_early():
     unique = generator.permutation(40_000).astype(np.uint64).view(np.uint8)
     often = generator.integers(0, 9_000, 40_000).astype(np.uint64).view(np.uint8)
     firsts, indices = np.full(20_000, -1, np.int64), np.empty(40_000, np.uint32)
-    assert native.index_fixed(unique, 8, None, indices, firsts) is None
+    assert kernels.index_fixed(unique, 8, None, indices, firsts) is None
     assert firsts[10_000] == -1
-    num_items = native.index_fixed(often, 8, None, indices, firsts)
+    num_items = kernels.index_fixed(often, 8, None, indices, firsts)
     assert num_items == len(np.unique(often.view(np.uint64)))
     np.testing.assert_array_equal(often.view(np.uint64)[firsts[:num_items]][indices], often.view(np.uint64))

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels import frames
 from numpy_kernels import frames as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 LZ4 = pa.Codec("lz4_raw")
@@ -19,7 +19,7 @@ TEXTS = st.binary(max_size=40) | REPEATED | st.lists(st.binary(max_size=6) | REP
 def decoded(block: bytes, size: int) -> bytes:
     out = np.zeros(size, np.uint8)
     places = np.zeros(1, np.int64), np.array([len(block)])
-    frames.decode_lz4_blocks(np.frombuffer(block, np.uint8), *places, out, np.array([0, size]))
+    kernels.decode_lz4_blocks(np.frombuffer(block, np.uint8), *places, out, np.array([0, size]))
     return out.tobytes()
 
 
@@ -32,17 +32,17 @@ def test_agrees_with_twin_and_compressor(data):
     whole = np.frombuffer(b"".join(blocks), np.uint8)
     out_starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
     out = np.zeros(int(out_starts[-1]), np.uint8)
-    frames.decode_lz4_blocks(whole, starts, sizes, out, out_starts)
+    kernels.decode_lz4_blocks(whole, starts, sizes, out, out_starts)
     assert out.tobytes() == b"".join(texts)
     arrays = data.draw(damaged([whole, starts, sizes]))
-    assert_twins_agree(frames.decode_lz4_blocks, twin.decode_lz4_blocks, *arrays, np.zeros_like(out), out_starts)
+    assert_twins_agree(kernels.decode_lz4_blocks, twin.decode_lz4_blocks, *arrays, np.zeros_like(out), out_starts)
 
 
 @given(st.binary(max_size=30), st.integers(0, 300))
 def test_any_bytes_agree_with_twin_and_with_what_the_library_decodes(block, size):
     whole, out = np.frombuffer(block, np.uint8), np.zeros(size, np.uint8)
     arguments = (whole, np.zeros(1, np.int64), np.array([len(block)]), out, np.array([0, size]))
-    assert_twins_agree(frames.decode_lz4_blocks, twin.decode_lz4_blocks, *arguments)
+    assert_twins_agree(kernels.decode_lz4_blocks, twin.decode_lz4_blocks, *arguments)
     try:
         found = decoded(block, size)
     except CorruptPageError:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels import gather
 from numpy_kernels import gather as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WIDTHS = st.sampled_from([1, 2, 3, 4, 8, 12, 16, 33])
@@ -53,7 +53,7 @@ def test_take_marked_fixed_agrees_with_twin(data):
     bits = data.draw(st.sampled_from([usual, usual | 0xFE, usual & 0x10, np.full(len(usual), 255, np.uint8)]))
     bits = bits[: data.draw(st.sampled_from([len(bits), len(bits) - 9, (offset + count) // 8]))]
     out = random_bytes(3, data.draw(st.sampled_from([count * width, count * width // 2])))
-    assert_twins_agree(gather.take_marked_fixed, twin.take_marked_fixed, source, width, bits, offset, out)
+    assert_twins_agree(kernels.take_marked_fixed, twin.take_marked_fixed, source, width, bits, offset, out)
 
 
 @given(st.data())
@@ -65,7 +65,7 @@ def test_copy_fixed_agrees_with_twin(data):
     value_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     arrays = data.draw(damaged([random_bytes(1, int(sizes.sum())), starts, sizes, value_starts]))
     out = np.zeros(sum(counts) * width, np.uint8)
-    assert_twins_agree(gather.copy_fixed, twin.copy_fixed, *arrays, width, out)
+    assert_twins_agree(kernels.copy_fixed, twin.copy_fixed, *arrays, width, out)
 
 
 @given(st.data())
@@ -76,7 +76,7 @@ def test_take_runs_fixed_agrees_with_twin(data):
     out = np.zeros(int((stops - starts).sum()) * width, np.uint8)
     starts, stops = data.draw(damaged([starts, stops], max_damages=1))
     source = random_bytes(1, num_items * width + width // 2)
-    assert_twins_agree(gather.take_runs_fixed, twin.take_runs_fixed, source, width, starts, stops, out)
+    assert_twins_agree(kernels.take_runs_fixed, twin.take_runs_fixed, source, width, starts, stops, out)
 
 
 @given(st.data())
@@ -87,14 +87,14 @@ def test_take_fixed_agrees_with_twin(data):
     (indices,) = data.draw(damaged([as_bytes(chosen, "u", bits)], max_damages=1))
     out = np.zeros(len(chosen) * width, np.uint8)
     source = random_bytes(2, num_items * width)
-    assert_twins_agree(gather.take_fixed, twin.take_fixed, source, width, indices, bits, out)
+    assert_twins_agree(kernels.take_fixed, twin.take_fixed, source, width, indices, bits, out)
 
 
 def test_take_fixed_finds_a_bad_index_beyond_the_first_strip():
     indices = np.zeros(5000, np.uint16)
     indices[4321] = 3
     with pytest.raises(CorruptPageError) as error:
-        gather.take_fixed(np.zeros(12, np.uint8), 4, indices.view(np.uint8), 16, np.zeros(20000, np.uint8))
+        kernels.take_fixed(np.zeros(12, np.uint8), 4, indices.view(np.uint8), 16, np.zeros(20000, np.uint8))
     assert error.value.detail == 4321
 
 
@@ -105,7 +105,7 @@ def test_copy_values_agrees_with_twin(data):
     places = data.draw(st.lists(st.integers(0, len(source) - width), max_size=20))
     (starts,) = data.draw(damaged([np.array(places, np.int64)], max_damages=1))
     out = np.zeros(len(places) * width, np.uint8)
-    assert_twins_agree(gather.copy_values, twin.copy_values, source, starts, width, out)
+    assert_twins_agree(kernels.copy_values, twin.copy_values, source, starts, width, out)
 
 
 @given(st.data())
@@ -121,7 +121,7 @@ def test_clear_null_indices_agrees_with_twin(data):
     indices = as_bytes(chosen, "u", bits)
     null_index = data.draw(st.integers(-1, 300))
     assert_twins_agree(
-        gather.clear_null_indices, twin.clear_null_indices, indices, bits, num_items, null_index, def_levels
+        kernels.clear_null_indices, twin.clear_null_indices, indices, bits, num_items, null_index, def_levels
     )
 
 
@@ -132,13 +132,13 @@ def test_take_variable_agrees_with_twin(data):
     chosen = data.draw(st.lists(st.integers(0, num_items - 1), max_size=20)) if num_items else []
     indices, offsets = data.draw(damaged([as_bytes(chosen, "u", index_bits), offsets]))
     measured = assert_twins_agree(
-        gather.measure_take_variable, twin.measure_take_variable, offsets, bits, indices, index_bits
+        kernels.measure_take_variable, twin.measure_take_variable, offsets, bits, indices, index_bits
     )
     size = measured[1] if measured[0] == "returned" and measured[1] < 10_000 else 50
     base = data.draw(st.sampled_from([0, 17, 2**31 - 1, 2**31 - 40]))
     out_offsets = empty_offsets(len(chosen), out_bits, base)
     arguments = (offsets, bits, source, indices, index_bits, out_offsets, out_bits, np.zeros(size, np.uint8))
-    assert_twins_agree(gather.take_variable, twin.take_variable, *arguments)
+    assert_twins_agree(kernels.take_variable, twin.take_variable, *arguments)
 
 
 @given(st.data())
@@ -149,19 +149,19 @@ def test_take_runs_variable_agrees_with_twin(data):
     count = int((stops - starts).sum())
     starts, stops, offsets = data.draw(damaged([starts, stops, offsets]))
     measured = assert_twins_agree(
-        gather.measure_take_runs_variable, twin.measure_take_runs_variable, offsets, bits, starts, stops
+        kernels.measure_take_runs_variable, twin.measure_take_runs_variable, offsets, bits, starts, stops
     )
     size = measured[1] if measured[0] == "returned" and measured[1] < 10_000 else 50
     base = data.draw(st.sampled_from([0, 17, 2**31 - 1, 2**31 - 40]))
     arguments = (offsets, bits, source, starts, stops, empty_offsets(count, out_bits, base), out_bits)
-    assert_twins_agree(gather.take_runs_variable, twin.take_runs_variable, *arguments, np.zeros(size, np.uint8))
+    assert_twins_agree(kernels.take_runs_variable, twin.take_runs_variable, *arguments, np.zeros(size, np.uint8))
 
 
 def test_values_land_relative_to_the_base():
     offsets = as_bytes([0, 1, 3, 6], "i", 32)
     out_offsets, out_data = empty_offsets(3, 64, 1000), np.zeros(7, np.uint8)
     source = np.frombuffer(b"abbccc", np.uint8)
-    gather.take_variable(offsets, 32, source, as_bytes([2, 0, 2], "u", 8), 8, out_offsets, 64, out_data)
+    kernels.take_variable(offsets, 32, source, as_bytes([2, 0, 2], "u", 8), 8, out_offsets, 64, out_data)
     assert out_offsets.view("<i8").tolist() == [1000, 1003, 1004, 1007]
     assert out_data.tobytes() == b"cccaccc"
 
@@ -171,10 +171,10 @@ def test_blame():
     indices = as_bytes([0, 0], "u", 8)
     source = np.zeros(4, np.uint8)
     with pytest.raises(InternalError, match="too small"):
-        gather.take_variable(offsets, 32, source, indices, 8, empty_offsets(2, 32, 0), 32, np.zeros(7, np.uint8))
+        kernels.take_variable(offsets, 32, source, indices, 8, empty_offsets(2, 32, 0), 32, np.zeros(7, np.uint8))
     with pytest.raises(InternalError, match="too narrow"):
-        gather.take_variable(
+        kernels.take_variable(
             offsets, 32, source, indices, 8, empty_offsets(2, 32, 2**31 - 8), 32, np.zeros(8, np.uint8)
         )
     with pytest.raises(InternalError, match="bytes_per_value"):
-        gather.take_fixed(source, 0, indices, 8, np.zeros(8, np.uint8))
+        kernels.take_fixed(source, 0, indices, 8, np.zeros(8, np.uint8))

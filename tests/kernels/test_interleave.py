@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError, LanceError
-from lance_arrow.kernels import interleave as native
 from numpy_kernels import interleave as twin
 
-BOTH = pytest.mark.parametrize("module", [native, twin], ids=["native", "twin"])
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError, LanceError
+
+BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 
 
 def as_bytes(text: str) -> np.ndarray:
@@ -132,7 +132,7 @@ def test_row_index_agrees_with_the_twin(width, offsets):
     for table in (offsets, [0, *sorted(offsets)]):
         index = np.array(table, f"<u{width}").view(np.uint8)
         results = []
-        for module in (native, twin):
+        for module in (kernels, twin):
             out = np.full(len(table), -1, np.int64)
             try:
                 module.read_row_index(index, len(table) - 1, max(table, default=0), out)
@@ -178,7 +178,7 @@ def test_streams_agree_with_the_twin(page, data):
     bytes_ = np.frombuffer(bytes(stream), np.uint8)
     room = data.draw(st.sampled_from([64, 64, 2]))
     starts, stops = regions(*map(tuple, picked))
-    assert unzip(native, bytes_, starts, stops, form, room) == unzip(twin, bytes_, starts, stops, form, room)
+    assert unzip(kernels, bytes_, starts, stops, form, room) == unzip(twin, bytes_, starts, stops, form, room)
 
 
 @given(
@@ -204,7 +204,7 @@ def test_rows_at_known_borders_agree_with_the_walk(rows, bits_def, bits, data):
         damaged = True
     bytes_, places = np.frombuffer(bytes(stream), np.uint8), np.array(borders, np.int64)
     results = []
-    for module in (native, twin):
+    for module in (kernels, twin):
         outputs = [np.full(len(rows), -1, np.int64) for _ in range(2)]
         def_out = np.full(len(rows), 99, np.uint16) if bits_def else None
         agrees = module.unzip_rows(bytes_, places, bits_def, bits, def_out, *outputs)
@@ -212,7 +212,7 @@ def test_rows_at_known_borders_agree_with_the_walk(rows, bits_def, bits, data):
         results.append((agrees, levels, *(one.tolist() for one in outputs)) if agrees else agrees)
     assert results[0] == results[1]
     if not damaged:
-        walked = unzip(native, bytes_, places[:1], places[-1:], (0, bits_def, -1, bits, -1), len(rows))
+        walked = unzip(kernels, bytes_, places[:1], places[-1:], (0, bits_def, -1, bits, -1), len(rows))
         assert results[0] == (True, *walked[2:])
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError, LanceError
-from lance_arrow.kernels import levels as native
 from numpy_kernels import levels as twin
 
-BOTH = pytest.mark.parametrize("module", [native, twin], ids=["native", "twin"])
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError, LanceError
+
+BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 ITEM, LIST, NULLABLE, NULLABLE_LIST, EMPTYABLE_LIST, FULL_LIST = range(1, 7)
 LIST_KINDS = (LIST, NULLABLE_LIST, EMPTYABLE_LIST, FULL_LIST)
 
@@ -179,7 +179,7 @@ def test_shredded_values_come_back(shredder, offset_type, data):
     dimensions = np.array(shredder.dimensions)
     rep, def_, num_entries = shredder.streams()
     before = [data.draw(st.integers(0, 130)) for _ in layers]
-    got = unravel(native, rep, def_, num_entries, layers, before, offset_type, 2, dimensions)
+    got = unravel(kernels, rep, def_, num_entries, layers, before, offset_type, 2, dimensions)
     for n, (slots, nulls, bits, offsets) in enumerate(got):
         assert slots == before[n] + len(shredder.validity[n])
         assert nulls == shredder.validity[n].count(False)
@@ -196,7 +196,7 @@ def test_shredded_values_come_back(shredder, offset_type, data):
         visible = sum(kind in (NULLABLE,) for kind in shredder.layers[: _first_list(shredder.layers)])
         rows = len(shredder.validity[-1]) * int(np.prod(np.maximum(dimensions, 1)))
         rows_and_values = (rows, len(shredder.validity[0]))
-        assert native.count_rows_and_values(rep, def_, lists, visible) == rows_and_values
+        assert kernels.count_rows_and_values(rep, def_, lists, visible) == rows_and_values
 
 
 def _first_list(layers: list[int]) -> int:
@@ -211,7 +211,7 @@ def test_damaged_levels_agree_with_the_twin(shredder, data):
             levels[data.draw(st.integers(0, num_entries - 1))] = data.draw(st.integers(0, 7))
     arguments = (rep, def_, num_entries, u8(*shredder.layers))
     dimensions = np.array(shredder.dimensions)
-    assert unravel(native, *arguments, dimensions=dimensions) == unravel(twin, *arguments, dimensions=dimensions)
+    assert unravel(kernels, *arguments, dimensions=dimensions) == unravel(twin, *arguments, dimensions=dimensions)
 
 
 @given(
@@ -224,7 +224,7 @@ def test_arbitrary_short_levels_agree_with_the_twin(layers, entries, dimensions)
     arguments = (rep, u16(*(def_ for _, def_ in entries)), len(entries), u8(*layers))
     # Also fixed-size lists inside lists, which no page has.
     sizes = np.array([0 if n == 0 or kind in LIST_KINDS else dimensions[n] for n, kind in enumerate(layers)])
-    assert unravel(native, *arguments, dimensions=sizes) == unravel(twin, *arguments, dimensions=sizes)
+    assert unravel(kernels, *arguments, dimensions=sizes) == unravel(twin, *arguments, dimensions=sizes)
 
 
 @BOTH
@@ -341,7 +341,7 @@ def test_callers_mistakes_are_internal(module):
 @given(st.lists(st.integers(0, 4), max_size=200), st.integers(1, 4), st.integers(0, 40))
 def test_validity_agrees_with_the_twin(levels, null_level, bit_offset):
     results = []
-    for module in (native, twin):
+    for module in (kernels, twin):
         bits = np.full((bit_offset + len(levels) + 7) // 8, 0x5A, np.uint8)
         results.append((module.validity_from_levels(u16(*levels), null_level, bits, bit_offset), bits.tolist()))
     assert results[0] == results[1]
@@ -360,7 +360,7 @@ def test_checks_and_counts_agree_with_the_twin(entries, max_rep, max_def):
     for name in ("check_levels", "count_rows_and_values"):
         for levels in ((rep, def_), (rep, None), (None, def_), (None, None), (rep, def_[1:])):
             results = []
-            for module in (native, twin):
+            for module in (kernels, twin):
                 try:
                     results.append(getattr(module, name)(*levels, max_rep, max_def))
                 except LanceError as error:

@@ -16,7 +16,8 @@ from forged import ZSTD, lz4
 from forged_arrays import symbols
 
 import lance_arrow
-from lance_arrow.kernels import native_checks, native_codecs
+from lance_arrow import engine
+from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import Bytes
 from lance_arrow_codecs.zstd import BoundZstd
 
@@ -54,7 +55,7 @@ def test_symbols_of_symbols(rows: list[int], is_compressed: bool) -> None:
     starts = np.array(rows, np.int64)
     # Memory is left behind by a first call, and used again by the second.
     for _ in range(2):
-        values, ends = native_checks.select_values(
+        values, ends = engine.select_values(
             codec, [np.frombuffer(content, np.uint8)], COUNT, starts, starts + 1, 1 << 20
         )
         assert ends is not None

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels import offsets
 from numpy_kernels import offsets as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 OFFSET_BITS = st.sampled_from([32, 64])
@@ -56,14 +56,14 @@ def test_chunked_forms_agree_with_twins(form, data):
     counts = [len(values) for values in chunks]
     arrays = chunk_arrays([encode(values, bits) for values in chunks], counts, first)
     arrays = data.draw(damaged(arrays))
-    measured = assert_twins_agree(getattr(offsets, measure), getattr(twin, measure), *arrays, bits)
+    measured = assert_twins_agree(getattr(kernels, measure), getattr(twin, measure), *arrays, bits)
     size = measured[1] if measured[0] == "returned" else 60
     out_offsets = as_bytes([data.draw(BASES)] * (first + sum(counts) + 1), "i", out_bits)
     arguments = (*arrays, bits, out_offsets, out_bits, np.zeros(size, np.uint8))
-    assert_twins_agree(getattr(offsets, decode), getattr(twin, decode), *arguments)
+    assert_twins_agree(getattr(kernels, decode), getattr(twin, decode), *arguments)
     places = np.zeros((2, first + sum(counts)), np.int64)
     locate = decode.replace("decode", "locate")
-    assert_twins_agree(getattr(offsets, locate), getattr(twin, locate), *arrays, bits, *places)
+    assert_twins_agree(getattr(kernels, locate), getattr(twin, locate), *arrays, bits, *places)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -73,11 +73,11 @@ def test_chunks_follow_each_other_in_the_output(form, bits):
     chunks = [[b"a", b"", b"longer than thirty-two bytes to defeat the move"], [b"xyz"]]
     arrays = chunk_arrays([encode(values, bits) for values in chunks], [3, 1])
     joined = b"".join(b"".join(values) for values in chunks)
-    assert getattr(offsets, measure)(*arrays, bits) == len(joined)
+    assert getattr(kernels, measure)(*arrays, bits) == len(joined)
     out_offsets, out_data = as_bytes([5, 0, 0, 0, 0], "i", 32), np.zeros(len(joined), np.uint8)
-    getattr(offsets, decode)(*arrays, bits, out_offsets, 32, out_data)
+    getattr(kernels, decode)(*arrays, bits, out_offsets, 32, out_data)
     starts, sizes = np.zeros((2, 4), np.int64)
-    getattr(offsets, decode.replace("decode", "locate"))(*arrays, bits, starts, sizes)
+    getattr(kernels, decode.replace("decode", "locate"))(*arrays, bits, starts, sizes)
     found = [arrays[0][start : start + size].tobytes() for start, size in zip(starts, sizes, strict=True)]
     assert found == [value for values in chunks for value in values]
     assert out_offsets.view("<i4").tolist() == [5, 6, 6, 53, 56]
@@ -91,18 +91,18 @@ def test_values_agree_with_twin(data):
     starts, stops = np.array(spans, np.int64).reshape(-1, 2).T.copy()
     starts, sizes = data.draw(damaged([starts, stops - starts]))
     bits = data.draw(OFFSET_BITS)
-    measured = assert_twins_agree(offsets.measure_variable_values, twin.measure_variable_values, sizes)
+    measured = assert_twins_agree(kernels.measure_variable_values, twin.measure_variable_values, sizes)
     size = measured[1] if measured[0] == "returned" and measured[1] < 10_000 else 60
     out_offsets = as_bytes([data.draw(BASES)] + [0] * len(spans), "i", bits)
     arguments = (source, starts, sizes, out_offsets, bits, np.zeros(size, np.uint8))
-    assert_twins_agree(offsets.decode_variable_values, twin.decode_variable_values, *arguments)
+    assert_twins_agree(kernels.decode_variable_values, twin.decode_variable_values, *arguments)
 
 
 def check_like_python(values):
     ends = np.concatenate([[0], np.cumsum([len(value) for value in values])])
     data = np.frombuffer(b"".join(values), np.uint8)
     for bits in (32, 64):
-        assert_twins_agree(offsets.check_utf8, twin.check_utf8, as_bytes(ends, "u", bits), bits, data)
+        assert_twins_agree(kernels.check_utf8, twin.check_utf8, as_bytes(ends, "u", bits), bits, data)
 
 
 @given(st.lists(st.text(max_size=12).map(str.encode) | st.binary(max_size=6), max_size=6))
@@ -159,7 +159,7 @@ def test_utf8_refuses_an_offset_inside_a_character(text, data):
 @given(st.lists(st.integers(0, 12), max_size=6), st.binary(max_size=10), OFFSET_BITS)
 def test_utf8_with_wrong_offsets_agrees_with_twin(ends, data, bits):
     arguments = (as_bytes(ends, "u", bits), bits, np.frombuffer(data, np.uint8))
-    assert_twins_agree(offsets.check_utf8, twin.check_utf8, *arguments)
+    assert_twins_agree(kernels.check_utf8, twin.check_utf8, *arguments)
 
 
 def test_every_two_and_three_byte_sequence_agrees_with_python():
@@ -167,11 +167,11 @@ def test_every_two_and_three_byte_sequence_agrees_with_python():
     pairs = [bytes([first, second]) for first in range(256) for second in range(256)]
     valid = [pair for pair in pairs if is_utf8(pair)]
     ends = np.arange(len(valid) + 1) * 2
-    offsets.check_utf8(as_bytes(ends, "u", 32), 32, np.frombuffer(b"".join(valid), np.uint8))
+    kernels.check_utf8(as_bytes(ends, "u", 32), 32, np.frombuffer(b"".join(valid), np.uint8))
     for pair in pairs:
         if not is_utf8(pair):
             with pytest.raises(CorruptPageError):
-                offsets.check_utf8(as_bytes([0, 2], "u", 32), 32, np.frombuffer(pair, np.uint8))
+                kernels.check_utf8(as_bytes([0, 2], "u", 32), 32, np.frombuffer(pair, np.uint8))
 
 
 def is_utf8(raw):
@@ -185,8 +185,8 @@ def is_utf8(raw):
 def test_blame():
     arrays = chunk_arrays([encode_chunk([b"abc"], 32)], [1])
     with pytest.raises(InternalError, match="too small"):
-        offsets.decode_variable_chunks(*arrays, 32, as_bytes([0, 0], "i", 32), 32, np.zeros(2, np.uint8))
+        kernels.decode_variable_chunks(*arrays, 32, as_bytes([0, 0], "i", 32), 32, np.zeros(2, np.uint8))
     with pytest.raises(InternalError, match="base"):
-        offsets.decode_variable_chunks(*arrays, 32, as_bytes([-1, 0], "i", 32), 32, np.zeros(3, np.uint8))
+        kernels.decode_variable_chunks(*arrays, 32, as_bytes([-1, 0], "i", 32), 32, np.zeros(3, np.uint8))
     with pytest.raises(InternalError, match="offset_bits"):
-        offsets.measure_variable_chunks(*arrays, 16)
+        kernels.measure_variable_chunks(*arrays, 16)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError
-from lance_arrow.kernels import bits, packing
 from numpy_kernels import packing as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WORDS = st.sampled_from([8, 16, 32, 64])
@@ -30,9 +30,9 @@ def test_every_width_comes_back(word_bits, count):
         values = integers(packed_bits, count, word_bits, packed_bits)
         value_starts, one = np.array([0, count]), np.zeros(1, np.int64)
         packed = np.empty(width + 128 * packed_bits, np.uint8)
-        packing.pack_inline(values.view(np.uint8), value_starts, word_bits, np.array([packed_bits]), packed)
+        kernels.pack_inline(values.view(np.uint8), value_starts, word_bits, np.array([packed_bits]), packed)
         out = np.empty(count * width, np.uint8)
-        bits.unpack_inline(packed, one, np.array([len(packed)]), value_starts, word_bits, out)
+        kernels.unpack_inline(packed, one, np.array([len(packed)]), value_starts, word_bits, out)
         np.testing.assert_array_equal(out, values.view(np.uint8))
 
 
@@ -47,7 +47,7 @@ def test_inline_agrees_with_twin(data):
     size = sum(word_bits // 8 + 128 * width for width, _ in chunks) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
     arrays = data.draw(damaged([values.view(np.uint8), starts_of([n for _, n in chunks]), packed_bits]))
     out = np.zeros(max(size, 0), np.uint8)
-    assert_twins_agree(packing.pack_inline, twin.pack_inline, *arrays[:2], word_bits, arrays[2], out)
+    assert_twins_agree(kernels.pack_inline, twin.pack_inline, *arrays[:2], word_bits, arrays[2], out)
 
 
 @given(st.data())
@@ -60,14 +60,14 @@ def test_out_of_line_agrees_with_twin(data):
     size = sum(count // 1024 * 128 * width for count in counts) + sum(tails) + data.draw(st.sampled_from([0, 0, -1, 1]))
     arrays = data.draw(damaged([values.view(np.uint8), starts_of(counts)], max_damages=1))
     out = np.zeros(max(size, 0), np.uint8)
-    found = assert_twins_agree(packing.pack_out_of_line, twin.pack_out_of_line, *arrays, word_bits, width, out)
+    found = assert_twins_agree(kernels.pack_out_of_line, twin.pack_out_of_line, *arrays, word_bits, width, out)
     if found[0] == "returned" and len(arrays[1]) > 1:
-        packing.pack_out_of_line(*arrays, word_bits, width, out)
+        kernels.pack_out_of_line(*arrays, word_bits, width, out)
         counts = np.diff(arrays[1])
         sizes = counts // 1024 * 128 * width + np.minimum(counts % 1024 * word_bits // 8, 128 * width)
         unpacked = np.empty(int(counts.sum()) * word_bits // 8, np.uint8)
         value_starts = arrays[1] - arrays[1][0]
-        bits.unpack_out_of_line(out, starts_of(sizes)[:-1], sizes, value_starts, word_bits, width, unpacked)
+        kernels.unpack_out_of_line(out, starts_of(sizes)[:-1], sizes, value_starts, word_bits, width, unpacked)
         first = int(arrays[1][0]) * word_bits // 8
         np.testing.assert_array_equal(unpacked, arrays[0][first : first + len(unpacked)])
 
@@ -75,10 +75,10 @@ def test_out_of_line_agrees_with_twin(data):
 def test_values_that_do_not_fit_are_refused():
     values = np.array([3, 4], np.uint8)
     with pytest.raises(InternalError, match="wider than its chunk") as error:
-        packing.pack_inline(values, np.array([0, 1, 2]), 8, np.array([2, 2]), np.empty(2 * 257, np.uint8))
+        kernels.pack_inline(values, np.array([0, 1, 2]), 8, np.array([2, 2]), np.empty(2 * 257, np.uint8))
     assert error.value.detail == 1
     wide = np.full(1024, 4, np.uint8)
     with pytest.raises(InternalError, match="wider than its block"):
-        packing.pack_out_of_line(wide, np.array([0, 1024]), 8, 2, np.empty(256, np.uint8))
+        kernels.pack_out_of_line(wide, np.array([0, 1024]), 8, 2, np.empty(256, np.uint8))
     with pytest.raises(InternalError, match="contradicting lengths"):
-        packing.pack_inline(values, np.array([0, 2]), 8, np.empty(0, np.int64), np.empty(9, np.uint8))
+        kernels.pack_inline(values, np.array([0, 2]), 8, np.empty(0, np.int64), np.empty(9, np.uint8))

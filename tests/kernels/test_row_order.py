@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.kernels import row_order
 from numpy_kernels import row_order as twin
+
+from lance_arrow import kernels
 from lance_arrow.testing.twins import assert_twins_agree
 
 LARGEST = (1 << 63) - 1
@@ -15,7 +15,7 @@ ROWS = st.lists(st.integers(-2, 12) | st.sampled_from([-(1 << 63), LARGEST - 1, 
 
 @given(ROWS, st.sampled_from([0, 5, 10, LARGEST]))
 def test_smallest_step_agrees_with_twin(rows, num_rows):
-    assert_twins_agree(row_order.smallest_step, twin.smallest_step, np.array(rows, np.int64), num_rows)
+    assert_twins_agree(kernels.smallest_step, twin.smallest_step, np.array(rows, np.int64), num_rows)
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def test_smallest_step_agrees_with_twin(rows, num_rows):
     [([], 2), ([0], 2), ([0, 2, 9], 2), ([0, 2, 3], 1), ([3, 3], 0), ([5, 1], 0), ([10], -1), ([0, -1], -1)],
 )
 def test_steps(rows, step):
-    assert row_order.smallest_step(np.array(rows, np.int64), 10) == step
+    assert kernels.smallest_step(np.array(rows, np.int64), 10) == step
 
 
 def test_every_other_offset_is_looked_at():
-    assert row_order.smallest_step(np.arange(10)[::2], 10) == 2
-    assert row_order.smallest_step(np.arange(10)[::-1], 10) == 0
+    assert kernels.smallest_step(np.arange(10)[::2], 10) == 2
+    assert kernels.smallest_step(np.arange(10)[::-1], 10) == 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels import runs
 from numpy_kernels import runs as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 WIDTHS = st.sampled_from([1, 2, 4, 8])
@@ -44,7 +44,7 @@ def test_expand_runs_agrees_with_twin(data):
     ]
     arrays = data.draw(damaged(arrays))
     out = np.zeros(sum(counts) * width, np.uint8)
-    assert_twins_agree(runs.expand_runs, twin.expand_runs, *arrays, width, out)
+    assert_twins_agree(kernels.expand_runs, twin.expand_runs, *arrays, width, out)
 
 
 @given(st.data())
@@ -67,14 +67,14 @@ def test_expand_run_blocks_agrees_with_twin(data):
     whole = np.concatenate([np.zeros(0, np.uint8), *buffers])
     arrays = data.draw(damaged([whole, starts, sizes, positions([0, *np.cumsum(counts)])]))
     out = np.zeros(sum(counts) * width, np.uint8)
-    assert_twins_agree(runs.expand_run_blocks, twin.expand_run_blocks, *arrays, width, out)
+    assert_twins_agree(kernels.expand_run_blocks, twin.expand_run_blocks, *arrays, width, out)
 
 
 def expand_one(values, lengths, num_values):
     data = np.array([*values, *lengths], np.uint8)
     out = np.zeros(num_values, np.uint8)
     spans = (positions([0]), positions([len(values)]), positions([len(values)]), positions([len(lengths)]))
-    runs.expand_runs(data, *spans, positions([0, num_values]), 1, out)
+    kernels.expand_runs(data, *spans, positions([0, num_values]), 1, out)
     return out.tolist()
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError, LanceError
-from lance_arrow.kernels import levels as native
 from numpy_kernels import levels as twin
 
-BOTH = pytest.mark.parametrize("module", [native, twin], ids=["native", "twin"])
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError, LanceError
+
+BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 
 
 def select(module, rep, def_, max_rep, max_visible, chunks, runs):
@@ -146,7 +146,7 @@ def test_runs_agree_with_the_twin_and_with_the_whole_page(page, picked, has_def)
             places += range(start, stop)
     assume(places)
     held = (rep[places], None if def_ is None else def_[places], 2, 1, chunks, runs)
-    got = select(native, *held)
+    got = select(kernels, *held)
     assert got == select(twin, *held)
     row_starts = [*np.flatnonzero(rep == 2).tolist(), len(rep)]
     wanted = [list(range(row_starts[start], row_starts[stop])) for start, stop in zip(*runs, strict=True)]

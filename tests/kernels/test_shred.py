@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError, InvalidArgumentError
-from lance_arrow.kernels import shred
 from numpy_kernels import shred as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 
@@ -78,7 +78,7 @@ def agree(nodes, numbers, num_rows, capacity, room):
     out = (np.zeros(capacity, np.uint16), np.zeros(room, np.int64), np.zeros(room, np.int64))
     seen = np.zeros((len(nodes), 2), np.uint8)
     return assert_twins_agree(
-        flattened(shred.shred_levels),
+        flattened(kernels.shred_levels),
         flattened(twin.shred_levels),
         shapes,
         num_rows,
@@ -138,7 +138,7 @@ def test_worked_example():
     numbers = np.array([[5, 6], [4, 0], [2, 3], [1, 0]], np.uint16)
     rep, def_ = np.zeros(20, np.uint16), np.zeros(20, np.uint16)
     runs, seen = np.zeros((2, 4), np.int64), np.zeros((4, 2), np.uint8)
-    assert shred.shred_levels(worked_example(), 5, numbers, rep, def_, runs[0], runs[1], seen) == (10, 1)
+    assert kernels.shred_levels(worked_example(), 5, numbers, rep, def_, runs[0], runs[1], seen) == (10, 1)
     assert rep[:10].tolist() == [2, 0, 1, 1, 2, 2, 2, 1, 0, 2]
     assert def_[:10].tolist() == [0, 0, 3, 4, 5, 6, 2, 1, 0, 0]
     assert runs[:, 0].tolist() == [0, 5]
@@ -154,7 +154,7 @@ def test_null_struct_around_a_list_drops_its_items():
     numbers = np.array([[2, 0], [0, 1], [0, 0]], np.uint16)
     rep, def_ = np.zeros(9, np.uint16), np.zeros(9, np.uint16)
     runs, seen = np.zeros((2, 4), np.int64), np.zeros((3, 2), np.uint8)
-    assert shred.shred_levels(nodes, 3, numbers, rep, def_, runs[0], runs[1], seen) == (4, 2)
+    assert kernels.shred_levels(nodes, 3, numbers, rep, def_, runs[0], runs[1], seen) == (4, 2)
     assert (rep[:4].tolist(), def_[:4].tolist()) == ([1, 0, 1, 1], [0, 0, 2, 0])
     assert runs[:, :2].tolist() == [[0, 5], [2, 6]]
 
@@ -167,7 +167,7 @@ def test_null_fixed_size_list_of_structs_owns_its_slots():
     ]
     numbers = np.array([[2, 0], [0, 0], [1, 0]], np.uint16)
     def_, runs, seen = np.zeros(6, np.uint16), np.zeros((2, 1), np.int64), np.zeros((3, 2), np.uint8)
-    assert shred.shred_levels(nodes, 2, numbers, None, def_, runs[0], runs[1], seen) == (6, 1)
+    assert kernels.shred_levels(nodes, 2, numbers, None, def_, runs[0], runs[1], seen) == (6, 1)
     assert def_.tolist() == [0, 1, 0, 2, 2, 2]
     assert runs[:, 0].tolist() == [1, 7]
 
@@ -178,7 +178,7 @@ def test_empty_list_around_fixed_size_lists_of_structs_has_one_entry():
     numbers = np.array([[0, 1], [0, 0], [0, 0]], np.uint16)
     rep, def_ = np.zeros((2, 8), np.uint16)
     runs, seen = np.zeros((2, 1), np.int64), np.zeros((3, 2), np.uint8)
-    assert shred.shred_levels(nodes, 3, numbers, rep, def_, runs[0], runs[1], seen) == (4, 1)
+    assert kernels.shred_levels(nodes, 3, numbers, rep, def_, runs[0], runs[1], seen) == (4, 1)
     assert (rep[:4].tolist(), def_[:4].tolist()) == ([1, 1, 1, 1], [1, 0, 0, 1])
     assert runs[:, 0].tolist() == [0, 2]
 
@@ -214,7 +214,7 @@ LEVELS = st.lists(st.integers(0, 3), max_size=150)
 def test_clear_null_values_agrees_with_twin(levels, max_visible, width, missing):
     def_ = np.array(levels, np.uint16)
     values = np.full(max(0, int((def_ <= max_visible).sum()) * width - missing), 7, np.uint8)
-    assert_twins_agree(shred.clear_null_values, twin.clear_null_values, def_, max_visible, width, values)
+    assert_twins_agree(kernels.clear_null_values, twin.clear_null_values, def_, max_visible, width, values)
 
 
 @settings(max_examples=50)
@@ -222,14 +222,14 @@ def test_clear_null_values_agrees_with_twin(levels, max_visible, width, missing)
 def test_fill_null_bits_agrees_with_twin(levels, max_visible, width, value, missing):
     def_ = np.array(levels, np.uint16)
     bits = np.full(max(0, (int((def_ <= max_visible).sum()) * width + 7) // 8 - missing), 0xA5, np.uint8)
-    assert_twins_agree(shred.fill_null_bits, twin.fill_null_bits, def_, max_visible, width, bits, value)
+    assert_twins_agree(kernels.fill_null_bits, twin.fill_null_bits, def_, max_visible, width, bits, value)
 
 
 @settings(max_examples=50)
 @given(LEVELS, st.lists(st.integers(0, 9), min_size=2, max_size=4))
 def test_renumber_levels_agrees_with_twin(levels, table):
     assert_twins_agree(
-        shred.renumber_levels, twin.renumber_levels, np.array(levels, np.uint16), np.array(table, np.uint16)
+        kernels.renumber_levels, twin.renumber_levels, np.array(levels, np.uint16), np.array(table, np.uint16)
     )
 
 
@@ -263,17 +263,17 @@ def test_strings_agree_with_twin(data):
     out = np.zeros(num_values + 1, offsets.dtype)
     base = data.draw(st.integers(0, 3))
     result = assert_twins_agree(
-        without_place(shred.shred_offsets), without_place(twin.shred_offsets),
+        without_place(kernels.shred_offsets), without_place(twin.shred_offsets),
         offsets, len(source), *runs, def_, 1, out, base,
     )  # fmt: skip
     if result[0] == "returned":
         room = np.zeros(result[1][0], np.uint8)
-        assert_twins_agree(shred.shred_bytes, twin.shred_bytes, offsets, source, *runs, def_, 1, room)
+        assert_twins_agree(kernels.shred_bytes, twin.shred_bytes, offsets, source, *runs, def_, 1, room)
 
 
 def test_more_bytes_than_offsets_count():
     offsets = np.array([0, 2**31 - 1], np.int32)
     runs, out = (np.zeros(1, np.int64), np.ones(1, np.int64)), np.zeros(2, np.int32)
     with pytest.raises(InvalidArgumentError, match="more bytes than their offsets"):
-        shred.shred_offsets(offsets, 2**31 - 1, *runs, None, 0, out, 1)
-    assert shred.shred_offsets(offsets, 2**31 - 1, *runs, None, 0, out, 0) == (2**31 - 1, 0)
+        kernels.shred_offsets(offsets, 2**31 - 1, *runs, None, 0, out, 1)
+    assert kernels.shred_offsets(offsets, 2**31 - 1, *runs, None, 0, out, 0) == (2**31 - 1, 0)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError, LanceError
-from lance_arrow.kernels import levels, slots
 from numpy_kernels import slots as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError, LanceError
 from lance_arrow.spi import RowRanges, SlotLayer, SlotStructure
 from lance_arrow.testing.slot_levels import levels_of
 
-BOTH = pytest.mark.parametrize("module", [slots, twin], ids=["native", "twin"])
+BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 
 
 def i64(*values: int) -> np.ndarray:
@@ -110,13 +110,13 @@ def test_twins_agree(structure, before, offset_type, without_bitmap) -> None:
             offset_type,
             without_bitmap,
         )
-        for module in (slots, twin)
+        for module in (kernels, twin)
     )
     assert native == of_twin
     for part in selected.parts():
         count = int((part[1] - part[0]).sum())
         flags = [np.full(count, 9, np.uint16) for _ in range(2)]
-        slots.null_flags(part, flags[0])
+        kernels.null_flags(part, flags[0])
         twin.null_flags(part, flags[1])
         assert flags[0].tolist() == flags[1].tolist()
 
@@ -129,10 +129,10 @@ def test_positions_and_levels_tell_the_same(structure) -> None:
     kinds = np.array(told.layers, np.uint8)
     arguments = (told.rep, told.def_, told.num_entries, kinds, dimensions)
     added = np.full(len(kinds), -1, np.int64)
-    levels.measure_layers(*arguments, added)
+    kernels.measure_layers(*arguments, added)
     assert added.tolist() == list(selected.counts)
-    by_levels = unravel(lambda *out: levels.unravel(*arguments, *out), selected.counts, is_list)
-    by_slots = unravel(lambda *out: slots.unravel_slots(selected.parts(), *out), selected.counts, is_list)
+    by_levels = unravel(lambda *out: kernels.unravel(*arguments, *out), selected.counts, is_list)
+    by_slots = unravel(lambda *out: kernels.unravel_slots(selected.parts(), *out), selected.counts, is_list)
     for n, (of_levels, of_slots) in enumerate(zip(by_levels, by_slots, strict=True)):
         count = selected.counts[n]
         bits = [np.unpackbits(np.array(one[2], np.uint8), bitorder="little")[:count] for one in (of_levels, of_slots)]
@@ -208,7 +208,7 @@ def test_positions_out_of_order_stay_inside_the_memory_given() -> None:
         bits = np.full((count + 7) // 8 + 32, 0xA5, np.uint8)
         counts = np.zeros(2, np.int64)
         with contextlib.suppress(InternalError):
-            slots.unravel_slots(
+            kernels.unravel_slots(
                 [ITEMS, one], [None, bits[16:-16]], [None, guarded[16:-16]], counts, np.zeros(2, np.int64)
             )
         assert (guarded[:16] == -7).all()

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.kernels import streams
 from numpy_kernels import streams as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
-BOTH = pytest.mark.parametrize("module", [streams, twin], ids=["native", "twin"])
+BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 WIDTHS = st.sampled_from([1, 2, 3, 4, 8, 12, 16])
 
 
@@ -28,7 +28,7 @@ def test_gather_streams_agrees_with_twin(data, width, counts):
     borders = np.cumsum([0, *sizes])
     arrays = [random_bytes(width, borders[-1]), borders[:-1].copy(), sizes, np.cumsum([0, *counts])]
     arrays = data.draw(damaged(arrays))
-    assert_twins_agree(streams.gather_streams, twin.gather_streams, *arrays, width, np.zeros(borders[-1], np.uint8))
+    assert_twins_agree(kernels.gather_streams, twin.gather_streams, *arrays, width, np.zeros(borders[-1], np.uint8))
 
 
 @given(WIDTHS, st.lists(st.integers(1, 40), min_size=1, max_size=4))
@@ -38,7 +38,7 @@ def test_gathering_undoes_splitting(width, counts):
     stored = np.concatenate([cut.reshape(-1, width).T.reshape(-1) for cut in cuts])
     borders = np.cumsum([0, *counts])
     out = np.zeros_like(values)
-    streams.gather_streams(stored, borders[:-1] * width, np.diff(borders) * width, borders, width, out)
+    kernels.gather_streams(stored, borders[:-1] * width, np.diff(borders) * width, borders, width, out)
     np.testing.assert_array_equal(out, values)
 
 
@@ -59,7 +59,7 @@ def test_split_rows_agrees_with_twin(data, widths, counts, spare):
     arrays = [random_bytes(3, borders[-1]), borders[:-1].copy(), sizes, np.cumsum([0, *counts])]
     arrays = data.draw(damaged(arrays))
     out = np.zeros(sum(counts) * sum(widths), np.uint8)
-    native, other = through_one(streams.split_rows), through_one(twin.split_rows)
+    native, other = through_one(kernels.split_rows), through_one(twin.split_rows)
     assert_twins_agree(native, other, *arrays, positions(*widths), sum(counts), out)
 
 
@@ -97,7 +97,7 @@ def test_locate_fields_agrees_with_twin_and_finds_them(data, fields, is_null):
     starts = np.cumsum([0, *sizes])[:-1].copy()
     whole = np.frombuffer(b"".join(row for row, _ in rows), np.uint8)
     outs = [np.full((len(fields), len(rows)), -1, np.int64) for _ in range(2)]
-    assert streams.locate_fields(whole, starts, sizes, positions(*fields), *outs) == is_null.count(False)
+    assert kernels.locate_fields(whole, starts, sizes, positions(*fields), *outs) == is_null.count(False)
     for n, (_, contents) in enumerate(rows):
         for field, width in enumerate(fields):
             start, size = int(outs[0][field, n]), int(outs[1][field, n])
@@ -107,7 +107,7 @@ def test_locate_fields_agrees_with_twin_and_finds_them(data, fields, is_null):
             else:
                 assert whole[start : start + size].tobytes() == contents[field]
     arrays = data.draw(damaged([whole, starts, sizes]))
-    assert_twins_agree(flat_locate(streams), flat_locate(twin), *arrays, positions(*fields), outs[0].reshape(-1).copy())
+    assert_twins_agree(flat_locate(kernels), flat_locate(twin), *arrays, positions(*fields), outs[0].reshape(-1).copy())
 
 
 def flat_locate(module):
@@ -156,9 +156,9 @@ def test_scatter_streams_agrees_with_twin_and_comes_back(data):
     given_values, given_starts = data.draw(damaged([values, value_starts], max_damages=1))
     out = np.zeros(max(len(values) - data.draw(st.integers(0, 1)), 0), np.uint8)
     arguments = given_values, given_starts, width, out
-    assert_twins_agree(streams.scatter_streams, twin.scatter_streams, *arguments)
+    assert_twins_agree(kernels.scatter_streams, twin.scatter_streams, *arguments)
     split, back = np.zeros(len(values), np.uint8), np.zeros(len(values), np.uint8)
-    streams.scatter_streams(values, value_starts, width, split)
+    kernels.scatter_streams(values, value_starts, width, split)
     sizes = np.diff(value_starts) * width
-    streams.gather_streams(split, value_starts[:-1] * width, sizes, value_starts, width, back)
+    kernels.gather_streams(split, value_starts[:-1] * width, sizes, value_starts, width, back)
     np.testing.assert_array_equal(back, values)

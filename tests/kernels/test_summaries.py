@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.errors import InternalError
-from lance_arrow.kernels import summaries
 from numpy_kernels import summaries as twin
+
+from lance_arrow import kernels
+from lance_arrow.errors import InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 
@@ -24,7 +24,7 @@ def test_groups_agree_with_twin(data):
     value_starts = np.array([0, *sorted(borders), len(values)], np.int64)
     values, value_starts = data.draw(damaged([values.view(np.uint8), value_starts], max_damages=1))
     out = [np.full(len(value_starts) - 1, 7, np.int64) for _ in range(2)]
-    assert_twins_agree(summaries.measure_groups, twin.measure_groups, values, value_starts, word_bits, *out)
+    assert_twins_agree(kernels.measure_groups, twin.measure_groups, values, value_starts, word_bits, *out)
 
 
 @given(st.integers(1, 20), st.integers(0, 30), st.data())
@@ -33,13 +33,13 @@ def test_all_equal_agrees_with_twin(width, count, data):
     values = data.draw(damaged([np.tile(value, count)], max_damages=1))[0]
     if data.draw(st.booleans()):
         values = values[: data.draw(st.integers(0, len(values)))]
-    assert_twins_agree(summaries.all_equal, twin.all_equal, values, width)
+    assert_twins_agree(kernels.all_equal, twin.all_equal, values, width)
 
 
 def test_a_change_counts_where_it_happens():
     values = np.array([5, 5, 6, 6, 5, 0], np.uint8)
     bits, changes = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    summaries.measure_groups(values, np.array([0, 2, 5, 6]), 8, bits, changes)
+    kernels.measure_groups(values, np.array([0, 2, 5, 6]), 8, bits, changes)
     assert bits.tolist() == [3, 3, 0]
     assert changes.tolist() == [0, 2, 1]
 
@@ -47,8 +47,8 @@ def test_a_change_counts_where_it_happens():
 def test_mistakes_are_the_callers():
     one = np.zeros(1, np.int64)
     with pytest.raises(InternalError, match="none of 8, 16, 32, 64"):
-        summaries.measure_groups(np.zeros(4, np.uint8), np.array([0, 1]), 24, one, one.copy())
+        kernels.measure_groups(np.zeros(4, np.uint8), np.array([0, 1]), 24, one, one.copy())
     with pytest.raises(InternalError, match="contradicting lengths"):
-        summaries.measure_groups(np.zeros(4, np.uint8), np.empty(0, np.int64), 8, one, one.copy())
+        kernels.measure_groups(np.zeros(4, np.uint8), np.empty(0, np.int64), 8, one, one.copy())
     with pytest.raises(InternalError, match="not positive"):
-        summaries.all_equal(np.zeros(4, np.uint8), 0)
+        kernels.all_equal(np.zeros(4, np.uint8), 0)

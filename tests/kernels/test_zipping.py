@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lance_arrow.kernels import interleave
-from lance_arrow.kernels import zipping as native
 from numpy_kernels import zipping as twin
+
+from lance_arrow import kernels
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 
@@ -17,7 +16,7 @@ def test_worked_example():
     def_ = np.array([0, 0, 3, 4, 5, 6, 2, 1, 0, 0], np.uint16)
     values = np.array([1, 2, 0, 3, 4], "<i4").view(np.uint8)
     out, row_starts = np.zeros(64, np.uint8), np.empty(6, np.int64)
-    written = native.zip_entries(rep, def_, 10, 2, 3, 2, 1, values, None, 5, 4, 0, out, row_starts)
+    written = kernels.zip_entries(rep, def_, 10, 2, 3, 2, 1, values, None, 5, 4, 0, out, row_starts)
     expected = "10 01000000 00 02000000 0b 0c 15 16 12 09 00000000 00 03000000 10 04000000"
     assert out[:written].tobytes() == bytes.fromhex(expected)
     assert row_starts.tolist() == [0x00, 0x0C, 0x0D, 0x0E, 0x19, 0x1E]
@@ -57,7 +56,7 @@ def entries(draw):
 
 @given(entries())
 def test_entries_are_those_of_the_twin(arguments):
-    result = assert_twins_agree(native.zip_entries, twin.zip_entries, *arguments)
+    result = assert_twins_agree(kernels.zip_entries, twin.zip_entries, *arguments)
     assert result[0] == "returned"
 
 
@@ -69,7 +68,7 @@ def test_contradictions_are_refused_as_the_twin_does(arguments, data):
     cut = data.draw(st.integers(0, 3))
     if cut:
         damaged_arguments[-2] = damaged_arguments[-2][: max(0, len(damaged_arguments[-2]) - 20 * cut)]
-    assert_twins_agree(native.zip_entries, twin.zip_entries, *damaged_arguments)
+    assert_twins_agree(kernels.zip_entries, twin.zip_entries, *damaged_arguments)
 
 
 @given(entries())
@@ -78,17 +77,17 @@ def test_what_was_zipped_is_unzipped(arguments):
     length_bits, out, row_starts = arguments[11:]
     if bits_rep + bits_def + length_bits + value_bytes == 0:
         return
-    written = native.zip_entries(*arguments[:12], out, row_starts)
+    written = kernels.zip_entries(*arguments[:12], out, row_starts)
     region = np.zeros(1, np.int64), np.array([written], np.int64)
     rep_out = None if rep is None else np.empty(num_entries, np.uint16)
     def_out = None if def_ is None else np.empty(num_entries, np.uint16)
     starts, sizes = np.empty(num_values, np.int64), np.full(num_values, value_bytes, np.int64)
     if length_bits:
         form = (bits_rep, bits_def, length_bits, max_visible)
-        interleave.unzip_variable(out, *region, *form, rep_out, def_out, starts, sizes)
+        kernels.unzip_variable(out, *region, *form, rep_out, def_out, starts, sizes)
     else:
         form = (bits_rep, bits_def, value_bytes, max_visible)
-        interleave.unzip_fixed(out, *region, *form, rep_out, def_out, starts)
+        kernels.unzip_fixed(out, *region, *form, rep_out, def_out, starts)
     for got, wanted in ((rep_out, rep), (def_out, def_)):
         assert (got is None) == (wanted is None)
         if got is not None:

@@ -19,8 +19,8 @@ from values import seeded
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
+from lance_arrow.engine import NativeFilePruner
 from lance_arrow.errors import InternalError, LanceError
-from lance_arrow.pruning._file_pruner import NativeFilePruner
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.file_place import FilePlace

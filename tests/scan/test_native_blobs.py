@@ -12,9 +12,8 @@ from same import assert_same, taken
 from witness import Witness
 
 import lance_arrow
-from lance_arrow import LanceFile, Limits, Runtime, Settings
+from lance_arrow import LanceFile, Limits, Runtime, Settings, engine
 from lance_arrow.errors import CorruptFileError, InternalError, ResourceLimitError
-from lance_arrow.kernels import native_blobs as kernel
 from lance_arrow.scan.blobs import native_blobs
 from lance_arrow.scan.row_reader import RowReader
 
@@ -142,7 +141,7 @@ def lay_out(positions, sizes, stop=100, limit=1000, bits=64, **given):
     offsets = np.zeros((len(positions) + 1) * bits // 8, np.uint8)
     places = (np.array(positions, np.uint64), np.array(sizes, np.uint64))
     kinds, validity = given.get("kinds"), given.get("validity")
-    total = kernel.lay_out(*places, kinds, validity, stop, limit, offsets, bits)
+    total = engine.lay_out_blobs(*places, kinds, validity, stop, limit, offsets, bits)
     return total, offsets.view(f"i{bits // 8}").tolist()
 
 
@@ -180,13 +179,13 @@ def test_what_callers_get_wrong_is_an_error() -> None:
         (numbers, numbers, None, None, 9, 9, offsets, 16),
     ):
         with pytest.raises(InternalError):
-            kernel.lay_out(*arguments)
+            engine.lay_out_blobs(*arguments)
     memory = np.arange(9, dtype=np.uint8)
     laid_out = (numbers, np.array([0, 1, 2], np.int64).view(np.uint8), 64)
     for first, last, room in ((0, 3, 9), (-1, 1, 9), (2, 1, 9), (0, 2, 1)):
         with pytest.raises(InternalError):
-            kernel.read_blobs(*laid_out, first, last, np.zeros(room, np.uint8), -1, memory, 9)
-    refused, *_ = kernel.read_blobs(*laid_out, 0, 2, np.zeros(2, np.uint8), -1, memory, 0)
+            engine.read_blobs(*laid_out, first, last, np.zeros(room, np.uint8), -1, memory, 9)
+    refused, *_ = engine.read_blobs(*laid_out, 0, 2, np.zeros(2, np.uint8), -1, memory, 0)
     assert refused == "a range lies outside the file"
 
 
@@ -195,6 +194,6 @@ def test_neighbours_are_one_request() -> None:
     positions = np.array([10, 0, 15, 40], np.uint64)
     offsets = np.array([0, 5, 5, 8, 10], np.int64).view(np.uint8)
     values = np.zeros(10, np.uint8)
-    found = kernel.read_blobs(positions, offsets, 64, 0, 4, values, -1, memory, 100)
+    found = engine.read_blobs(positions, offsets, 64, 0, 4, values, -1, memory, 100)
     assert found == (None, 2, 3, 10, 10)
     assert values.tolist() == [*range(10, 18), 40, 41]

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import lance_arrow
+from lance_arrow.engine import ColumnForms
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels.array_trees import ColumnForms
 from lance_arrow.scan.read_plan import ReadPlan
 
 ROWS = 500

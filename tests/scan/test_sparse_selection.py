@@ -14,8 +14,8 @@ from same import assert_same
 from stores import CountingStore
 
 from lance_arrow import LanceFile, write_table
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.scan import row_reader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of, picked

@@ -12,9 +12,9 @@ from same import assert_same
 from witness import Witness
 
 import lance_arrow
-from lance_arrow import spi
+from lance_arrow import engine, spi
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.kernels import native_checks, native_codecs
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import value_bits
 from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
@@ -127,13 +127,13 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
     values, frames = np.arange(50, dtype=np.int64), StrangeFrames()
     below = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
     runs = (np.array([3, 40]), np.array([5, 41]))
-    found, _ = native_checks.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
+    found, _ = engine.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
     assert frames.calls == 1
     twice = native_codecs.compressed(below, native_codecs.lz4(), LIMIT)
     block = pa.Codec("lz4_raw").compress((~values.view(np.uint8)).tobytes(), asbytes=True)
     frame = np.frombuffer((8 * 50).to_bytes(4, "little") + block, np.uint8)
-    found, _ = native_checks.select_values(twice, [frame], 50, *runs, LIMIT)
+    found, _ = engine.select_values(twice, [frame], 50, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
 
 
@@ -142,7 +142,7 @@ def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, sa
     frames = StrangeFrames(declared)
     codec = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
     with pytest.raises(CorruptPageError, match=says):
-        native_checks.select_values(codec, [np.zeros(400, np.uint8)], 50, np.array([0]), np.array([1]), LIMIT)
+        engine.select_values(codec, [np.zeros(400, np.uint8)], 50, np.array([0]), np.array([1]), LIMIT)
 
 
 def test_what_has_no_c_side_compresses_for_python() -> None:
@@ -154,11 +154,11 @@ def test_a_stranger_is_called_and_its_refusal_raised() -> None:
     values = np.arange(100, dtype=np.int64)
     runs = (np.array([3, 50]), np.array([5, 51]))
     stranger = Stranger(64)
-    found, ends = native_checks.select_values(stranger.capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
+    found, ends = engine.select_values(stranger.capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 50]
     assert ends is None
     with pytest.raises(CorruptPageError, match="a stranger refuses"):
-        native_checks.select_values(Stranger(64, True).capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
+        engine.select_values(Stranger(64, True).capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
 
 
 @pytest.mark.parametrize("refuses", [False, True])
@@ -177,7 +177,7 @@ def test_takes_call_a_stranger_and_outlive_its_refusal(
 def test_a_capsule_of_another_name_is_an_error() -> None:
     other = native_codecs.zipped(64)
     with pytest.raises(ValueError, match="PyCapsule"):
-        native_checks.select_values(other, [np.zeros(8, np.uint8)], 1, np.array([0]), np.array([1]), LIMIT)
+        engine.select_values(other, [np.zeros(8, np.uint8)], 1, np.array([0]), np.array([1]), LIMIT)
 
 
 def test_the_header_is_where_authors_are_told() -> None:
@@ -203,5 +203,5 @@ def test_fixed_size_lists_have_a_native_side() -> None:
     lists = BoundFixedSizeList(shape, BoundFlat(spi.FixedWidth(32)), 3, 0)
     values = np.arange(12, dtype=np.uint32)
     capsule = spi.native_side(lists)
-    found, _ = native_checks.select_values(capsule, [values.view(np.uint8)], 4, np.array([1]), np.array([2]), LIMIT)
+    found, _ = engine.select_values(capsule, [values.view(np.uint8)], 4, np.array([1]), np.array([2]), LIMIT)
     assert np.frombuffer(found, np.uint32).tolist() == [3, 4, 5]

@@ -14,8 +14,8 @@ import numpy as np
 from forge_pages import Codec, flat, general, variable
 from forged import lz4, zstd
 from forged_arrays import symbols
-
 from numpy_kernels.packing import pack_inline, pack_out_of_line
+
 from lance_arrow.proto import encodings_v21_pb2 as pb
 
 COUNT = 256

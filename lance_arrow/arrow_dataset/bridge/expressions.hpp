@@ -66,8 +66,8 @@ inline arrow::Result<Expression> BindFolded(const Expression& expression, const 
   return arrow::compute::SimplifyWithGuarantee(std::move(bound), arrow::compute::literal(true));
 }
 
-// What a bound expression gives for each row. As in Arrow's own scan, columns that the batch lacks are null, and those of
-// another type than the schema's are cast.
+// What a bound expression gives for each row. As in Arrow's own scan, columns that the batch lacks are null, and those
+// of another type than the schema's are cast.
 inline arrow::Result<std::shared_ptr<arrow::Array>> Evaluate(const Expression& bound, const arrow::Schema& schema,
                                                              const std::shared_ptr<arrow::RecordBatch>& batch,
                                                              arrow::MemoryPool* pool) {

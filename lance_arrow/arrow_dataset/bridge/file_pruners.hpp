@@ -10,14 +10,16 @@
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
-#include "per_process.hpp"
+
 #include "engine/prune/file_pruner.hpp"
+#include "per_process.hpp"
 
 namespace lance_arrow {
 
 class FilePruners {
  public:
-  // `filter` is what the guarantee of a fragment left of the scan's: the file pruner is for those of which as much is left.
+  // `filter` is what the guarantee of a fragment left of the scan's: the file pruner is for those of which as much is
+  // left.
   void Keep(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
             std::shared_ptr<FilePruner> pruner) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -62,9 +64,9 @@ inline bool MayBePruned(const arrow::dataset::FileSource& source) {
          source.compression() == arrow::Compression::UNCOMPRESSED;
 }
 
-// `capsule` holds what `_sieve` made, a shared_ptr; false with a Python exception for anything else.
-inline bool KeepFilePruner(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
-                      PyObject* capsule) {
+// `capsule` holds what the file pruner made, a shared_ptr; false with a Python exception for anything else.
+inline bool KeepFilePruner(const std::shared_ptr<arrow::dataset::ScanOptions>& scan,
+                           const arrow::compute::Expression& filter, PyObject* capsule) {
   auto* held = static_cast<std::shared_ptr<FilePruner>*>(PyCapsule_GetPointer(capsule, "lance_arrow.FilePruner"));
   if (held == nullptr) return false;
   KnownFilePruners().Keep(scan, filter, *held);

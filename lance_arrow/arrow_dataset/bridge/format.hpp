@@ -14,11 +14,12 @@
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
 #include "arrow/type.h"
+
 #include "callbacks.hpp"
+#include "file_pruners.hpp"
 #include "fragment.hpp"
 #include "gate.hpp"
 #include "scan.hpp"
-#include "file_pruners.hpp"
 #include "writer.hpp"
 
 namespace lance_arrow {
@@ -73,9 +74,9 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     return BatchStream(handler_, std::move(payload), options, file, std::move(filter));
   }
 
-  arrow::Future<std::optional<int64_t>> CountRows(const std::shared_ptr<arrow::dataset::FileFragment>& file,
-                                                  arrow::compute::Expression predicate,
-                                                  const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
+  arrow::Future<std::optional<int64_t>> CountRows(
+      const std::shared_ptr<arrow::dataset::FileFragment>& file, arrow::compute::Expression predicate,
+      const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
     auto payload = PayloadOf(*file);
     if (payload->get() == Py_None && MayBePruned(file->source()) &&
         KnownFilePruners().Exclude(options, predicate, file->source())) {

@@ -8,6 +8,7 @@
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
 #include "arrow/type.h"
+
 #include "callbacks.hpp"
 #include "gate.hpp"
 

@@ -19,6 +19,7 @@
 #include "arrow/python/common.h"
 #include "arrow/status.h"
 #include "arrow/util/thread_pool.h"
+
 #include "per_process.hpp"
 
 namespace lance_arrow {

@@ -18,6 +18,7 @@
 #include "arrow/result.h"
 #include "arrow/status.h"
 #include "arrow/util/thread_pool.h"
+
 #include "per_process.hpp"
 
 namespace lance_arrow {

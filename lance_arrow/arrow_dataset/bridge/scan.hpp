@@ -19,6 +19,7 @@
 #include "arrow/util/async_generator.h"
 #include "arrow/util/future.h"
 #include "arrow/util/thread_pool.h"
+
 #include "callbacks.hpp"
 #include "gate.hpp"
 #include "pool.hpp"
@@ -61,8 +62,8 @@ arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset:
       if (passage && !ExitGate().IsClosed()) return future.MarkFinished(std::move(outcome));
     }
     // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process. Whoever still
-    // waits while functions of atexit run gets an answer in the end; later nobody can, and what would be called (Arrow's
-    // executors above all) is being destroyed.
+    // waits while functions of atexit run gets an answer in the end; later nobody can, and what would be called
+    // (Arrow's executors above all) is being destroyed.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     while (!Py_IsInitialized()) std::this_thread::sleep_for(std::chrono::hours(1));
     future.MarkFinished(Outcome(arrow::Status::Cancelled("the Python interpreter is ending")));
@@ -95,13 +96,14 @@ class BatchStream {
   BatchFuture operator()() {
     if (state_->next_batch < state_->batches->size()) return BatchFuture::MakeFinished(state_->TakeBatch());
     return arrow::Loop([state = state_] {
-      return OnArrow(*state->options, state->NextList()).Then([state](const BatchList& list) -> arrow::ControlFlow<std::shared_ptr<arrow::RecordBatch>> {
-        if (list == nullptr) return arrow::Break(std::shared_ptr<arrow::RecordBatch>());
-        if (list->empty()) return arrow::Continue();
-        state->batches = list;
-        state->next_batch = 0;
-        return arrow::Break(state->TakeBatch());
-      });
+      return OnArrow(*state->options, state->NextList())
+          .Then([state](const BatchList& list) -> arrow::ControlFlow<std::shared_ptr<arrow::RecordBatch>> {
+            if (list == nullptr) return arrow::Break(std::shared_ptr<arrow::RecordBatch>());
+            if (list->empty()) return arrow::Continue();
+            state->batches = list;
+            state->next_batch = 0;
+            return arrow::Break(state->TakeBatch());
+          });
     });
   }
 
@@ -193,8 +195,9 @@ class BatchStream {
       std::vector<arrow::Future<>> others;
       for (auto& future : std::exchange(in_flight, {})) others.emplace_back(future);
       next_task = plan->num_tasks;
-      return arrow::AllFinished(others).Then([error]() -> arrow::Result<BatchList> { return error; },
-                                             [error](const arrow::Status&) -> arrow::Result<BatchList> { return error; });
+      return arrow::AllFinished(others).Then(
+          [error]() -> arrow::Result<BatchList> { return error; },
+          [error](const arrow::Status&) -> arrow::Result<BatchList> { return error; });
     }
 
     static arrow::Status Abandoned() { return arrow::Status::Cancelled("the scan was abandoned"); }

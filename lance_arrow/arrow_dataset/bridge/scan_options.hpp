@@ -9,6 +9,7 @@
 
 #include "arrow/dataset/dataset.h"
 #include "arrow/dataset/scanner.h"
+
 #include "gate.hpp"
 
 namespace lance_arrow {

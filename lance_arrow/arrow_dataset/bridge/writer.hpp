@@ -12,6 +12,7 @@
 #include "arrow/record_batch.h"
 #include "arrow/util/future.h"
 #include "arrow/util/thread_pool.h"
+
 #include "callbacks.hpp"
 #include "gate.hpp"
 

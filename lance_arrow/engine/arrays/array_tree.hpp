@@ -21,15 +21,15 @@ struct ArrowArray {
 };
 }
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 // What a node of the tree is made of; nodes stand in pre-order, the children of one right behind it.
 struct ArrayForm {
   enum Kind : int { kSlots = 0, kList = 1, kValues = 2, kStrings = 3 };
   int kind;
-  int leaf;            // which of the leaves tells its structure
-  int depth;           // nodes above it
-  int64_t items;       // items of its child for one slot; 0 for lists, whose offsets tell
+  int leaf;  // which of the leaves tells its structure
+  int depth;  // nodes above it
+  int64_t items;  // items of its child for one slot; 0 for lists, whose offsets tell
   int num_children;
   bool is_text;
 };
@@ -40,7 +40,11 @@ class ArrayTree {
   using Drop = void (*)(void*);
 
   ArrayTree(const std::vector<ArrayForm>& forms, void* owner, Drop drop)
-      : arrays_(forms.size() + 1), buffers_(3 * (forms.size() + 1)), children_(forms.size()), owner_(owner), drop_(drop) {
+      : arrays_(forms.size() + 1),
+        buffers_(3 * (forms.size() + 1)),
+        children_(forms.size()),
+        owner_(owner),
+        drop_(drop) {
     for (size_t node = 0; node < arrays_.size(); ++node) {
       arrays_[node] = ArrowArray{};
       arrays_[node].buffers = &buffers_[3 * node];
@@ -53,8 +57,8 @@ class ArrayTree {
 
   ArrowArray* node(int64_t number) { return &arrays_[static_cast<size_t>(number) + 1]; }
 
-  void set(int64_t number, int64_t length, int64_t null_count, const void* first, const void* second,
-           const void* third, int64_t num_buffers) {
+  void set(int64_t number, int64_t length, int64_t null_count, const void* first, const void* second, const void* third,
+           int64_t num_buffers) {
     ArrowArray* array = node(number);
     array->length = length;
     array->null_count = null_count;
@@ -100,4 +104,4 @@ class ArrayTree {
   Drop drop_;
 };
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

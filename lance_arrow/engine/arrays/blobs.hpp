@@ -3,14 +3,14 @@
 
 #include "engine/plan/fetch.hpp"
 
-namespace lance_arrow::kernels::native {
+namespace lance_arrow::engine {
 
 struct BlobPlaces {
   const uint8_t* positions;  // 64 bits each
-  const uint8_t* sizes;      // 64 bits each
-  int64_t stride;            // bytes from one to the next
-  const uint8_t* kinds;      // null: all lie in the file; else those of kind 0 do
-  const uint8_t* validity;   // null: none is null
+  const uint8_t* sizes;  // 64 bits each
+  int64_t stride;  // bytes from one to the next
+  const uint8_t* kinds;  // null: all lie in the file; else those of kind 0 do
+  const uint8_t* validity;  // null: none is null
   int64_t count;
 
   uint64_t position(int64_t blob) const { return load<uint64_t>(positions + blob * stride, 0); }
@@ -78,11 +78,15 @@ Outcome read_places(const BlobPlaces& places, const uint8_t* offsets, int64_t fi
   return success();
 }
 
-// Reads blobs first .. last, as they were laid out, into `values`; neighbours in the file are one request.
+// Reads blobs first .. last, as they were laid out, into `values`, and adds what that cost to `count`; neighbours in
+// the file are one request.
 inline Outcome read_laid_out(const BlobPlaces& places, int offset_bits, const uint8_t* offsets, int64_t first,
-                             int64_t last, Fetcher* fetcher, uint8_t* values) {
-  return offset_bits == 32 ? read_places<int32_t>(places, offsets, first, last, fetcher, values)
-                           : read_places<int64_t>(places, offsets, first, last, fetcher, values);
+                             int64_t last, const Reader& reader, uint8_t* values, ReadCount* count) {
+  Fetcher fetcher(reader);
+  const Outcome outcome = offset_bits == 32 ? read_places<int32_t>(places, offsets, first, last, &fetcher, values)
+                                            : read_places<int64_t>(places, offsets, first, last, &fetcher, values);
+  count->add(fetcher.count());
+  return outcome;
 }
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -1,24 +1,29 @@
 // What the engine read of a leaf, as Arrow wants it: offsets and validity of every node, values of all parts in a row.
 #pragma once
 
-#include "engine/plan/leaf_reader.hpp"
-#include "engine/plan/places_page.hpp"
+#include <memory>
+#include <utility>
+#include <vector>
 
-namespace lance_arrow::kernels::native {
+#include "engine/arrays/unravel.hpp"
+#include "engine/common/outcome.hpp"
+#include "engine/plan/pages.hpp"
+
+namespace lance_arrow::engine {
 
 // Parts hold consecutive rows, each read by a thread of its own.
 struct Leaf {
   std::vector<std::unique_ptr<LeafPart>> parts;
   std::vector<int64_t> dimensions;  // per node, inner-most first; all 0 in what the engine reads
-  std::vector<int> offset_bits;     // per node; 0 for what is no list
+  std::vector<int> offset_bits;  // per node; 0 for what is no list
   int64_t value_bits = 0;
   std::vector<int64_t> field_bytes;  // of a packed struct, whose values are rows of these fields
   bool lent = false;  // values already lie where Arrow wants them
 
   // The only part, in memory that this thread filled before.
-  void borrow_part() { parts[0] = native::borrow_part(); }
+  void borrow_part() { parts[0] = engine::borrow_part(); }
   void give_back_part() {
-    native::give_back_part(std::move(parts[0]));
+    engine::give_back_part(std::move(parts[0]));
     parts.clear();
   }
 };
@@ -29,24 +34,7 @@ struct NodeOut {
   int64_t slots;
   int64_t null_count;
 };
-
-template <class Visit>
-Outcome for_each_level_part(const Leaf& leaf, Visit&& visit) {
-  for (const auto& part : leaf.parts)
-    for (const LevelPart& levels : part->levels) {
-      const LevelStreams streams{levels.rep_at < 0 ? nullptr : part->rep.data() + levels.rep_at,
-                                 levels.def_at < 0 ? nullptr : part->def.data() + levels.def_at, levels.num_entries};
-      const Outcome outcome = visit(streams, *levels.layers);
-      if (outcome.message != nullptr) return outcome;
-    }
-  return success();
-}
-
-inline bool has_lists(const Leaf& leaf) {
-  for (const int bits : leaf.offset_bits)
-    if (bits != 0) return true;
-  return false;
-}
+bool has_lists(const Leaf& leaf);
 
 // Level at which a node is null, 0 where it cannot be.
 inline int null_level(const std::vector<uint8_t>& layers, size_t node) {
@@ -58,82 +46,11 @@ inline int null_level(const std::vector<uint8_t>& layers, size_t node) {
 }
 
 // Slots of every node, and whether its bitmap is wanted.
-inline Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
-  const size_t num_nodes = leaf.offset_bits.size();
-  std::fill(slots, slots + num_nodes, 0);
-  const bool lists = has_lists(leaf);
-  std::fill(nullable, nullable + num_nodes, lists);
-  return for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
-    if (layers.size() != num_nodes) return misuse("layers and nodes differ in number");
-    // Where a page has lists of its own, offsets of the schema's would be left unwritten.
-    for (size_t node = 0; node < num_nodes; ++node)
-      if ((layers[node] != kAllValidItem && layers[node] != kNullableItem) != (leaf.offset_bits[node] != 0))
-        return misuse("layers and nodes differ in kind");
-    if (!lists) {
-      for (size_t node = 0; node < num_nodes; ++node) {
-        slots[node] += streams.num_entries;
-        const int level = null_level(layers, node);
-        if (nullable[node] || level == 0 || streams.def == nullptr) continue;
-        nullable[node] = find_above(streams.def, 0, streams.num_entries, static_cast<uint16_t>(level - 1)) >= 0;
-      }
-      return success();
-    }
-    LayerPlan plan;
-    int64_t counts[kMaxLayers];
-    Outcome outcome = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
-    if (outcome.message == nullptr) outcome = measure_layers(streams, plan, counts);
-    if (outcome.message != nullptr) return outcome;
-    for (size_t node = 0; node < num_nodes; ++node) slots[node] += counts[node];
-    return success();
-  });
-}
+Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable);
+Outcome fill_structure(const Leaf& leaf, NodeOut* nodes);
 
-inline Outcome fill_flat(const Leaf& leaf, NodeOut* nodes) {
-  for (size_t node = 0; node < leaf.offset_bits.size(); ++node) {
-    if (nodes[node].validity == nullptr) continue;
-    int64_t at = 0;
-    const int64_t num_bytes = (nodes[node].slots + 7) / 8;
-    const Outcome outcome = for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
-      const int level = null_level(layers, node);
-      int64_t nulls = 0;
-      const Outcome written =
-          level == 0 || streams.def == nullptr
-              ? fill_bits(nodes[node].validity, num_bytes, at, streams.num_entries, true)
-              : validity_from_levels(streams.def, streams.num_entries, level, nodes[node].validity, num_bytes, at, &nulls);
-      at += streams.num_entries;
-      nodes[node].null_count += nulls;
-      return written;
-    });
-    if (outcome.message != nullptr) return outcome;
-  }
-  return success();
-}
-
-inline Outcome fill_nested(const Leaf& leaf, NodeOut* nodes) {
-  const size_t num_nodes = leaf.offset_bits.size();
-  LayerOut out[kMaxLayers];
-  int64_t slots[kMaxLayers] = {}, null_counts[kMaxLayers] = {};
-  for (size_t node = 0; node < num_nodes; ++node) {
-    const int bits = leaf.offset_bits[node];
-    out[node] = {nodes[node].validity, (nodes[node].slots + 7) / 8, nodes[node].offsets, bits ? nodes[node].slots + 1 : 0,
-                 bits};
-    if (bits != 0) std::memset(nodes[node].offsets, 0, static_cast<size_t>(bits / 8));
-  }
-  const Outcome outcome = for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
-    LayerPlan plan;
-    const Outcome planned = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
-    return planned.message != nullptr ? planned : unravel(streams, plan, out, slots, null_counts);
-  });
-  for (size_t node = 0; node < num_nodes; ++node) nodes[node].null_count = null_counts[node];
-  return outcome;
-}
-
-inline Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
-  if (leaf.offset_bits.size() > kMaxLayers) return misuse("there must be 1 to 64 layers");
-  return has_lists(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
-}
-
-// Copies the values of all parts one after the other (no values: they are in place); offsets are narrowed and continued.
+// Copies the values of all parts one after the other (no values: they are in place); offsets are narrowed and
+// continued.
 template <class Offset>
 void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
   int64_t base = 0, at = 1;
@@ -147,42 +64,7 @@ void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
 }
 
 // Splits rows of packed fields: the values of field number f go to fields[f].
-inline void split_fields(const Leaf& leaf, uint8_t* const* fields) {
-  const int64_t row_bytes = leaf.value_bits / 8;
-  int64_t first_byte = 0;
-  for (size_t field = 0; field < leaf.field_bytes.size(); ++field) {
-    const int64_t width = leaf.field_bytes[field];
-    uint8_t* to = fields[field];
-    for (const auto& part : leaf.parts) {
-      const uint8_t* from = part->values.data() + first_byte;
-      for (int64_t row = 0; row < part->num_values; ++row, to += width) {
-        if (width == 8)
-          std::memcpy(to, from + row * row_bytes, 8);
-        else
-          copy_bytes(to, from + row * row_bytes, width);
-      }
-    }
-    first_byte += width;
-  }
-}
+void split_fields(const Leaf& leaf, uint8_t* const* fields);
+void copy_values(const Leaf& leaf, uint8_t* values, uint8_t* offsets, int offset_bits);
 
-inline void copy_values(const Leaf& leaf, uint8_t* values, uint8_t* offsets, int offset_bits) {
-  if (leaf.lent) return;
-  if (leaf.value_bits == 0) {
-    if (offset_bits == 32)
-      copy_variable<int32_t>(leaf, values, offsets);
-    else
-      copy_variable<int64_t>(leaf, values, offsets);
-    return;
-  }
-  int64_t at = 0;
-  for (const auto& part : leaf.parts) {
-    if (leaf.value_bits == 1)
-      copy_bit_run(part->values.data(), 0, values, at, part->num_values);
-    else
-      copy_bytes(values + at * (leaf.value_bits / 8), part->values.data(), part->num_values * (leaf.value_bits / 8));
-    at += part->num_values;
-  }
-}
-
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -17,11 +17,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
+#include "engine/common/outcome.hpp"
 #include "engine/plan/level_masks.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 constexpr int kMaxLayers = 64;
 
@@ -38,8 +40,8 @@ struct LayerRule {
   int tier;
   bool is_list;
   bool nullable;
-  uint16_t valid_def;   // largest level at which the layer itself is valid
-  uint16_t empty_def;   // the level of an empty list where it follows a null level, else 0
+  uint16_t valid_def;  // largest level at which the layer itself is valid
+  uint16_t empty_def;  // the level of an empty list where it follows a null level, else 0
 };
 
 // Layers that share their slots. The slots of a tier of dimension 0 are those of its group; a tier of another dimension
@@ -56,40 +58,10 @@ struct LayerPlan {
   int num_tiers;
   uint16_t reach[kMaxLayers + 1];  // per group: largest def that gives it slots
   Tier tiers[kMaxLayers + 1];
-  LayerRule rules[kMaxLayers];     // inner-most first
+  LayerRule rules[kMaxLayers];  // inner-most first
 };
-
-inline Outcome plan_layers(const uint8_t* layers, int64_t num_layers, const int64_t* dimensions,
-                           int64_t num_dimensions, LayerPlan* plan) {
-  if (num_layers < 1 || num_layers > kMaxLayers) return misuse("there must be 1 to 64 layers");
-  if (num_dimensions != 0 && num_dimensions != num_layers) return misuse("dimensions and layers differ in number");
-  uint16_t level = 0;
-  int group = 0;
-  int tier = 0;
-  plan->tiers[0] = {0, 0, 0};
-  for (int64_t i = 0; i < num_layers; ++i) {
-    const uint8_t kind = layers[i];
-    if (kind < kAllValidItem || kind > kNullAndEmptyList) return misuse("unknown layer", i);
-    const bool is_list = kind != kAllValidItem && kind != kNullableItem;
-    if (i == 0 && is_list) return misuse("the inner-most layer is a list", i);
-    if (is_list) {
-      plan->reach[group++] = level;
-      plan->tiers[++tier] = {group, 0, level};
-    }
-    const int64_t dimension = num_dimensions == 0 ? 0 : dimensions[i];
-    if (dimension < 0 || (dimension != 0 && (is_list || i == 0))) return misuse("a layer cannot have a dimension", i);
-    if (dimension != 0) plan->tiers[++tier] = {group, dimension, level};
-    const bool nullable = kind == kNullableItem || kind == kNullableList || kind == kNullAndEmptyList;
-    const bool both = kind == kNullAndEmptyList;
-    plan->rules[i] = {tier, is_list, nullable, level, static_cast<uint16_t>(both ? level + 2 : 0)};
-    level = static_cast<uint16_t>(level + (both ? 2 : (nullable || kind == kEmptyableList) ? 1 : 0));
-  }
-  plan->reach[group] = level;
-  plan->num_layers = static_cast<int>(num_layers);
-  plan->num_lists = group;
-  plan->num_tiers = tier + 1;
-  return success();
-}
+Outcome plan_layers(const uint8_t* layers, int64_t num_layers, const int64_t* dimensions, int64_t num_dimensions,
+                    LayerPlan* plan);
 
 // One block of 64 entries: where each list starts or one around it, the slots of each group, and those of each tier.
 struct SlotMasks {
@@ -182,8 +154,10 @@ Outcome for_each_block(const LevelStreams& streams, const LayerPlan& plan, Visit
     masks.live = low_bits(streams.num_entries - start);
     const bool has_rep = streams.rep != nullptr;
     const bool has_def = streams.def != nullptr;
-    const LevelBlock rep(has_rep ? streams.rep : no_levels, has_rep ? start : 0, has_rep ? streams.num_entries : kBlock);
-    const LevelBlock def(has_def ? streams.def : no_levels, has_def ? start : 0, has_def ? streams.num_entries : kBlock);
+    const LevelBlock rep(has_rep ? streams.rep : no_levels, has_rep ? start : 0,
+                         has_rep ? streams.num_entries : kBlock);
+    const LevelBlock def(has_def ? streams.def : no_levels, has_def ? start : 0,
+                         has_def ? streams.num_entries : kBlock);
     Outcome outcome = slots_of_block(&rep, has_def ? &def : nullptr, start, plan, closed, &masks);
     if (outcome.message == nullptr) outcome = slots_of_tiers(streams, plan, start, open, &masks);
     if (outcome.message == nullptr) outcome = visit(masks, has_def ? &def : nullptr);
@@ -286,9 +260,9 @@ class Unraveller {
     null_counts_[layer] += nulls;
     if (!bits_[layer].exists()) return nulls == 0 ? success() : misuse("a layer has nulls but no bitmap", layer);
     // A word of low bits is packed already, and so is one without nulls.
-    const uint64_t packed = nulls == 0                    ? low_bits(count)
+    const uint64_t packed = nulls == 0                   ? low_bits(count)
                             : (slots & (slots + 1)) == 0 ? valid
-                                                          : compress_bits(valid, slots);
+                                                         : compress_bits(valid, slots);
     return bits_[layer].append(packed, count) ? success() : misuse("a layer's bitmap is too small", layer);
   }
 
@@ -316,10 +290,9 @@ inline Outcome unravel(const LevelStreams& streams, const LayerPlan& plan, const
   Unraveller unraveller(plan, out, slots, null_counts);
   Outcome outcome = unraveller.open();
   if (outcome.message != nullptr) return outcome;
-  outcome = for_each_block(streams, plan, [&](const SlotMasks& masks, const LevelBlock* def) {
-    return unraveller.block(masks, def);
-  });
+  outcome = for_each_block(streams, plan,
+                           [&](const SlotMasks& masks, const LevelBlock* def) { return unraveller.block(masks, def); });
   return outcome.message != nullptr ? outcome : unraveller.finish();
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

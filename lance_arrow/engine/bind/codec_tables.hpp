@@ -1,4 +1,5 @@
-// The C tables of the codecs of the format (lance_arrow_native.h): selected values of one chunk, straight to their place.
+// The C tables of the codecs of the format (lance_arrow_native.h): selected values of one chunk, straight to their
+// place.
 //
 // A take touches few values of many chunks. Where values can be reached singly they are; other codecs decode the chunk
 // into scratch memory and pick.
@@ -8,14 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "include/lance_arrow_native.h"
-#include "engine/decode/fastlanes.hpp"
 #include "engine/common/bitmaps.hpp"
-#include "engine/decode/runs.hpp"
 #include "engine/common/scratch.hpp"
+#include "engine/decode/fastlanes.hpp"
+#include "engine/decode/runs.hpp"
 #include "engine/decode/symbols.hpp"
+#include "include/lance_arrow_native.h"
 
-namespace lance_arrow::kernels::native {
+namespace lance_arrow::engine {
 
 constexpr LaRefusal kDone = nullptr;
 
@@ -43,10 +44,8 @@ inline void copy_fixed_runs(const uint8_t* source, int64_t width, const LaRuns& 
   // Most runs of a take are single values of a common width: one move each.
   const auto unit = [&]<int size>() {
     copy_runs(source, size, runs, out, [](uint8_t* to, const uint8_t* from, int64_t num_bytes) {
-      if (num_bytes == size)
-        std::memcpy(to, from, size);
-      else
-        copy_bytes(to, from, num_bytes);
+      if (num_bytes == size) std::memcpy(to, from, size);
+      else copy_bytes(to, from, num_bytes);
     });
   };
   switch (width) {
@@ -116,12 +115,12 @@ struct InlineBitpacking {
       return "a bit-packed chunk's size contradicts its bit width";
     const int64_t wanted = num_selected(*runs);
     if (wanted == kBlockValues) {
-      kUnpackBlock<T>[packed_bits](bytes + width, out->values);
+      Unpackers<T>::table[packed_bits](bytes + width, out->values);
       return kDone;
     }
     if (wanted > few) {
       alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
-      kUnpackBlock<T>[packed_bits](bytes + width, whole);
+      Unpackers<T>::table[packed_bits](bytes + width, whole);
       copy_fixed_runs(whole, width, *runs, out->values);
       return kDone;
     }
@@ -173,7 +172,7 @@ struct RunLengths {
       const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
       if (form.is_block) return expand_run_blocks(one, form.width, to, num_bytes);
       return with_value_type(form.width, [&]<class Value>() {
-        const kernels::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
+        const engine::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
         return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to, true);
       });
     });
@@ -255,7 +254,7 @@ struct Intermediate {
 };
 
 inline int64_t kept_bytes(const Intermediate& held) {
-  return kernels::kept_bytes(held.bytes) + kernels::kept_bytes(held.ends);
+  return engine::kept_bytes(held.bytes) + engine::kept_bytes(held.ends);
 }
 
 // FSST codes, which the child says where to find.
@@ -366,4 +365,4 @@ struct StoredZstd {
   }
 };
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

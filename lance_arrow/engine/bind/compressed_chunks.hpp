@@ -3,11 +3,11 @@
 
 #include <new>
 
-#include "engine/decode/frames.hpp"
 #include "engine/bind/codec_tables.hpp"
+#include "engine/decode/frames.hpp"
 #include "engine/decode/streams.hpp"
 
-namespace lance_arrow::kernels::native {
+namespace lance_arrow::engine {
 
 // The size as a 32-bit word, then one raw block. An empty frame is empty.
 struct Lz4Frames {
@@ -21,7 +21,8 @@ struct Lz4Frames {
 
   static LaRefusal decompress(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {
     if (size == 0 && out_bytes == 0) return kDone;
-    if (size < kHead || !decode_lz4_block(frame + kHead, size - kHead, out, out_bytes)) return "an LZ4 block is malformed";
+    if (size < kHead || !decode_lz4_block(frame + kHead, size - kHead, out, out_bytes))
+      return "an LZ4 block is malformed";
     return kDone;
   }
 };
@@ -78,4 +79,4 @@ struct ByteStreams {
   }
 };
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 static_assert(std::endian::native == std::endian::little, "the format and these kernels are little-endian");
 
@@ -78,4 +78,4 @@ Outcome for_each_chunk(const Chunks& chunks, int64_t out_values, Visit&& visit) 
   return success();
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

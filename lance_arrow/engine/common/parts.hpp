@@ -3,7 +3,7 @@
 
 #include "engine/common/outcome.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 // Values that lie side by side, `num_bytes` in all, and where each part of them begins: num_parts + 1 positions.
 struct Parts {
@@ -34,4 +34,4 @@ Outcome for_each_part(const Parts& parts, int64_t width, Visit&& visit) {
   return success();
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

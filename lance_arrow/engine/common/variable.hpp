@@ -6,7 +6,7 @@
 
 #include "engine/common/outcome.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 // Offsets as stored: num_items + 1 unsigned integers.
 struct StoredOffsets {
@@ -50,11 +50,11 @@ Outcome with_index_type(int bits, int64_t num_bytes, Visit&& visit) {
 // Fills a VariableOut value by value. Bytes of out.data after the last value may be scribbled over.
 template <class Out>
 struct VariableWriter {
-  uint8_t* offsets;    // of the next value; offsets[0] is its start
-  uint8_t* data;       // where the next value goes
+  uint8_t* offsets;  // of the next value; offsets[0] is its start
+  uint8_t* data;  // where the next value goes
   int64_t num_values;  // still free
-  int64_t room;        // bytes still free, in data and in what Out can express
-  Out end;             // Arrow offset of `data`
+  int64_t room;  // bytes still free, in data and in what Out can express
+  Out end;  // Arrow offset of `data`
 
   // The base is the offset at position `first`.
   Outcome open(const VariableOut& out, int64_t first) {
@@ -123,4 +123,4 @@ inline void copy_value(uint8_t* to, int64_t to_room, const uint8_t* from, int64_
   }
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -3,17 +3,20 @@
 
 #include <algorithm>
 
+#include "engine/common/outcome.hpp"
 #include "engine/common/variable.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 inline constexpr uint8_t kEscape = 255;
 
 // Values that follow each other are expanded as one stream of codes, this many at a time: a loop that ends with each
 // short value costs more in mispredicted branches than the codes themselves do.
 inline constexpr int64_t kStreamCodes = 4096;
+
 // The same for measuring, which needs no memory: few enough that the sizes of known codes stay below 32 bits.
 inline constexpr int64_t kMeasuredCodes = int64_t{1} << 28;
+
 // A value of so many codes is worth a loop of its own.
 inline constexpr int64_t kLongValue = 64;
 
@@ -219,10 +222,8 @@ class SymbolTable {
     }
     *bad |= sizes_[code] - 1u;
     if (sizes_[code] > end - out) return nullptr;
-    if (end - out >= 8)
-      std::memcpy(out, &symbols_[code], 8);
-    else
-      std::memcpy(out, &symbols_[code], sizes_[code]);
+    if (end - out >= 8) std::memcpy(out, &symbols_[code], 8);
+    else std::memcpy(out, &symbols_[code], sizes_[code]);
     return out + sizes_[code];
   }
 
@@ -232,36 +233,7 @@ class SymbolTable {
   uint8_t sizes_[256] = {};
   uint64_t counted_[256] = {};  // sizes; unknown codes add so much that a stream's total shows it
 };
-
-inline Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values,
-                               int64_t* total) {
-  SymbolTable table;
-  const Outcome outcome = table.open(table_bytes, table_size);
-  if (outcome.message != nullptr) return outcome;
-  *total = 0;
-  int64_t alone = 0;  // values below it are taken one by one
-  for (int64_t value = 0; value < values.num_values;) {
-    if (!values.holds(value)) return corrupt("a value lies outside its page", value);
-    const uint8_t* codes = values.data + values.starts[value];
-    int64_t stop = value + 1, size = -1;
-    if (value >= alone) {
-      const int64_t found = values.stream_stop(value, kMeasuredCodes);
-      if (found > value) {
-        const int64_t end = values.starts[found - 1] + values.sizes[found - 1];
-        size = table.measure_stream(codes, end - values.starts[value]);
-      }
-      if (size >= 0)
-        stop = found;
-      else
-        alone = found;
-    }
-    if (size < 0) size = table.measure(codes, values.sizes[value]);
-    if (size < 0) return corrupt("a value uses codes without a symbol", value);
-    if (__builtin_add_overflow(*total, size, total)) return corrupt("too many bytes", value);
-    value = stop;
-  }
-  return success();
-}
+Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values, int64_t* total);
 
 // Expands values value .. stop, which are one stream; false when they must be taken one by one.
 template <class Out>
@@ -281,36 +253,7 @@ bool expand_stream(const SymbolTable& table, const CodedValues& values, int64_t 
   return true;
 }
 
-inline Outcome expand_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values,
-                              const VariableOut& out) {
-  return with_offset_type(out.offset_bits, [&]<class Out>() {
-    SymbolTable table;
-    Outcome begun = table.open(table_bytes, table_size);
-    VariableWriter<Out> writer;
-    if (begun.message == nullptr) begun = writer.open(out, 0);
-    if (begun.message != nullptr) return begun;
-    int64_t alone = 0;  // values below it are taken one by one
-    for (int64_t value = 0; value < values.num_values;) {
-      if (!values.holds(value)) return corrupt("a value lies outside its page", value);
-      if (!writer.fits(1, 0)) return too_small(value);
-      if (value >= alone && table.is_compressed() && values.sizes[value] < kLongValue) {
-        const int64_t max_codes = std::min(kStreamCodes, writer.room / 8);
-        const int64_t stop = std::min(values.stream_stop(value, max_codes), value + writer.num_values);
-        if (stop > value && expand_stream(table, values, value, stop, &writer)) {
-          value = stop;
-          continue;
-        }
-        alone = std::max(stop, value + 1);
-      }
-      const uint8_t* codes = values.data + values.starts[value];
-      const int64_t size = table.expand(codes, values.sizes[value], writer.data, writer.room);
-      if (size < 0 && table.measure(codes, values.sizes[value]) >= 0) return too_small(value);
-      if (size < 0) return corrupt("a value uses codes without a symbol", value);
-      writer.finish_value(size);
-      ++value;
-    }
-    return success();
-  });
-}
+Outcome expand_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values,
+                       const VariableOut& out);
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -9,11 +9,11 @@
 
 #include "engine/decode/symbols.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 struct Symbol {
   uint64_t bytes;  // first byte lowest; unused ones are 0
-  int size;        // 1..8
+  int size;  // 1..8
 };
 
 inline uint64_t lowest_bytes(int size) { return size == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * size)) - 1; }
@@ -110,9 +110,7 @@ class SymbolMatcher {
     Match match;
     uint32_t unused[3];
 
-    bool stands_in(uint64_t word, int64_t rest) const {
-      return ((word & mask) == bytes) & (match.size <= rest);
-    }
+    bool stands_in(uint64_t word, int64_t rest) const { return ((word & mask) == bytes) & (match.size <= rest); }
   };
 
   static uint64_t place(uint64_t word) {
@@ -126,4 +124,4 @@ class SymbolMatcher {
   bool has_long_;
 };
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -3,7 +3,7 @@
 
 #include "engine/bind/codec_tables.hpp"
 
-namespace lance_arrow::kernels::native {
+namespace lance_arrow::engine {
 
 // Indices of `count` values; those whose definition level is above 0 (no levels: none) are null, whatever they say.
 struct ItemIndices {
@@ -37,7 +37,8 @@ struct Items {
       if (!is_null(wanted, value) && index_of<Index>(wanted, value) >= static_cast<uint64_t>(num_items))
         return corrupt("an index lies outside the dictionary", value);
     if (offsets != nullptr)
-      return offset_bits == 32 ? copy_variable<Index, uint32_t>(wanted, out) : copy_variable<Index, uint64_t>(wanted, out);
+      return offset_bits == 32 ? copy_variable<Index, uint32_t>(wanted, out)
+                               : copy_variable<Index, uint64_t>(wanted, out);
     switch (bits / 8) {
       case 1: copy_fixed<Index, 1>(wanted, out->values); break;
       case 2: copy_fixed<Index, 2>(wanted, out->values); break;
@@ -49,7 +50,9 @@ struct Items {
     return success();
   }
 
-  static bool is_null(const ItemIndices& wanted, int64_t value) { return wanted.def != nullptr && wanted.def[value] > 0; }
+  static bool is_null(const ItemIndices& wanted, int64_t value) {
+    return wanted.def != nullptr && wanted.def[value] > 0;
+  }
 
   template <class Index>
   static uint64_t index_of(const ItemIndices& wanted, int64_t value) {
@@ -66,10 +69,8 @@ struct Items {
       return;
     }
     for (int64_t value = 0; value < wanted.count; ++value, to += width) {
-      if (is_null(wanted, value))
-        std::memset(to, 0, width);
-      else
-        std::memcpy(to, values + index_of<Index>(wanted, value) * width, width);
+      if (is_null(wanted, value)) std::memset(to, 0, width);
+      else std::memcpy(to, values + index_of<Index>(wanted, value) * width, width);
     }
   }
 
@@ -104,4 +105,4 @@ struct Items {
   }
 };
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -1,32 +1,16 @@
 // Bytes of a file for the engine, by position or out of memory, compared with checksums where that is wanted.
 #pragma once
 
-#include <cerrno>
-
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "engine/tables/block_checks.hpp"
+#include <cerrno>
+
 #include "engine/plan/pages.hpp"
+#include "engine/plan/reader.hpp"
 #include "engine/tables/scattered_reads.hpp"
 
-namespace lance_arrow::kernels::native {
-
-// Bytes of a file by position, or of memory (fd < 0).
-struct Reader {
-  int fd;
-  const uint8_t* memory;
-  int64_t size;
-  BlockChecks* checks;  // null: nothing is compared with checksums
-};
-
-// What reading cost, for receipts.
-struct ReadCount {
-  int64_t requests = 0;
-  int64_t ranges = 0;
-  int64_t bytes_wanted = 0;
-  int64_t bytes_read = 0;
-};
+namespace lance_arrow::engine {
 
 constexpr int64_t kKeptArena = 8 << 20;
 
@@ -112,7 +96,7 @@ class Fetcher {
  private:
   bool must_check() const { return reader_.checks != nullptr && reader_.checks->num_pending() > 0; }
 
-  // Blocks that nobody checked: they are read whole, compared, and the wanted part is copied out of them.
+  // Blocks that were never checked: they are read whole, compared, and the wanted part is copied out of them.
   Outcome fetch_checked(int64_t start, int64_t size, int64_t wide_start, int64_t wide_stop, uint8_t* out) {
     const int64_t wide_bytes = wide_stop - wide_start;
     count_.bytes_read += wide_bytes;
@@ -138,4 +122,4 @@ class Fetcher {
   ReadCount count_;
 };
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -5,17 +5,19 @@
 #include <memory>
 #include <vector>
 
-#include "engine/plan/selection_bitmap.hpp"
 #include "engine/bind/codec_tables.hpp"
 #include "engine/plan/select_rows.hpp"
+#include "engine/plan/selection_bitmap.hpp"
 
-namespace lance_arrow::kernels::native {
+namespace lance_arrow::engine {
 
 // Growing bytes that are never cleared, or a region lent by the caller: fixed, or left for own memory when it is full.
 class Buffer {
  public:
   Buffer() = default;
-  ~Buffer() { if (!lent_) std::free(bytes_); }
+  ~Buffer() {
+    if (!lent_) std::free(bytes_);
+  }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -133,10 +135,10 @@ struct LeafPart {
   std::vector<LevelPart> levels;
   std::vector<uint16_t> rep, def;
   int64_t num_values = 0;
-  Buffer values;             // fixed width: at num_values * bits; variable width: bytes
-  int64_t bit_offset = 0;    // of the first value, where values are bits
-  std::vector<int64_t> ends; // variable width
-  int64_t num_bytes = 0;     // variable width
+  Buffer values;  // fixed width: at num_values * bits; variable width: bytes
+  int64_t bit_offset = 0;  // of the first value, where values are bits
+  std::vector<int64_t> ends;  // variable width
+  int64_t num_bytes = 0;  // variable width
 
   static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
     auto* part = static_cast<LeafPart*>(self);
@@ -174,14 +176,13 @@ struct LeafPart {
     ends.clear();
     num_values = bit_offset = num_bytes = 0;
   }
-
 };
 
 inline int64_t kept_bytes(const Buffer& buffer) { return buffer.room(); }
 
 inline int64_t kept_bytes(const LeafPart& part) {
-  return part.values.room() + kernels::kept_bytes(part.rep) + kernels::kept_bytes(part.def) +
-         kernels::kept_bytes(part.ends);
+  return part.values.room() + engine::kept_bytes(part.rep) + engine::kept_bytes(part.def) +
+         engine::kept_bytes(part.ends);
 }
 
 // A thread that reads leaf after leaf fills the same memory again: fresh pages cost more than what is written to them.
@@ -217,7 +218,7 @@ class Page {
  public:
   virtual ~Page() = default;
   int64_t num_rows = 0;
-  int64_t value_bits = 0;       // of decoded values; 0: variable width
+  int64_t value_bits = 0;  // of decoded values; 0: variable width
   std::vector<uint8_t> layers;  // inner-most first
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
@@ -231,14 +232,14 @@ class Page {
   // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
   virtual int64_t close_stop(int64_t) const { return 0; }
 
-  // Whether rows that are marked, in runs that begin about so many rows from each other, are best picked out of all.
-  virtual bool picks_marked(int64_t) const { return false; }
-  // Of such pages: what holds rows start .. stop of the page; and those of them that are marked, `count` in all. Marks
-  // count rows from another one on, of which `first_row` is the page's first.
-  virtual Outcome plan_all(int64_t, int64_t, Ranges*) const { return misuse("a page knows nothing of marks"); }
-  virtual Outcome open_marked(int64_t, int64_t, const Marks&, int64_t, int64_t, const Ranges&, const Fetched&,
-                              LeafPart*) const {
-    return misuse("a page knows nothing of marks");
+  // Whether rows that are selected, in runs that begin about so many rows from each other, are best picked out of all.
+  virtual bool picks_selected(int64_t) const { return false; }
+  // Of such pages: what holds rows start .. stop of the page; and those of them that are selected, `count` in all. The
+  // bitmap counts rows of the column, of which `first_row` is the page's first.
+  virtual Outcome plan_all(int64_t, int64_t, Ranges*) const { return misuse("a page takes no selection"); }
+  virtual Outcome open_selected(int64_t, int64_t, const SelectionBitmap&, int64_t, int64_t, const Ranges&,
+                                const Fetched&, LeafPart*) const {
+    return misuse("a page takes no selection");
   }
 
   // About how many bytes the values of rows have, none of them decoded; 0 where that is not known, or they are small.
@@ -263,4 +264,4 @@ class Page {
 inline Outcome refused(LaRefusal refusal) { return {refusal, -1, kBytes}; }
 inline Outcome above_limit() { return misuse("a read is above its limit of bytes"); }
 
-}  // namespace lance_arrow::kernels::native
+}  // namespace lance_arrow::engine

@@ -1,9 +1,12 @@
 // From selected rows to the level entries and values that belong to them, with the repetition index put to the test.
 #pragma once
 
+#include <bit>
+
+#include "engine/common/outcome.hpp"
 #include "engine/plan/level_masks.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 // Chunks in page order, not necessarily neighbours. Rows are numbered within the page; a row belongs to the chunk in
 // which it starts, and the entries of a chunk before its first row start continue a row of the chunk before.
@@ -31,8 +34,11 @@ struct RunPlaces {
 class RowSelector {
  public:
   RowSelector(const LevelStreams& streams, int max_rep, int max_visible, const RowRuns& runs, const RunPlaces& places)
-      : streams_(streams), below_row_(static_cast<uint16_t>(max_rep - 1)),
-        max_visible_(static_cast<uint16_t>(max_visible)), runs_(runs), places_(places) {}
+      : streams_(streams),
+        below_row_(static_cast<uint16_t>(max_rep - 1)),
+        max_visible_(static_cast<uint16_t>(max_visible)),
+        runs_(runs),
+        places_(places) {}
 
   Outcome chunk(const ChunkRows& chunks, int64_t index) {
     const int64_t start = chunks.level_starts[index];
@@ -57,7 +63,8 @@ class RowSelector {
   }
 
   Outcome finish() {
-    if (open_ && !end_at(next_row_, chunk_stop_, value_stop_)) return misuse("a run is not covered by the chunks", run_);
+    if (open_ && !end_at(next_row_, chunk_stop_, value_stop_))
+      return misuse("a run is not covered by the chunks", run_);
     return run_ == runs_.num_runs ? success() : misuse("a run is not covered by the chunks", run_);
   }
 
@@ -139,42 +146,12 @@ inline Outcome select_rows(const LevelStreams& streams, int max_rep, int max_vis
   return selector.finish();
 }
 
-// Puts the repetition index to the test where chunks meet. `left_before` and `left_after` are the level entries that the
-// index says the chunk before, and the chunk itself, leave of a row they do not finish; 0: a row ends with the chunk.
-inline Outcome check_open_rows(const uint16_t* rep, int64_t num_entries, int max_rep, const int64_t* level_starts,
-                               const int64_t* left_before, const int64_t* left_after, int64_t num_chunks) {
-  if (max_rep < 1 || max_rep > 0xFFFF) return misuse("rows are told by repetition levels of at least one list");
-  for (int64_t index = 0; index < num_chunks; ++index) {
-    const int64_t start = level_starts[index];
-    const int64_t stop = level_starts[index + 1];
-    if (start < 0 || stop < start || stop > num_entries) return misuse("level_starts leave the levels", index);
-    if (start == stop) return corrupt("a chunk has no levels", index);
-    if ((rep[start] == max_rep) == (left_before[index] > 0))
-      return corrupt("a chunk does not begin where the repetition index says", index);
-    if (left_after[index] == 0) continue;
-    if (left_after[index] < 0 || left_after[index] > stop - start)
-      return corrupt("a chunk leaves more entries of a row than it has", index);
-    // All of the chunk may lie inside a row; else what is left over begins with the last row that starts.
-    const int64_t open = stop - left_after[index];
-    const bool begins = rep[open] == max_rep || (open == start && left_before[index] > 0);
-    if (!begins || count_at_most(rep, open + 1, stop, static_cast<uint16_t>(max_rep - 1)) != stop - open - 1)
-      return corrupt("a chunk leaves another part of a row than the repetition index says", index);
-  }
-  return success();
-}
+// Puts the repetition index to the test where chunks meet. `left_before` and `left_after` are the level entries that
+// the index says the chunk before, and the chunk itself, leave of a row they do not finish; 0: a row ends with the
+// chunk.
+Outcome check_open_rows(const uint16_t* rep, int64_t num_entries, int max_rep, const int64_t* level_starts,
+                        const int64_t* left_before, const int64_t* left_after, int64_t num_chunks);
+Outcome count_rows_and_values(const LevelStreams& streams, int max_rep, int max_visible, int64_t* rows,
+                              int64_t* values);
 
-inline Outcome count_rows_and_values(const LevelStreams& streams, int max_rep, int max_visible, int64_t* rows,
-                                     int64_t* values) {
-  if (max_rep < 0 || max_rep > 0xFFFF || max_visible < 0 || max_visible > 0xFFFF)
-    return misuse("a bound is no 16-bit level");
-  *rows = *values = streams.num_entries;
-  if (max_rep == 0) return success();
-  const Outcome outcome = check_levels({streams.rep, nullptr, streams.num_entries}, max_rep, 0);
-  if (outcome.message != nullptr) return outcome;
-  *rows -= count_at_most(streams.rep, 0, streams.num_entries, static_cast<uint16_t>(max_rep - 1));
-  if (streams.def != nullptr)
-    *values = count_at_most(streams.def, 0, streams.num_entries, static_cast<uint16_t>(max_visible));
-  return success();
-}
-
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -1,20 +1,20 @@
-// Rows that are marked, by a bit each: values picked by them. Where runs are short, copying run by run takes longer: nobody
-// can foretell their lengths.
+// Rows that are selected, by a bit each: values picked by them. Where runs are short, copying run by run takes longer:
+// their lengths cannot be predicted.
 #pragma once
 
 #include <algorithm>
 #include <bit>
-#include <type_traits>
 #include <vector>
 
 #include "engine/common/bitmaps.hpp"
+#include "engine/common/outcome.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 // Copies the values whose bit is set, of the num_rows that begin at bit_offset, back to back; returns where it ended.
 template <class Width>
-uint8_t* pick_marked_of(Width width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset, int64_t num_rows,
-                        uint8_t* to) {
+uint8_t* pick_selected_of(Width width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset, int64_t num_rows,
+                          uint8_t* to) {
   const int64_t size = width;  // a constant where the width is one
   for (int64_t done = 0; done < num_rows; done += 64) {
     const int64_t count = std::min<int64_t>(64, num_rows - done);
@@ -31,9 +31,9 @@ uint8_t* pick_marked_of(Width width, const uint8_t* source, const uint8_t* bits,
   return to;
 }
 
-inline uint8_t* pick_marked(int64_t width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset,
-                            int64_t num_rows, uint8_t* to) {
-  const auto pick = [&](auto size) { return pick_marked_of(size, source, bits, bit_offset, num_rows, to); };
+inline uint8_t* pick_selected(int64_t width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset,
+                              int64_t num_rows, uint8_t* to) {
+  const auto pick = [&](auto size) { return pick_selected_of(size, source, bits, bit_offset, num_rows, to); };
   switch (width) {
     case 1: return pick(std::integral_constant<int64_t, 1>());
     case 2: return pick(std::integral_constant<int64_t, 2>());
@@ -44,23 +44,14 @@ inline uint8_t* pick_marked(int64_t width, const uint8_t* source, const uint8_t*
   }
 }
 
-inline Outcome take_marked_fixed(const uint8_t* source, int64_t source_bytes, int64_t width, const uint8_t* bits,
-                                 int64_t bits_bytes, int64_t bit_offset, uint8_t* out, int64_t out_bytes) {
-  if (width < 1) return misuse("bytes_per_value is below 1");
-  const int64_t num_values = source_bytes / width;
-  int64_t count = 0;
-  const Outcome outcome = count_bits(bits, bits_bytes, bit_offset, num_values, &count);
-  if (outcome.message != nullptr) return outcome;
-  if (count > out_bytes / width) return misuse("the output is too small");
-  pick_marked(width, source, bits, bit_offset, num_values, out);
-  return success();
-}
+Outcome take_marked_fixed(const uint8_t* source, int64_t source_bytes, int64_t width, const uint8_t* bits,
+                          int64_t bits_bytes, int64_t bit_offset, uint8_t* out, int64_t out_bytes);
 
 // Which rows from the first to the last wanted one are wanted.
-class Marks {
+class SelectionBitmap {
  public:
   // Nothing where runs are few, or lie far apart.
-  void mark(const int64_t* starts, const int64_t* stops, int64_t num_runs) {
+  void select(const int64_t* starts, const int64_t* stops, int64_t num_runs) {
     constexpr int64_t least_runs = 64, most_rows_per_run = 128;
     if (num_runs < least_runs || stops[num_runs - 1] - starts[0] > num_runs * most_rows_per_run) return;
     first_row_ = starts[0];
@@ -100,7 +91,7 @@ class Marks {
 
   // Picks those of the values of rows start .. stop that are wanted.
   uint8_t* pick(int64_t width, const uint8_t* source, int64_t start, int64_t stop, uint8_t* to) const {
-    return pick_marked(width, source, bits_.data(), start - first_row_, stop - start, to);
+    return pick_selected(width, source, bits_.data(), start - first_row_, stop - start, to);
   }
 
  private:
@@ -108,4 +99,4 @@ class Marks {
   std::vector<uint8_t> bits_;
 };
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

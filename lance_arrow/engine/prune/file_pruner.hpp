@@ -1,9 +1,10 @@
 // Files that a filter leaves nothing of, found without Python: small local files whose zone maps lie at their end.
 //
-// A file pruner knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone map, and
-// how a zone map is laid out, Python told it of files that it opened, through the installed plugins; the file pruner
-// recognises the same bytes in other files. It says "no row" or nothing: a file that it has not seen, cannot read, finds
-// damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file pruner.
+// A file pruner knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone
+// map, and how a zone map is laid out, Python told it of files that it opened, through the installed plugins; the file
+// pruner recognises the same bytes in other files. It says "no row" or nothing: a file that it has not seen, cannot
+// read, finds damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file
+// pruner.
 //
 //   last 64 KiB ─► footer, checksums ─► descriptor: known schema? ─► columns of the filter: known encodings?
 //                                                         ─► zone maps: known layouts? ─► the filter's program
@@ -24,10 +25,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/tables/checksums.hpp"
 #include "engine/common/scratch.hpp"
 #include "engine/prune/wire.hpp"
 #include "engine/prune/zone_judge.hpp"
+#include "engine/tables/checksums.hpp"
 
 namespace lance_arrow {
 
@@ -48,7 +49,7 @@ struct KnownEncoding {
 struct KnownStream {
   struct Count {
     int64_t place = -1;  // -1: not stored
-    int width = 0;       // bytes
+    int width = 0;  // bytes
   };
   struct Bound {
     int64_t validity = -1, offsets = -1, values = 0, values_bytes = 0;
@@ -65,8 +66,11 @@ struct KnownStream {
   bool IsSound() const {
     constexpr int64_t kMost = int64_t{1} << 40;
     const auto bytes = static_cast<int64_t>(size);
-    const auto fits = [&](int64_t place, int64_t wanted) { return place >= 0 && wanted >= 0 && place <= bytes - wanted; };
-    if (size > static_cast<uint64_t>(kMost) || head.size() > size || num_zones < 1 || num_zones > bytes * 8) return false;
+    const auto fits = [&](int64_t place, int64_t wanted) {
+      return place >= 0 && wanted >= 0 && place <= bytes - wanted;
+    };
+    if (size > static_cast<uint64_t>(kMost) || head.size() > size || num_zones < 1 || num_zones > bytes * 8)
+      return false;
     if (width != 1 && width != 2 && width != 4 && width != 8) return false;
     if ((kind == 'f' || kind == 'b') && width < 4) return false;
     if (kind != 'i' && kind != 'u' && kind != 'f' && kind != 'b') return false;
@@ -87,7 +91,10 @@ struct KnownStream {
 class FilePruner {
  public:
   FilePruner(Program program, int num_columns, bool has_checks)
-      : program_(std::move(program)), num_columns_(num_columns), has_checks_(has_checks), streams_(static_cast<size_t>(num_columns)) {}
+      : program_(std::move(program)),
+        num_columns_(num_columns),
+        has_checks_(has_checks),
+        streams_(static_cast<size_t>(num_columns)) {}
 
   // Whether the file surely has no row that satisfies the filter.
   bool Excludes(const std::string& path) {
@@ -251,12 +258,13 @@ class FilePruner {
 
    private:
     uint32_t Block(uint64_t number) const {
-      return Load<uint32_t>(&table[kHeader + size_t{24} * num_buffers + 4 * (num_columns + static_cast<size_t>(number))]);
+      return Load<uint32_t>(
+          &table[kHeader + size_t{24} * num_buffers + 4 * (num_columns + static_cast<size_t>(number))]);
     }
   };
 
   static uint32_t Crc(Bytes bytes) {
-    return kernels::crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
+    return engine::crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
   }
 
   template <typename Map>
@@ -267,7 +275,7 @@ class FilePruner {
   }
 
   bool Looks(const std::string& path) {
-    const kernels::Leased<std::vector<char>> leased;
+    const engine::Leased<std::vector<char>> leased;
     std::vector<char>& memory = *leased;
     memory.resize(kTailBytes);
     const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

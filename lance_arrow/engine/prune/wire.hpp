@@ -44,7 +44,7 @@ class Fields {
   uint64_t number = 0;
   int type = 0;
   uint64_t value = 0;  // of a varint
-  Bytes content;       // of what has a length
+  Bytes content;  // of what has a length
   bool is_sound = true;
 
   static constexpr int kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5;
@@ -57,18 +57,14 @@ class Fields {
     type = static_cast<int>(tag & 7);
     if (number == 0) return Fail();
     switch (type) {
-      case kVarint:
-        return TakeVarint(&value) || Fail();
-      case kFixed64:
-        return Take(8) || Fail();
-      case kFixed32:
-        return Take(4) || Fail();
+      case kVarint: return TakeVarint(&value) || Fail();
+      case kFixed64: return Take(8) || Fail();
+      case kFixed32: return Take(4) || Fail();
       case kDelimited: {
         uint64_t size = 0;
         return (TakeVarint(&size) && Take(size)) || Fail();
       }
-      default:
-        return Fail();
+      default: return Fail();
     }
   }
 

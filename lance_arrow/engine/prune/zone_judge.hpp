@@ -21,7 +21,7 @@ using Value = std::variant<int64_t, uint64_t, double, Bytes>;
 struct Zone {
   bool is_known = false;
   bool value = true, null = true, nan = true;  // whether such a one may occur
-  std::optional<Value> low, high;              // absent: unbounded
+  std::optional<Value> low, high;  // absent: unbounded
 };
 
 // Which outcomes may occur.
@@ -32,7 +32,7 @@ struct Outcome3 {
 enum class Step : int {
   kUnknown = 0,
   kConstant = 1,  // argument: 0 false, 1 true, 2 null
-  kLess = 2,      // column, literal; the other way round where `flag` is set
+  kLess = 2,  // column, literal; the other way round where `flag` is set
   kLessEqual = 3,
   kEqual = 4,
   kAnd = 5,  // argument: how many
@@ -99,7 +99,8 @@ class Program {
         if (one.argument < 0 || one.argument >= num_columns) return false;
         const bool compares = one.step == Step::kLess || one.step == Step::kLessEqual || one.step == Step::kEqual;
         if (compares && (one.literal < 0 || one.literal >= num_literals)) return false;
-        if (one.step == Step::kIsIn && (one.literal < 0 || one.stop < one.literal || one.stop > num_literals)) return false;
+        if (one.step == Step::kIsIn && (one.literal < 0 || one.stop < one.literal || one.stop > num_literals))
+          return false;
       }
       ++depth;
     }
@@ -129,21 +130,15 @@ class Program {
     if (!zone.is_known) return kAnything;
     switch (one.step) {
       case Step::kLess:
-      case Step::kLessEqual:
-        return Less(zone, At(one.literal), one.step == Step::kLessEqual, one.flag != 0);
-      case Step::kEqual:
-        return Equal(zone, At(one.literal));
+      case Step::kLessEqual: return Less(zone, At(one.literal), one.step == Step::kLessEqual, one.flag != 0);
+      case Step::kEqual: return Equal(zone, At(one.literal));
       case Step::kIsNull:
         return one.flag != 0 ? Outcome3{zone.null || zone.nan, zone.value, false}
                              : Outcome3{zone.null, zone.value || zone.nan, false};
-      case Step::kIsValid:
-        return {zone.value || zone.nan, zone.null, false};
-      case Step::kIsNan:
-        return {zone.nan, zone.value, zone.null};
-      case Step::kIsIn:
-        return IsIn(zone, one);
-      default:
-        return kAnything;
+      case Step::kIsValid: return {zone.value || zone.nan, zone.null, false};
+      case Step::kIsNan: return {zone.nan, zone.value, zone.null};
+      case Step::kIsIn: return IsIn(zone, one);
+      default: return kAnything;
     }
   }
 

@@ -12,14 +12,17 @@
 
 #include "engine/tables/checksums.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 class BlockChecks {
  public:
   BlockChecks(const int64_t* starts, const int64_t* sizes, int64_t num_buffers, const uint32_t* crcs,
               int64_t num_blocks, int64_t block_bytes)
-      : starts_(starts, starts + num_buffers), sizes_(sizes, sizes + num_buffers), crcs_(crcs, crcs + num_blocks),
-        block_bytes_(block_bytes), checked_(new std::atomic<uint8_t>[static_cast<size_t>(num_blocks) + 1]),
+      : starts_(starts, starts + num_buffers),
+        sizes_(sizes, sizes + num_buffers),
+        crcs_(crcs, crcs + num_blocks),
+        block_bytes_(block_bytes),
+        checked_(new std::atomic<uint8_t>[static_cast<size_t>(num_blocks) + 1]),
         num_pending_(num_blocks) {
     first_blocks_.reserve(static_cast<size_t>(num_buffers));
     int64_t first = 0;
@@ -74,7 +77,8 @@ class BlockChecks {
         wrong = block;
         return false;
       }
-      if (checked_[block].exchange(1, std::memory_order_relaxed) == 0) num_pending_.fetch_sub(1, std::memory_order_relaxed);
+      if (checked_[block].exchange(1, std::memory_order_relaxed) == 0)
+        num_pending_.fetch_sub(1, std::memory_order_relaxed);
       return true;
     });
     return wrong;
@@ -112,4 +116,4 @@ class BlockChecks {
   std::atomic<int64_t> num_pending_;
 };
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

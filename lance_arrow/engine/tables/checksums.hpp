@@ -21,7 +21,7 @@
 #endif
 #endif
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
 constexpr uint32_t kCastagnoli = 0x82F63B78u;  // reflected
 
@@ -74,8 +74,7 @@ class Advance {
       square = multiply_modulo(square, square);
     }
     for (size_t place = 0; place < 4; ++place)
-      for (uint32_t byte = 0; byte < 256; ++byte)
-        of_[place][byte] = multiply_modulo(power, byte << (8 * place));
+      for (uint32_t byte = 0; byte < 256; ++byte) of_[place][byte] = multiply_modulo(power, byte << (8 * place));
   }
 
   uint32_t operator()(uint32_t crc) const {
@@ -150,10 +149,11 @@ inline uint32_t crc32c(uint32_t crc, const uint8_t* bytes, int64_t size) {
   return has_crc_instruction() ? crc32c_instruction(crc, bytes, size) : crc32c_portable(crc, bytes, size);
 }
 
-inline Outcome crc32c_blocks(
-    const uint8_t* data, int64_t data_bytes, int64_t block_bytes, uint32_t* out, int64_t num_blocks) {
+inline Outcome crc32c_blocks(const uint8_t* data, int64_t data_bytes, int64_t block_bytes, uint32_t* out,
+                             int64_t num_blocks) {
   if (block_bytes < 1) return misuse("blocks must have at least one byte");
-  if (num_blocks != data_bytes / block_bytes + (data_bytes % block_bytes != 0)) return misuse("out has not one place per block");
+  if (num_blocks != data_bytes / block_bytes + (data_bytes % block_bytes != 0))
+    return misuse("out has not one place per block");
   for (int64_t block = 0; block < num_blocks; ++block) {
     const int64_t start = block * block_bytes;
     out[block] = crc32c(0, data + start, data_bytes - start < block_bytes ? data_bytes - start : block_bytes);
@@ -161,9 +161,8 @@ inline Outcome crc32c_blocks(
   return success();
 }
 
-inline Outcome crc32c_of(
-    const uint8_t* data, int64_t data_bytes, const int64_t* starts, const int64_t* stops, int64_t num_ranges,
-    uint32_t* out) {
+inline Outcome crc32c_of(const uint8_t* data, int64_t data_bytes, const int64_t* starts, const int64_t* stops,
+                         int64_t num_ranges, uint32_t* out) {
   for (int64_t range = 0; range < num_ranges; ++range) {
     if (starts[range] < 0 || stops[range] < starts[range] || stops[range] > data_bytes)
       return misuse("a range lies outside the data", range);
@@ -172,4 +171,4 @@ inline Outcome crc32c_of(
   return success();
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -7,68 +7,16 @@
 
 #include "engine/common/outcome.hpp"
 
-namespace lance_arrow::kernels {
+namespace lance_arrow::engine {
 
-constexpr int64_t kMaxChunkValues = 1 << 15;
-
-template <class Word>
-Outcome parse_words(const uint8_t* words, int64_t num_chunks, int64_t num_values, int64_t data_bytes, int64_t* starts,
-                    int64_t* value_starts) {
-  int64_t position = 0;
-  int64_t value = 0;
-  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const uint64_t word = load<Word>(words, chunk);
-    const bool last = chunk + 1 == num_chunks;
-    const int log_values = static_cast<int>(word & 15);
-    starts[chunk] = position;
-    value_starts[chunk] = value;
-    position += (static_cast<int64_t>(word >> 4) + 1) * 8;
-    if (!last && log_values == 0) return corrupt("a chunk that is not the last has no number of values", chunk);
-    const int64_t values = last ? num_values - value : int64_t{1} << log_values;
-    if (position > data_bytes) return corrupt("the chunks are larger than their buffer", chunk);
-    if (values < 0 || value + values > num_values) return corrupt("the chunks hold more values than the page", chunk);
-    if (last && log_values != 0 && values != int64_t{1} << log_values)
-      return corrupt("the last chunk's number of values is not what remains of the page", chunk);
-    if (values > kMaxChunkValues) return corrupt("the last chunk would hold more values than a chunk can", chunk);
-    value += values;
-  }
-  if (position != data_bytes) return corrupt("the chunks are smaller than their buffer", num_chunks - 1);
-  starts[num_chunks] = position;
-  value_starts[num_chunks] = value;
-  return success();
-}
-
-inline Outcome parse_chunk_words(const uint8_t* words, int64_t words_bytes, bool large, int64_t num_values,
-                                 int64_t data_bytes, int64_t* starts, int64_t num_starts, int64_t* value_starts,
-                                 int64_t num_value_starts) {
-  const int64_t width = large ? 4 : 2;
-  if (num_values < 0 || data_bytes < 0) return misuse("negative number of values or bytes");
-  if (words_bytes % width != 0) return corrupt("the chunk table is not a whole number of words", -1);
-  const int64_t num_chunks = words_bytes / width;
-  if (num_chunks == 0) return corrupt("the chunk table is empty", -1);
-  if (num_starts != num_chunks + 1 || num_value_starts != num_chunks + 1)
-    return misuse("the outputs have another length than the chunk table plus one");
-  return large ? parse_words<uint32_t>(words, num_chunks, num_values, data_bytes, starts, value_starts)
-               : parse_words<uint16_t>(words, num_chunks, num_values, data_bytes, starts, value_starts);
-}
+Outcome parse_chunk_words(const uint8_t* words, int64_t words_bytes, bool large, int64_t num_values, int64_t data_bytes,
+                          int64_t* starts, int64_t num_starts, int64_t* value_starts, int64_t num_value_starts);
 
 // Tables of many pages, each where the arrays say; their outputs one after the other, at `borders`.
-inline Outcome parse_many_chunk_words(const uint8_t* data, int64_t data_size, const int64_t* word_starts,
-                                      const int64_t* word_sizes, bool large, const int64_t* num_values,
-                                      const int64_t* data_bytes, const int64_t* borders, int64_t num_pages,
-                                      int64_t* starts, int64_t* value_starts, int64_t num_starts) {
-  for (int64_t page = 0; page < num_pages; ++page) {
-    if (!inside(word_starts[page], word_sizes[page], data_size)) return misuse("a table lies outside the data", page);
-    if (borders[page] < 0 || borders[page + 1] < borders[page] || borders[page + 1] > num_starts)
-      return misuse("a page lies outside the outputs", page);
-    const int64_t count = borders[page + 1] - borders[page];
-    const Outcome outcome =
-        parse_chunk_words(data + word_starts[page], word_sizes[page], large, num_values[page], data_bytes[page],
-                          starts + borders[page], count, value_starts + borders[page], count);
-    if (outcome.message != nullptr) return {outcome.message, page, outcome.blame};
-  }
-  return success();
-}
+Outcome parse_many_chunk_words(const uint8_t* data, int64_t data_size, const int64_t* word_starts,
+                               const int64_t* word_sizes, bool large, const int64_t* num_values,
+                               const int64_t* data_bytes, const int64_t* borders, int64_t num_pages, int64_t* starts,
+                               int64_t* value_starts, int64_t num_starts);
 
 struct HeaderForm {
   bool has_rep;
@@ -86,62 +34,10 @@ struct HeaderOut {
   int64_t* starts;  // buffer-major: starts[buffer * num_chunks + chunk]
   int64_t* sizes;
 };
+Outcome parse_header(const uint8_t* data, int64_t start, int64_t size, int64_t chunk, int64_t num_chunks,
+                     const HeaderForm& form, const HeaderOut& out);
+Outcome parse_chunk_headers(const uint8_t* data, int64_t data_bytes, const int64_t* chunk_starts,
+                            const int64_t* chunk_stops, int64_t num_chunks, const HeaderForm& form,
+                            const HeaderOut& out);
 
-// Walks the parts of one chunk; `room` is what is left of it after `position`.
-struct ChunkCursor {
-  int64_t start;
-  int64_t size;
-  int64_t position;
-
-  bool take(int64_t bytes, int64_t* out_start, int64_t* out_size) {
-    if (bytes > size - position) return false;
-    *out_start = start + position;
-    *out_size = bytes;
-    position += (bytes + 7) & ~int64_t{7};
-    return position <= size;
-  }
-};
-
-inline Outcome parse_header(const uint8_t* data, int64_t start, int64_t size, int64_t chunk, int64_t num_chunks,
-                            const HeaderForm& form, const HeaderOut& out) {
-  const int64_t width = form.large ? 4 : 2;
-  const int64_t fixed = 2 + (form.has_rep ? 2 : 0) + (form.has_def ? 2 : 0);
-  if (size < fixed || form.num_buffers > (size - fixed) / width)
-    return corrupt("a chunk is shorter than its header", chunk);
-  const uint8_t* const bytes = data + start;
-  const uint8_t* const buffer_sizes = bytes + fixed;
-  ChunkCursor cursor{start, size, (fixed + form.num_buffers * width + 7) & ~int64_t{7}};
-  if (cursor.position > size) return corrupt("a chunk is shorter than its header", chunk);
-  const int64_t num_levels = load<uint16_t>(bytes, 0);
-  if ((num_levels != 0) != (form.has_rep || form.has_def))
-    return corrupt("a chunk has levels without a stream, or a stream without levels", chunk);
-  out.num_levels[chunk] = num_levels;
-  int64_t field = 1;
-  if (form.has_rep && !cursor.take(load<uint16_t>(bytes, field++), &out.rep_starts[chunk], &out.rep_sizes[chunk]))
-    return corrupt("a chunk's repetition levels leave the chunk", chunk);
-  if (form.has_def && !cursor.take(load<uint16_t>(bytes, field++), &out.def_starts[chunk], &out.def_sizes[chunk]))
-    return corrupt("a chunk's definition levels leave the chunk", chunk);
-  for (int64_t buffer = 0; buffer < form.num_buffers; ++buffer) {
-    const int64_t wanted = form.large ? load<uint32_t>(buffer_sizes, buffer) : load<uint16_t>(buffer_sizes, buffer);
-    const int64_t place = buffer * num_chunks + chunk;
-    if (!cursor.take(wanted, &out.starts[place], &out.sizes[place]))
-      return corrupt("a value buffer leaves its chunk", chunk);
-  }
-  if (cursor.position != size) return corrupt("a chunk is longer than its buffers", chunk);
-  return success();
-}
-
-inline Outcome parse_chunk_headers(const uint8_t* data, int64_t data_bytes, const int64_t* chunk_starts,
-                                   const int64_t* chunk_stops, int64_t num_chunks, const HeaderForm& form,
-                                   const HeaderOut& out) {
-  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const int64_t start = chunk_starts[chunk];
-    const int64_t stop = chunk_stops[chunk];
-    if (start < 0 || stop < start || stop > data_bytes) return misuse("a chunk lies outside the data", chunk);
-    const Outcome outcome = parse_header(data, start, stop - start, chunk, num_chunks, form, out);
-    if (outcome.message != nullptr) return outcome;
-  }
-  return success();
-}
-
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -1,13 +1,13 @@
 // Ranges of a file that lie close together, read by one system call into places apart.
 #pragma once
 
-#include <cstdint>
-
 #include <sys/uio.h>
 
-namespace lance_arrow::kernels {
+#include <cstdint>
 
-constexpr int64_t kMostTogether = 512;    // with what lies between them, no more places than IOV_MAX (1,024)
+namespace lance_arrow::engine {
+
+constexpr int64_t kMostTogether = 512;  // with what lies between them, no more places than IOV_MAX (1,024)
 constexpr int64_t kMostBetween = 4 << 10;  // a call costs about what copying this much costs
 constexpr int64_t kMostTogetherBytes = 16 << 20;
 
@@ -46,4 +46,4 @@ inline bool read_together(int fd, const Scattered& ranges, int64_t first, int64_
   return preadv(fd, parts, num_parts, ranges.base + start) == total;
 }
 
-}  // namespace lance_arrow::kernels
+}  // namespace lance_arrow::engine

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow import engine
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.io import MeteredSource, Positional
-from lance_arrow.kernels import native_blobs
 from lance_arrow.runtime import Runtime
 
 _INT32_MAX = np.iinfo(np.int32).max
@@ -81,7 +81,7 @@ def read_blobs(
     validity = descriptors.buffers()[0] if has_nulls else None
     bitmap = None if validity is None else np.frombuffer(validity, np.uint8)
     offset_buffer, offsets = allocator.allocate((len(descriptors) + 1) * width)
-    num_bytes = native_blobs.lay_out(positions, sizes, kinds, bitmap, data_stop, most, offsets, 8 * width)
+    num_bytes = engine.lay_out_blobs(positions, sizes, kinds, bitmap, data_stop, most, offsets, 8 * width)
     if num_bytes < 0:
         return None
     buffer, values = allocator.allocate(num_bytes)
@@ -114,7 +114,7 @@ def read_laid_out(
 
     def run(part: tuple[int, int]) -> tuple[str | None, int, int, int, int]:
         where = (place.descriptor, place.memory, place.size_bytes, place.checks)
-        return native_blobs.read_blobs(*laid_out, *part, values, *where)
+        return engine.read_blobs(*laid_out, *part, values, *where)
 
     begun = time.perf_counter()
     _, offsets, offset_bits = laid_out

@@ -25,8 +25,8 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
-from lance_arrow.kernels.native_page import NativePage
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.page_faults import find_page

@@ -3,13 +3,14 @@
 // Promises: what refuses all values may give some of them; what gives all of them gives the same ones singly.
 #include <memory>
 
-#include "input.hpp"
 #include "engine/bind/codec_holders.hpp"
+#include "engine/bind/codec_tables.hpp"
+#include "input.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
-using namespace lance_arrow::kernels::native;
+using namespace lance_arrow::engine;
+using namespace lance_arrow::engine;
 
 constexpr int64_t kMostBytes = 1 << 22;  // of values of any length, and of a frame's content
 
@@ -68,7 +69,8 @@ struct Selected {
   LaRefusal refusal = nullptr;
 
   Selected(const LaChunkCodec& codec, const LaChunk& chunk, const LaRuns& runs)
-      : bits(codec.bits), fixed((num_selected(runs) * codec.bits + 7) / 8),
+      : bits(codec.bits),
+        fixed((num_selected(runs) * codec.bits + 7) / 8),
         ends(static_cast<size_t>(num_selected(runs))) {
     LaValues out{fixed.data(), 0, ends.data(), 0, &reserve, this};
     refusal = codec.select(codec.self, &chunk, &runs, &out);

@@ -1,11 +1,12 @@
 // Tables of chunks and headers of chunks, packed rows: everything they say lies where they say it may.
 #include "engine/tables/chunk_tables.hpp"
-#include "input.hpp"
+
 #include "engine/decode/streams.hpp"
+#include "input.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 
 using Numbers = std::vector<int64_t>;
 
@@ -21,12 +22,13 @@ void parse_chunks(fuzz::Input& input) {
   if (found.message != nullptr) return;
   fuzz::require(starts.back() == data.size && value_starts.back() == num_values, "chunks are the page");
   const auto places = static_cast<size_t>(num_chunks * std::max<int64_t>(num_buffers, 1));
-  Numbers levels(static_cast<size_t>(num_chunks)), rep_starts(levels), rep_sizes(levels), def_starts(levels), def_sizes(levels);
+  Numbers levels(static_cast<size_t>(num_chunks)), rep_starts(levels), rep_sizes(levels), def_starts(levels),
+      def_sizes(levels);
   Numbers buffer_starts(places), buffer_sizes(places);
-  const Outcome parsed = parse_chunk_headers(
-      data.data(), data.size, starts.data(), starts.data() + 1, num_chunks, {has_rep, has_def, num_buffers, is_large},
-      {levels.data(), rep_starts.data(), rep_sizes.data(), def_starts.data(), def_sizes.data(), buffer_starts.data(),
-       buffer_sizes.data()});
+  const Outcome parsed = parse_chunk_headers(data.data(), data.size, starts.data(), starts.data() + 1, num_chunks,
+                                             {has_rep, has_def, num_buffers, is_large},
+                                             {levels.data(), rep_starts.data(), rep_sizes.data(), def_starts.data(),
+                                              def_sizes.data(), buffer_starts.data(), buffer_sizes.data()});
   if (parsed.message != nullptr) return;
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk)
     for (int64_t buffer = 0; buffer < num_buffers; ++buffer) {
@@ -59,9 +61,7 @@ void locate_rows(fuzz::Input& input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  if (input.flag())
-    parse_chunks(input);
-  else
-    locate_rows(input);
+  if (input.flag()) parse_chunks(input);
+  else locate_rows(input);
   return 0;
 }

@@ -1,20 +1,21 @@
 // Repetition and definition levels: any levels for any plan of layers, selections of rows, and the repetition index.
 //
 // Promises: what can be measured can be unravelled into exactly the measured slots, and lists count their items.
-#include "input.hpp"
-#include "engine/plan/select_rows.hpp"
 #include "engine/arrays/unravel.hpp"
+#include "engine/plan/select_rows.hpp"
+#include "input.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 
 struct Levels {
   std::vector<uint16_t> rep, def;
   bool has_rep, has_def;
   int64_t num_entries;
 
-  explicit Levels(fuzz::Input& input) : has_rep(input.flag()), has_def(input.flag()), num_entries(input.number(0, 400)) {
+  explicit Levels(fuzz::Input& input)
+      : has_rep(input.flag()), has_def(input.flag()), num_entries(input.number(0, 400)) {
     // Small levels, as streams have them; one in 64 is any level.
     const auto one = [&] {
       const int64_t found = input.number(0, 255);
@@ -24,9 +25,7 @@ struct Levels {
     for (int64_t entry = 0; entry < num_entries && has_def; ++entry) def.push_back(one());
   }
 
-  LevelStreams streams() const {
-    return {has_rep ? rep.data() : nullptr, has_def ? def.data() : nullptr, num_entries};
-  }
+  LevelStreams streams() const { return {has_rep ? rep.data() : nullptr, has_def ? def.data() : nullptr, num_entries}; }
 };
 
 void unravel_layers(fuzz::Input& input) {
@@ -60,12 +59,14 @@ void unravel_layers(fuzz::Input& input) {
   for (size_t layer = 0; layer < slots.size(); ++layer) {
     fuzz::require(slots[layer] == first_slot + measured[layer], "layers have as many slots as measured");
     int64_t valid = 0;
-    for (int64_t slot = first_slot; slot < slots[layer]; ++slot) valid += bitmaps[layer].data()[slot / 8] >> (slot % 8) & 1;
+    for (int64_t slot = first_slot; slot < slots[layer]; ++slot)
+      valid += bitmaps[layer].data()[slot / 8] >> (slot % 8) & 1;
     fuzz::require(nulls[layer] == measured[layer] - valid, "nulls are the slots that are not valid");
     if (!plan.rules[layer].is_list) continue;
     int64_t before = first_slot;
     for (int64_t slot = first_slot; slot <= slots[layer]; ++slot) {
-      const int64_t found = offset_bits == 64 ? load<int64_t>(offsets[layer].data(), slot) : load<int32_t>(offsets[layer].data(), slot);
+      const int64_t found =
+          offset_bits == 64 ? load<int64_t>(offsets[layer].data(), slot) : load<int32_t>(offsets[layer].data(), slot);
       fuzz::require(found >= before, "offsets ascend");
       before = found;
     }
@@ -113,17 +114,18 @@ void select(fuzz::Input& input) {
   const auto count = static_cast<size_t>(runs.count());
   std::vector<int64_t> places[4] = {std::vector<int64_t>(count), std::vector<int64_t>(count),
                                     std::vector<int64_t>(count), std::vector<int64_t>(count)};
-  const Outcome outcome = select_rows(
-      streams, max_rep, max_visible,
-      {level_starts.data(), value_starts.data(), first_rows.data(), num_rows.data(), num_chunks},
-      {runs.starts.data(), runs.stops.data(), runs.count()},
-      {places[0].data(), places[1].data(), places[2].data(), places[3].data()});
+  const Outcome outcome =
+      select_rows(streams, max_rep, max_visible,
+                  {level_starts.data(), value_starts.data(), first_rows.data(), num_rows.data(), num_chunks},
+                  {runs.starts.data(), runs.stops.data(), runs.count()},
+                  {places[0].data(), places[1].data(), places[2].data(), places[3].data()});
   for (size_t run = 0; run < count && outcome.message == nullptr; ++run) {
     fuzz::require(places[0][run] >= 0 && places[0][run] < places[1][run] && places[1][run] <= levels.num_entries,
                   "a run of rows has level entries");
     fuzz::require(places[2][run] <= places[3][run], "a run of rows has values in order");
   }
-  check_open_rows(streams.rep, streams.num_entries, max_rep, level_starts.data(), before.data(), after.data(), num_chunks);
+  check_open_rows(streams.rep, streams.num_entries, max_rep, level_starts.data(), before.data(), after.data(),
+                  num_chunks);
   check_levels(streams, max_rep, max_visible);
   int64_t num_found = 0, num_values = 0;
   if (max_rep > 0) count_rows_and_values(streams, max_rep, max_visible, &num_found, &num_values);

@@ -1,10 +1,10 @@
 // Raw LZ4 blocks and frames, compared with a decoder that copies one byte at a time.
-#include "input.hpp"
 #include "engine/bind/compressed_chunks.hpp"
+#include "input.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 
 // False for a malformed block, or one of another size than the room. Source: the LZ4 block format.
 bool decode_slowly(const uint8_t* block, int64_t size, std::vector<uint8_t>& out, int64_t room) {
@@ -40,7 +40,7 @@ bool decode_slowly(const uint8_t* block, int64_t size, std::vector<uint8_t>& out
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using lance_arrow::kernels::native::Lz4Frames;
+  using lance_arrow::engine::Lz4Frames;
   fuzz::Input input(data, size);
   const fuzz::Buffer frame = input.rest();
   const int64_t declared = Lz4Frames::plain_bytes(nullptr, frame.data(), frame.size);
@@ -48,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::require(declared <= 255 * frame.size, "a frame declares what its bytes can hold");
   fuzz::Buffer out(declared);
   const bool is_good = Lz4Frames::decompress(nullptr, frame.data(), frame.size, out.data(), out.size) == nullptr;
-  if (frame.size < Lz4Frames::kHead) return fuzz::require(is_good == (frame.size == 0), "only nothing is a short frame"), 0;
+  if (frame.size < Lz4Frames::kHead)
+    return fuzz::require(is_good == (frame.size == 0), "only nothing is a short frame"), 0;
   std::vector<uint8_t> slowly;
   const bool is_expected =
       decode_slowly(frame.data() + Lz4Frames::kHead, frame.size - Lz4Frames::kHead, slowly, declared);

@@ -15,7 +15,6 @@ sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("support", "
 import numpy as np
 from forged import lz4
 from forged_arrays import symbols
-
 from numpy_kernels.packing import pack_inline, pack_out_of_line
 
 COUNT = 256

@@ -1,12 +1,13 @@
 // FSST: any table, any codes, values anywhere; compared with a decoder that takes one code at a time.
+#include "engine/decode/symbols.hpp"
+
 #include <optional>
 
 #include "input.hpp"
-#include "engine/decode/symbols.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 
 std::optional<std::vector<uint8_t>> decode_slowly(const fuzz::Buffer& table, const uint8_t* codes, int64_t size) {
   std::vector<uint8_t> out;
@@ -70,7 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int64_t value = 0; value < num_values && is_good; ++value) {
     is_good = values.holds(value);
     if (!is_good) break;
-    const auto one = decode_slowly(table, codes.data() + starts[static_cast<size_t>(value)], sizes[static_cast<size_t>(value)]);
+    const auto one =
+        decode_slowly(table, codes.data() + starts[static_cast<size_t>(value)], sizes[static_cast<size_t>(value)]);
     is_good = one.has_value();
     if (is_good) expected.insert(expected.end(), one->begin(), one->end());
     ends.push_back(static_cast<int64_t>(expected.size()));
@@ -81,9 +83,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // As much room as measured, or more, so that whole symbols can be written at the end too.
   fuzz::Buffer out(total + (input.flag() ? 64 : 0));
   fuzz::Buffer offsets((num_values + 1) * 8);
-  const Outcome outcome = expand_symbols(table.data(), table.size, values, {offsets.data(), offsets.size, 64, out.data(), out.size});
+  const Outcome outcome =
+      expand_symbols(table.data(), table.size, values, {offsets.data(), offsets.size, 64, out.data(), out.size});
   fuzz::require(outcome.message == nullptr, "what was measured can be expanded");
   fuzz::require(std::equal(expected.begin(), expected.end(), out.data()), "both decoders give the same bytes");
-  fuzz::require(std::memcmp(ends.data(), offsets.data(), static_cast<size_t>(offsets.size)) == 0, "values end where they should");
+  fuzz::require(std::memcmp(ends.data(), offsets.data(), static_cast<size_t>(offsets.size)) == 0,
+                "values end where they should");
   return 0;
 }

@@ -1,13 +1,14 @@
-// The C tables of zipped values (LaValueCodec) and of stored Zstandard frames (LaStoredValues): any places in any bytes.
+// The C tables of zipped values (LaValueCodec) and of stored Zstandard frames (LaStoredValues): any places in any
+// bytes.
 #include <memory>
 
-#include "input.hpp"
 #include "engine/bind/codec_holders.hpp"
+#include "input.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
-using namespace lance_arrow::kernels::native;
+using namespace lance_arrow::engine;
+using namespace lance_arrow::engine;
 
 constexpr int64_t kMostBytes = 1 << 22;
 
@@ -31,7 +32,8 @@ void expand(fuzz::Input& input) {
     std::memcpy(table.data(), head.data(), static_cast<size_t>(std::min(head.size, table.size)));
   }
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(bits, has_table ? table.data() : nullptr, table.size, &outcome));
+  const std::unique_ptr<HeldValueCodec> codec(
+      hold_zipped(bits, has_table ? table.data() : nullptr, table.size, &outcome));
   if (codec == nullptr) return;
   const int64_t num_values = input.number(1, 64);
   std::vector<int64_t> shares(static_cast<size_t>(2 * num_values));
@@ -42,7 +44,8 @@ void expand(fuzz::Input& input) {
   for (int64_t value = 0; value < num_values; ++value) {
     const int64_t start = shares[static_cast<size_t>(2 * value)] % (data.size + 1);
     starts.push_back(start);
-    sizes.push_back(std::min(data.size - start, bits != 0 && value % 8 != 7 ? bits / 8 : shares[static_cast<size_t>(2 * value + 1)]));
+    sizes.push_back(std::min(data.size - start,
+                             bits != 0 && value % 8 != 7 ? bits / 8 : shares[static_cast<size_t>(2 * value + 1)]));
   }
   fuzz::Buffer fixed(num_values * bits / 8);
   std::vector<uint8_t> bytes;
@@ -73,9 +76,7 @@ void look_at_frames(fuzz::Input& input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  if (input.number(0, 7) == 0)
-    look_at_frames(input);
-  else
-    expand(input);
+  if (input.number(0, 7) == 0) look_at_frames(input);
+  else expand(input);
   return 0;
 }

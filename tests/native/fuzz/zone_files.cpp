@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "input.hpp"
 #include "engine/prune/file_pruner.hpp"
+#include "input.hpp"
 
 namespace {
 
@@ -28,10 +28,12 @@ std::string field(int number, const std::string& content) {
   return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(content.size()) + content;
 }
 
-std::string text(const fuzz::Buffer& bytes) { return {reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(bytes.size)}; }
+std::string text(const fuzz::Buffer& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(bytes.size)};
+}
 
 uint32_t crc(const std::string& bytes) {
-  return kernels::crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
+  return engine::crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
 }
 
 Program any_program(fuzz::Input& input) {
@@ -78,8 +80,8 @@ KnownStream any_layout(fuzz::Input& input, const std::string& stream, int64_t nu
 }
 
 // What Source: container/checksums.py lays out, of one block per buffer.
-std::string checksums(const std::vector<std::pair<uint64_t, std::string>>& buffers, const std::vector<std::string>& parts,
-                      const std::vector<std::string>& columns) {
+std::string checksums(const std::vector<std::pair<uint64_t, std::string>>& buffers,
+                      const std::vector<std::string>& parts, const std::vector<std::string>& columns) {
   std::string body;
   append<uint16_t>(&body, 1);
   append<uint16_t>(&body, 0);
@@ -102,7 +104,8 @@ std::string checksums(const std::vector<std::pair<uint64_t, std::string>>& buffe
 // A file in memory, with a path as the file pruner wants it.
 class MemoryFile {
  public:
-  MemoryFile() : descriptor_(memfd_create("zones", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {}
+  MemoryFile()
+      : descriptor_(memfd_create("zones", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {}
   ~MemoryFile() { close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
@@ -146,7 +149,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     pruner.RegisterEncoding(columns.back(), {static_cast<uint64_t>(rows_per_zone), 0});
   }
   const std::string descriptor = field(1, "schema") + varint(2 << 3) + varint(static_cast<uint64_t>(num_rows));
-  pruner.RegisterSchema(descriptor, 1, {static_cast<uint32_t>(num_columns), num_columns == 1 ? std::vector<int>{0} : std::vector<int>{0, 1}});
+  pruner.RegisterSchema(
+      descriptor, 1,
+      {static_cast<uint32_t>(num_columns), num_columns == 1 ? std::vector<int>{0} : std::vector<int>{0, 1}});
 
   std::string column_table, buffer_table, footer;
   for (const std::string& column : columns) {
@@ -185,14 +190,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string bytes = text(input.bytes(input.number(1, 8)));
     content.replace(content.size() - 1 - place, std::min(bytes.size(), place + 1), bytes.substr(0, place + 1));
   }
-  if (input.number(0, 15) == 0) content = content.substr(static_cast<size_t>(input.number(0, static_cast<int64_t>(content.size()))));
+  if (input.number(0, 15) == 0)
+    content = content.substr(static_cast<size_t>(input.number(0, static_cast<int64_t>(content.size()))));
 
   static MemoryFile file;
   const std::string& path = file.write(content);
   const bool is_excluded = pruner.Excludes(path);
   fuzz::require(pruner.Excludes(path) == is_excluded, "a file is judged twice the same way");
   fuzz::require(pruner.num_asked() == 2 && pruner.num_excluded() == 2 * is_excluded, "a pruner counts");
-  const bool is_known = std::any_of(layouts.begin(), layouts.end(), [](const KnownStream& one) { return one.IsSound(); });
+  const bool is_known =
+      std::any_of(layouts.begin(), layouts.end(), [](const KnownStream& one) { return one.IsSound(); });
   fuzz::require(!is_excluded || is_known, "files of unknown layouts are kept");
   fuzz::require(!is_excluded || content.size() >= 40, "files without a footer are kept");
   return 0;

@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "input.hpp"
 #include "engine/prune/zone_judge.hpp"
+#include "input.hpp"
 
 namespace {
 
@@ -19,12 +19,18 @@ struct Cell {
   bool is_null = false;
   Value value;
 
-  bool is_nan() const { return !is_null && std::holds_alternative<double>(value) && std::isnan(std::get<double>(value)); }
+  bool is_nan() const {
+    return !is_null && std::holds_alternative<double>(value) && std::isnan(std::get<double>(value));
+  }
 };
 
 const char* const kWords[] = {"", "a", "ab", "b", "\xff", "\xff\xff"};
-constexpr double kNumbers[] = {-0.0, 0.0, 1.5, -std::numeric_limits<double>::infinity(),
-                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min()};
+constexpr double kNumbers[] = {-0.0,
+                               0.0,
+                               1.5,
+                               -std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::denorm_min()};
 
 // Values that meet often: few of each kind.
 Value any_value(fuzz::Input& input, int64_t kind) {
@@ -76,7 +82,8 @@ Truth evaluate(const Program& program, const std::vector<Value>& literals, const
           stack.push_back(Truth::kNull);
           break;
         }
-        const Value &left = one.flag != 0 ? literals[literal] : cell.value, &right = one.flag != 0 ? cell.value : literals[literal];
+        const Value &left = one.flag != 0 ? literals[literal] : cell.value,
+                    &right = one.flag != 0 ? cell.value : literals[literal];
         stack.push_back(of(one.step == Step::kLess ? left < right : left <= right));
         break;
       }
@@ -133,10 +140,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t kind = kinds[static_cast<size_t>(input.number(0, 1))];
   for (int64_t count = input.number(1, 4); count > 0; --count) {
     literals.push_back(any_value(input, kind));
-    if (kind == 3)
-      program.AddBytes(std::string(std::get<Bytes>(literals.back())));
-    else
-      program.AddNumber(literals.back());
+    if (kind == 3) program.AddBytes(std::string(std::get<Bytes>(literals.back())));
+    else program.AddNumber(literals.back());
   }
   const auto num_literals = static_cast<int64_t>(literals.size());
   int64_t depth = 0;
@@ -167,6 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (depth > 1) program.instructions.push_back({Step::kAnd, static_cast<int>(depth), 0, 0, 0});
   fuzz::require(program.IsSound(2), "a program whose arguments exist is sound");
   if (!program.Excludes(zones)) return 0;
-  for (const auto& row : rows) fuzz::require(evaluate(program, literals, row) != Truth::kYes, "no row of the zone satisfies the filter");
+  for (const auto& row : rows)
+    fuzz::require(evaluate(program, literals, row) != Truth::kYes, "no row of the zone satisfies the filter");
   return 0;
 }

@@ -42,7 +42,7 @@ inline Bytes joined(std::initializer_list<Bytes> parts) {
 }
 
 // Empty for success, else what was refused.
-inline std::string refusal(const lance_arrow::kernels::Outcome& outcome) {
+inline std::string refusal(const lance_arrow::engine::Outcome& outcome) {
   return outcome.message == nullptr ? "" : outcome.message;
 }
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
@@ -18,7 +18,8 @@ struct Bounds {
 
 // Bounds of zones that begin where `starts` says, the last of which is their end.
 template <class T>
-Bounds<T> bounds_of(const std::vector<T>& values, const std::vector<int64_t>& starts, int kind, const Bytes& valid = {}) {
+Bounds<T> bounds_of(const std::vector<T>& values, const std::vector<int64_t>& starts, int kind,
+                    const Bytes& valid = {}) {
   const auto count = starts.size() - 1;
   const Bytes bytes = tests::bytes_of(values);
   Bytes mins(count * sizeof(T)), maxs(mins);
@@ -64,7 +65,8 @@ TEST_CASE("floats: NaN is no bound, infinities are, zeros are both") {
 }
 
 TEST_CASE("half floats in the order of numbers") {
-  constexpr uint16_t one = 0x3C00, minus_two = 0xC000, inf = 0x7C00, minus_inf = 0xFC00, nan = 0x7E01, zero = 0, minus_zero = 0x8000;
+  constexpr uint16_t one = 0x3C00, minus_two = 0xC000, inf = 0x7C00, minus_inf = 0xFC00, nan = 0x7E01, zero = 0,
+                     minus_zero = 0x8000;
   const Bounds<uint16_t> found = bounds_of<uint16_t>(
       {one, minus_two, nan, inf, minus_inf, nan, minus_two, zero, minus_zero, one}, {0, 3, 6, 8, 9, 10}, kFloating);
   CHECK(found.mins[0] == minus_two);
@@ -97,7 +99,8 @@ struct Words4 {
 };
 
 TEST_CASE("decimals: the highest word has a sign, others have none") {
-  const Words2 minus_one{UINT64_MAX, UINT64_MAX}, one{1, 0}, large{UINT64_MAX, 0}, least{0, uint64_t{1} << 63}, most{UINT64_MAX, INT64_MAX};
+  const Words2 minus_one{UINT64_MAX, UINT64_MAX}, one{1, 0}, large{UINT64_MAX, 0}, least{0, uint64_t{1} << 63},
+      most{UINT64_MAX, INT64_MAX};
   const Bounds<Words2> found = bounds_of<Words2>({one, minus_one, large, one, most, least}, {0, 2, 4, 6}, kSigned);
   CHECK((found.mins[0] == minus_one && found.maxs[0] == one));
   CHECK((found.mins[1] == one && found.maxs[1] == large));
@@ -123,7 +126,8 @@ TEST_CASE("bits of zones that begin anywhere") {
   const int64_t starts[] = {0, 11, 12, 12, 21};
   uint8_t mins[4] = {9, 9, 9, 9}, maxs[4] = {9, 9, 9, 9};
   int64_t values[4], nulls[4], nans[4];
-  CHECK(refusal(bound_fixed(bits.data(), 3, 1, kBit, 1, {nullptr, 0, 0}, {starts, 4}, mins, maxs, 4, {values, nulls, nans})) == "");
+  CHECK(refusal(bound_fixed(bits.data(), 3, 1, kBit, 1, {nullptr, 0, 0}, {starts, 4}, mins, maxs, 4,
+                            {values, nulls, nans})) == "");
   CHECK(std::vector<uint8_t>(maxs, maxs + 4) == std::vector<uint8_t>{0, 1, 9, 0});
   CHECK(std::vector<uint8_t>(mins, mins + 4) == std::vector<uint8_t>{0, 1, 9, 0});
 }
@@ -133,8 +137,9 @@ TEST_CASE("zones that descend, or leave their values or their validity, are misu
   uint8_t mins[8], maxs[8];
   int64_t values[2], nulls[2], nans[2];
   const auto bound = [&](const std::vector<int64_t>& starts, int64_t offset, const Validity& validity) {
-    return bound_fixed(bytes.data(), 8, offset, kUnsigned, 1, validity, {starts.data(), static_cast<int64_t>(starts.size()) - 1},
-                       mins, maxs, 8, {values, nulls, nans}).blame;
+    return bound_fixed(bytes.data(), 8, offset, kUnsigned, 1, validity,
+                       {starts.data(), static_cast<int64_t>(starts.size()) - 1}, mins, maxs, 8, {values, nulls, nans})
+        .blame;
   };
   const Validity all{nullptr, 0, 0};
   CHECK(bound({0, 8}, 0, all) == kNobody);
@@ -152,14 +157,14 @@ TEST_CASE("texts in the order of their bytes, prefixes first") {
   const Bytes stored = tests::bytes_of(offsets);
   const int64_t starts[] = {0, 2, 4, 6};
   int64_t mins[3], maxs[3], values[3], nulls[3], nans[3];
-  CHECK(refusal(bound_variable<int32_t>(stored.data(), tests::size_of(stored), data.data(), tests::size_of(data), {nullptr, 0, 0},
-                                        {starts, 3}, mins, maxs, {values, nulls, nans})) == "");
+  CHECK(refusal(bound_variable(stored.data(), tests::size_of(stored), 32, data.data(), tests::size_of(data),
+                               {nullptr, 0, 0}, {starts, 3}, mins, maxs, {values, nulls, nans})) == "");
   CHECK((mins[0] == 0 && maxs[0] == 1));
   CHECK((mins[1] == 3 && maxs[1] == 2));
   CHECK((mins[2] == 5 && maxs[2] == 4));
   const Bytes wrong = tests::bytes_of<int32_t>({0, 22, 3, -1, 2, 2, 2});
-  const Outcome outcome = bound_variable<int32_t>(wrong.data(), tests::size_of(wrong), data.data(), tests::size_of(data),
-                                                  {nullptr, 0, 0}, {starts, 3}, mins, maxs, {values, nulls, nans});
+  const Outcome outcome = bound_variable(wrong.data(), tests::size_of(wrong), 32, data.data(), tests::size_of(data),
+                                         {nullptr, 0, 0}, {starts, 3}, mins, maxs, {values, nulls, nans});
   CHECK((outcome.blame == kCaller && outcome.index == 0));
 }
 

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 
 uint32_t bit_by_bit(const uint8_t* bytes, int64_t size) {
@@ -46,7 +46,8 @@ TEST_CASE("bytes at any address") {
 TEST_CASE("three streams side by side, and what is left of them") {
   const Bytes bytes = random_bytes(2 * 3 * 5440 + 3 * 256 + 15);
   for (const int64_t less : {0, 1, 8, 15, 16, 769, 784})
-    REQUIRE(crc32c(0, bytes.data(), tests::size_of(bytes) - less) == crc32c_portable(0, bytes.data(), tests::size_of(bytes) - less));
+    REQUIRE(crc32c(0, bytes.data(), tests::size_of(bytes) - less) ==
+            crc32c_portable(0, bytes.data(), tests::size_of(bytes) - less));
 }
 
 TEST_CASE("a checksum goes on where another ended") {

@@ -4,15 +4,16 @@
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
 std::string parsed(const Bytes& words, bool large, int64_t num_values, int64_t data_bytes) {
   const int64_t num_chunks = tests::size_of(words) / (large ? 4 : 2);
   std::vector<int64_t> starts(static_cast<size_t>(num_chunks + 1)), value_starts(starts);
-  const std::string refused = refusal(parse_chunk_words(words.data(), tests::size_of(words), large, num_values, data_bytes,
-                                                        starts.data(), num_chunks + 1, value_starts.data(), num_chunks + 1));
+  const std::string refused =
+      refusal(parse_chunk_words(words.data(), tests::size_of(words), large, num_values, data_bytes, starts.data(),
+                                num_chunks + 1, value_starts.data(), num_chunks + 1));
   return refused.empty() ? std::to_string(starts.back()) + " " + std::to_string(value_starts.back()) : refused;
 }
 
@@ -32,7 +33,8 @@ TEST_CASE("chunks that do not are refused") {
   CHECK(parsed(narrow({0x12, 0x00}), false, 7, 23) == "the chunks are larger than their buffer");
   CHECK(parsed(narrow({0x12, 0x00}), false, 7, 25) == "the chunks are smaller than their buffer");
   CHECK(parsed(narrow({0x12, 0x00}), false, 3, 24) == "the chunks hold more values than the page");
-  CHECK(parsed(narrow({0x12, 0x02}), false, 7, 24) == "the last chunk's number of values is not what remains of the page");
+  CHECK(parsed(narrow({0x12, 0x02}), false, 7, 24) ==
+        "the last chunk's number of values is not what remains of the page");
   CHECK(parsed(narrow({0x00}), false, 1 << 15, 8) == "8 32768");
   CHECK(parsed(narrow({0x00}), false, (1 << 15) + 1, 8) == "the last chunk would hold more values than a chunk can");
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
@@ -23,7 +23,8 @@ struct One {
   Bytes bytes;
   int64_t start = 0, size, borders[2];
 
-  One(Bytes content, int64_t num_values) : bytes(std::move(content)), size(tests::size_of(bytes)), borders{0, num_values} {}
+  One(Bytes content, int64_t num_values)
+      : bytes(std::move(content)), size(tests::size_of(bytes)), borders{0, num_values} {}
   Chunks chunks() const { return {bytes.data(), size, &start, &size, borders, 1}; }
 };
 
@@ -93,8 +94,9 @@ TEST_CASE("values of 128 bits, in one word, in two, and as they are") {
     for (int64_t value = 0; value < kBlockValues; ++value) {
       wide[static_cast<size_t>(2 * value)] = bits >= 64 ? random.next() : random.next() & ((uint64_t{1} << bits) - 1);
       const int high = bits - 64;
-      wide[static_cast<size_t>(2 * value) + 1] =
-          high <= 0 ? 0 : high == 64 ? random.next() : random.next() & ((uint64_t{1} << high) - 1);
+      wide[static_cast<size_t>(2 * value) + 1] = high <= 0    ? 0
+                                                 : high == 64 ? random.next()
+                                                              : random.next() & ((uint64_t{1} << high) - 1);
     }
     Bytes packed(16 + 128 * static_cast<size_t>(bits));
     packed[0] = static_cast<uint8_t>(bits);
@@ -104,9 +106,9 @@ TEST_CASE("values of 128 bits, in one word, in two, and as they are") {
       for (size_t value = 0; value < low.size(); ++value) low[value] = wide[2 * value];
       if (bits <= 32) {
         std::vector<uint32_t> narrow(low.begin(), low.end());
-        kPackBlock<uint32_t>[static_cast<size_t>(bits)](tests::bytes_of(narrow).data(), body);
+        Packers<uint32_t>::table[static_cast<size_t>(bits)](tests::bytes_of(narrow).data(), body);
       } else {
-        kPackBlock<uint64_t>[static_cast<size_t>(bits)](tests::bytes_of(low).data(), body);
+        Packers<uint64_t>::table[static_cast<size_t>(bits)](tests::bytes_of(low).data(), body);
       }
     } else {
       for (int64_t bit = 0; bit < kBlockValues * bits; ++bit) {

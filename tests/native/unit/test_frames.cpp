@@ -4,7 +4,7 @@
 
 namespace {
 
-using lance_arrow::kernels::decode_lz4_block;
+using lance_arrow::engine::decode_lz4_block;
 using tests::Bytes;
 
 // The decoded bytes, or a word for a refusal. All of the room is checked.
@@ -72,12 +72,13 @@ TEST_CASE("lengths go on until a byte below 255") {
 }
 
 TEST_CASE("blocks lie in their data and their room") {
-  using lance_arrow::kernels::decode_lz4_blocks;
+  using lance_arrow::engine::decode_lz4_blocks;
   const Bytes data = literals("abc");
   Bytes out(3);
   const int64_t borders[] = {0, 3};
   const auto decode = [&](int64_t start, int64_t size, const int64_t* places) {
-    return tests::refusal(decode_lz4_blocks(data.data(), tests::size_of(data), &start, &size, 1, out.data(), 3, places));
+    return tests::refusal(
+        decode_lz4_blocks(data.data(), tests::size_of(data), &start, &size, 1, out.data(), 3, places));
   };
   CHECK(decode(0, 4, borders) == "");
   CHECK(decode(1, 4, borders) == "a frame lies outside its page");

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
@@ -61,7 +61,8 @@ TEST_CASE("runs stay in their source, and in the room") {
 TEST_CASE("indices of nulls are not looked at, others are") {
   const std::vector<uint16_t> levels{0, 1, 0};
   const auto clear = [&](std::vector<uint8_t> indices, int64_t num_items, int64_t null_index) {
-    const std::string refused = refusal(clear_null_indices(indices.data(), 3, 8, num_items, null_index, levels.data(), 3));
+    const std::string refused =
+        refusal(clear_null_indices(indices.data(), 3, 8, num_items, null_index, levels.data(), 3));
     return refused.empty() ? std::to_string(indices[1]) : refused;
   };
   CHECK(clear({0, 200, 1}, 2, 0) == "0");

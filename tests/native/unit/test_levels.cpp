@@ -1,11 +1,12 @@
-// level_masks.hpp, unravel.hpp, select_rows.hpp: levels at the borders of blocks of 64, lists that end there, bad levels.
+// level_masks.hpp, unravel.hpp, select_rows.hpp: levels at the borders of blocks of 64, lists that end there, bad
+// levels.
+#include "engine/arrays/unravel.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "support.hpp"
-#include "engine/arrays/unravel.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 using Levels = std::vector<uint16_t>;
@@ -35,7 +36,8 @@ Lists unravel_lists(const Levels& rep, const Levels& def, uint8_t kind = kNullAn
                           {lists.data(), tests::size_of(lists), found.offsets.data(), measured[1] + 1, 32}};
   int64_t slots[2] = {}, nulls[2] = {};
   found.refused = refusal(unravel(streams, plan, out, slots, nulls));
-  for (int64_t item = 0; item < measured[0]; ++item) found.valid.push_back((items[static_cast<size_t>(item / 8)] >> (item % 8) & 1) != 0);
+  for (int64_t item = 0; item < measured[0]; ++item)
+    found.valid.push_back((items[static_cast<size_t>(item / 8)] >> (item % 8) & 1) != 0);
   found.null_lists = nulls[1];
   return found;
 }
@@ -52,7 +54,9 @@ TEST_CASE("masks of 64 levels compare them as unsigned numbers") {
 TEST_CASE("compress_bits moves the kept bits to the low end") {
   tests::Random random(18);
   for (int round = 0; round < 200; ++round) {
-    const uint64_t bits = random.next(), keep = round == 0 ? 0 : round == 1 ? ~uint64_t{0} : random.next() & random.next();
+    const uint64_t bits = random.next(), keep = round == 0   ? 0
+                                                : round == 1 ? ~uint64_t{0}
+                                                             : random.next() & random.next();
     uint64_t expected = 0;
     int at = 0;
     for (int bit = 0; bit < 64; ++bit)
@@ -69,7 +73,8 @@ TEST_CASE("validity of any number of entries, from any bit on, leaves its neighb
       Bytes bits(static_cast<size_t>((offset + count + 7) / 8), 0xAA);
       const Bytes before = bits;
       int64_t nulls = 0;
-      REQUIRE(refusal(validity_from_levels(def.data(), count, 1, bits.data(), tests::size_of(bits), offset, &nulls)) == "");
+      REQUIRE(refusal(validity_from_levels(def.data(), count, 1, bits.data(), tests::size_of(bits), offset, &nulls)) ==
+              "");
       CHECK(nulls == (count + 2) / 3);
       for (int64_t bit = 0; bit < 8 * tests::size_of(bits); ++bit) {
         const bool found = (bits[static_cast<size_t>(bit / 8)] >> (bit % 8) & 1) != 0;
@@ -124,7 +129,7 @@ TEST_CASE("lists end anywhere in blocks of 64 entries") {
 TEST_CASE("null and empty lists have no items, also at the border of a block") {
   for (const size_t place : {0, 62, 63, 64, 65, 127, 128, 139}) {
     Levels rep(140, 1), def(140, 0);
-    def[place] = 2;                      // a null list
+    def[place] = 2;  // a null list
     if (place + 1 < 140) def[place + 1] = 3;  // an empty one
     const Lists found = unravel_lists(rep, def);
     REQUIRE(found.refused == "");

@@ -2,12 +2,13 @@
 #include <memory>
 
 #include "engine/bind/codec_holders.hpp"
+#include "engine/bind/codec_tables.hpp"
 #include "support.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
-using namespace lance_arrow::kernels::native;
+using namespace lance_arrow::engine;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 
 // Selected values, or what is refused.
@@ -62,7 +63,7 @@ void check_single_values() {
     Bytes packed(128 * static_cast<size_t>(bits) + 0);
     for (uint8_t& byte : packed) byte = static_cast<uint8_t>(random.next());
     std::vector<T> all(kBlockValues);
-    kUnpackBlock<T>[static_cast<size_t>(bits)](packed.data(), reinterpret_cast<uint8_t*>(all.data()));
+    Unpackers<T>::table[static_cast<size_t>(bits)](packed.data(), reinterpret_cast<uint8_t*>(all.data()));
     CAPTURE(bits);
     for (int64_t value = 0; value < kBlockValues; ++value)
       REQUIRE(packed_value<T>(packed.data(), bits, value) == all[static_cast<size_t>(value)]);

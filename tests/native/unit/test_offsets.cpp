@@ -1,11 +1,11 @@
 // offsets.hpp and utf8.hpp: offsets that overflow, descend or leave their chunk; characters cut by a border.
+#include "engine/common/utf8.hpp"
 #include "engine/decode/offsets.hpp"
 #include "support.hpp"
-#include "engine/common/utf8.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
@@ -76,7 +76,8 @@ TEST_CASE("blocks whose heads lie are refused") {
 TEST_CASE("offsets that the output cannot express, and bytes without room, are refused") {
   const Bytes chunk = chunk_of<uint32_t>({8, 13}, "abcde");
   CHECK(decode<kChunk, uint32_t>(chunk, 1, 5, INT32_MAX - 5).refused == "");
-  CHECK(decode<kChunk, uint32_t>(chunk, 1, 5, INT32_MAX - 4).refused == "the output is too small or its offsets too narrow");
+  CHECK(decode<kChunk, uint32_t>(chunk, 1, 5, INT32_MAX - 4).refused ==
+        "the output is too small or its offsets too narrow");
   CHECK(decode<kChunk, uint32_t>(chunk, 1, 4).refused == "the output is too small or its offsets too narrow");
   CHECK(decode<kChunk, uint32_t>(chunk, 1, 5, -1).refused == "the base in out_offsets is negative");
 }
@@ -110,8 +111,9 @@ TEST_CASE("characters of every length, and what only looks like one") {
   for (const char* good : {"", "a", "\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
                            "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"})
     CHECK(valid_utf8(reinterpret_cast<const uint8_t*>(good), static_cast<int64_t>(std::strlen(good))));
-  for (const char* bad : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xE0\xA0", "\xED\xA0\x80",
-                          "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xFE"})
+  for (const char* bad :
+       {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xE0\xA0", "\xED\xA0\x80",
+        "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xFE"})
     CHECK_FALSE(valid_utf8(reinterpret_cast<const uint8_t*>(bad), static_cast<int64_t>(std::strlen(bad))));
 }
 

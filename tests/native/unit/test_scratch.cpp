@@ -2,12 +2,13 @@
 #include <thread>
 
 #include "engine/bind/codec_holders.hpp"
+#include "engine/bind/codec_tables.hpp"
 #include "engine/common/scratch.hpp"
 #include "support.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using Scratch = std::vector<int>;
 
 TEST_CASE("leases that are held at once are different objects") {
@@ -60,7 +61,7 @@ TEST_CASE("a thread keeps so many objects that calls of usual depth need no othe
 
 // FSST in FSST: both levels need scratch memory for their codes at the same time.
 TEST_CASE("a codec may hold another of its kind") {
-  using namespace lance_arrow::kernels::native;
+  using namespace lance_arrow::engine;
   tests::Bytes table(SymbolTable::kBytes);
   std::memcpy(table.data(), "\2\0\0\1TSSF", 8);
   // Code 0 stands for the codes 1 0, and for the letters cd; code 1 for 0 and for ab.
@@ -71,7 +72,8 @@ TEST_CASE("a codec may hold another of its kind") {
   outer[24] = outer[25] = 2;
   Outcome outcome;
   const std::unique_ptr<HeldChunkCodec> variable(hold_variable(32));
-  const std::unique_ptr<HeldChunkCodec> child(hold_symbols(variable.get(), inner.data(), tests::size_of(inner), &outcome));
+  const std::unique_ptr<HeldChunkCodec> child(
+      hold_symbols(variable.get(), inner.data(), tests::size_of(inner), &outcome));
   const std::unique_ptr<HeldChunkCodec> codec(hold_symbols(child.get(), outer.data(), tests::size_of(outer), &outcome));
   const tests::Bytes chunk = tests::joined({tests::bytes_of<uint32_t>({12, 13, 14}), {0, 1}});
   const uint8_t* buffer = chunk.data();

@@ -1,10 +1,10 @@
 // symbols.hpp: FSST escapes at the ends of values, tables without symbols or without a use, streams and single values.
-#include "support.hpp"
 #include "engine/decode/symbols.hpp"
+#include "support.hpp"
 
 namespace {
 
-using namespace lance_arrow::kernels;
+using namespace lance_arrow::engine;
 using tests::Bytes;
 using tests::refusal;
 
@@ -30,7 +30,8 @@ std::vector<std::string> decoded(const Bytes& table, const std::vector<std::stri
     data.insert(data.end(), one.begin(), one.end());
   }
   data.shrink_to_fit();
-  const CodedValues values{data.data(), tests::size_of(data), starts.data(), sizes.data(), static_cast<int64_t>(codes.size())};
+  const CodedValues values{data.data(), tests::size_of(data), starts.data(), sizes.data(),
+                           static_cast<int64_t>(codes.size())};
   int64_t total = 0;
   const Outcome measured = measure_symbols(table.data(), tests::size_of(table), values, &total);
   if (measured.message != nullptr) return {measured.message};
@@ -129,9 +130,11 @@ TEST_CASE("values are expanded into exactly the bytes that they take") {
 TEST_CASE("a value outside its page is refused") {
   const Bytes table = table_of(kSymbols), data(4);
   int64_t total = 0;
-  for (const auto& [start, size] : {std::pair<int64_t, int64_t>{-1, 2}, {3, 2}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}}) {
+  for (const auto& [start, size] :
+       {std::pair<int64_t, int64_t>{-1, 2}, {3, 2}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}}) {
     const CodedValues values{data.data(), 4, &start, &size, 1};
-    CHECK(refusal(measure_symbols(table.data(), tests::size_of(table), values, &total)) == "a value lies outside its page");
+    CHECK(refusal(measure_symbols(table.data(), tests::size_of(table), values, &total)) ==
+          "a value lies outside its page");
   }
 }
 

@@ -2,8 +2,8 @@
 #include <limits>
 #include <optional>
 
-#include "support.hpp"
 #include "engine/prune/zone_judge.hpp"
+#include "support.hpp"
 
 namespace {
 
@@ -33,9 +33,9 @@ TEST_CASE("fields of every kind, and what is cut") {
   CHECK_FALSE(walks("\x0A\x03zz"sv, 1));
   CHECK_FALSE(walks("\x1D..."sv, 1));
   CHECK_FALSE(walks("\x21......."sv, 1));
-  CHECK_FALSE(walks("\x0B"sv, 1));                                             // a group
-  CHECK_FALSE(walks("\x00\x00"sv, 1));                                         // field number 0
-  CHECK_FALSE(walks("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01zz"sv, 1));   // 2**64 - 1 bytes
+  CHECK_FALSE(walks("\x0B"sv, 1));  // a group
+  CHECK_FALSE(walks("\x00\x00"sv, 1));  // field number 0
+  CHECK_FALSE(walks("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01zz"sv, 1));  // 2**64 - 1 bytes
 }
 
 TEST_CASE("repeated numbers, packed or one by one") {

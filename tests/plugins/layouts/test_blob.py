@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from lance_arrow import engine
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.kernels import native
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.spi import EncodingKey, FixedWidth, LayerKind, LeafType, NodeKind, PackedStruct, RowRanges
 from lance_arrow.testing.layout_suite import (
@@ -99,7 +99,7 @@ def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[
     sizes = np.array([len(table), len(chunks)], np.int64)
     leaf = ([(page, 0, np.array([0, len(table)]), sizes)], (0,) * len(case.leaf.nodes), 128, 0, (8, 8), None)
     memory = np.frombuffer(table + chunks, np.uint8)
-    done, *_ = native.read_leaves(
+    done, *_ = engine.read_leaves(
         [leaf], rows.starts, rows.stops, rows.num_rows, -1, memory, memory.size, 1 << 20, 1 << 30, pa.allocate_buffer
     )
     if isinstance(done, str):

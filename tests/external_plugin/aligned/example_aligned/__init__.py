@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.kernels import gather
 from lance_arrow.spi import (
     BindScope,
     BlockSlice,
@@ -142,7 +142,7 @@ class LoadedAligned:
     def decode(self, out: BlockSlice) -> None:
         width = self.shape.bytes_per_value
         places = np.append(0, np.cumsum(self.values.sizes // width))
-        gather.copy_fixed(self.values.data, self.values.starts, self.values.sizes, places, width, out.values)
+        kernels.copy_fixed(self.values.data, self.values.starts, self.values.sizes, places, width, out.values)
 
 
 @hookimpl

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.kernels import bits, gather
 from lance_arrow.spi import (
     COMPRESSIVE,
     BlockSlice,
@@ -44,10 +44,10 @@ class FlatChunks:
         calls["decode chunks"] += 1
         starts, sizes = chunks.starts[0], chunks.sizes[0]
         if self.shape.bits == 1:
-            bits.copy_bits(chunks.data, starts, sizes, chunks.value_starts, out.values, out.bit_offset)
+            kernels.copy_bits(chunks.data, starts, sizes, chunks.value_starts, out.values, out.bit_offset)
         else:
             width = self.shape.bytes_per_value
-            gather.copy_fixed(chunks.data, starts, sizes, chunks.value_starts, width, out.values)
+            kernels.copy_fixed(chunks.data, starts, sizes, chunks.value_starts, width, out.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FlatValues:
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         calls["decode values"] += 1
-        gather.copy_values(values.data, values.starts, self.shape.bytes_per_value, out.values)
+        kernels.copy_values(values.data, values.starts, self.shape.bytes_per_value, out.values)
 
 
 class LoudFlat:

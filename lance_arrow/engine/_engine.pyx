@@ -1,0 +1,71 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False, annotation_typing=False
+"""The engine as Python calls it: one module, whose pieces lie in ``door/``; `lance_arrow.kernels` is what plugins see of it."""
+
+cimport cython
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
+from libc.errno cimport EINTR, errno
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+from libcpp cimport bool as cbool
+from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
+from libcpp.string cimport string
+from libcpp.utility cimport move
+from libcpp.vector cimport vector
+
+import os
+import threading
+
+import pyarrow as pa
+
+from lance_arrow.engine.refusals import refusal
+from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
+
+include "door/shared.pxi"
+include "door/codec_abi.pxi"
+
+# Tables: what describes files and pages.
+include "door/checksums.pxi"
+include "door/chunk_tables.pxi"
+include "door/file_tables.pxi"
+include "door/positional.pxi"
+
+# Decoding.
+include "door/bits.pxi"
+include "door/frames.pxi"
+include "door/gather.pxi"
+include "door/interleave.pxi"
+include "door/offsets.pxi"
+include "door/runs.pxi"
+include "door/streams.pxi"
+include "door/symbols.pxi"
+
+# Rows and arrays.
+include "door/levels.pxi"
+include "door/row_order.pxi"
+include "door/slots.pxi"
+include "door/array_trees.pxi"
+
+# Encoding.
+include "door/bounds.pxi"
+include "door/chunk_writing.pxi"
+include "door/distinct.pxi"
+include "door/packing.pxi"
+include "door/rows.pxi"
+include "door/run_encoding.pxi"
+include "door/shred.pxi"
+include "door/summaries.pxi"
+include "door/variable_chunks.pxi"
+include "door/zipping.pxi"
+
+# Reading whole leaves without Python.
+include "door/engine_headers.pxi"
+include "door/codec_capsules.pxi"
+include "door/codec_checks.pxi"
+include "door/pages.pxi"
+include "door/leaves.pxi"
+include "door/blobs.pxi"
+
+# Which files a filter leaves nothing of.
+include "door/file_pruner.pxi"

@@ -1,0 +1,145 @@
+#include "engine/arrays/leaf_arrays.hpp"
+
+#include <algorithm>
+
+#include "engine/common/bitmaps.hpp"
+#include "engine/plan/level_masks.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+template <class Visit>
+Outcome for_each_level_part(const Leaf& leaf, Visit&& visit) {
+  for (const auto& part : leaf.parts)
+    for (const LevelPart& levels : part->levels) {
+      const LevelStreams streams{levels.rep_at < 0 ? nullptr : part->rep.data() + levels.rep_at,
+                                 levels.def_at < 0 ? nullptr : part->def.data() + levels.def_at, levels.num_entries};
+      const Outcome outcome = visit(streams, *levels.layers);
+      if (outcome.message != nullptr) return outcome;
+    }
+  return success();
+}
+
+}  // namespace
+
+bool has_lists(const Leaf& leaf) {
+  for (const int bits : leaf.offset_bits)
+    if (bits != 0) return true;
+  return false;
+}
+
+Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
+  const size_t num_nodes = leaf.offset_bits.size();
+  std::fill(slots, slots + num_nodes, 0);
+  const bool lists = has_lists(leaf);
+  std::fill(nullable, nullable + num_nodes, lists);
+  return for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
+    if (layers.size() != num_nodes) return misuse("layers and nodes differ in number");
+    // Where a page has lists of its own, offsets of the schema's would be left unwritten.
+    for (size_t node = 0; node < num_nodes; ++node)
+      if ((layers[node] != kAllValidItem && layers[node] != kNullableItem) != (leaf.offset_bits[node] != 0))
+        return misuse("layers and nodes differ in kind");
+    if (!lists) {
+      for (size_t node = 0; node < num_nodes; ++node) {
+        slots[node] += streams.num_entries;
+        const int level = null_level(layers, node);
+        if (nullable[node] || level == 0 || streams.def == nullptr) continue;
+        nullable[node] = find_above(streams.def, 0, streams.num_entries, static_cast<uint16_t>(level - 1)) >= 0;
+      }
+      return success();
+    }
+    LayerPlan plan;
+    int64_t counts[kMaxLayers];
+    Outcome outcome = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
+    if (outcome.message == nullptr) outcome = measure_layers(streams, plan, counts);
+    if (outcome.message != nullptr) return outcome;
+    for (size_t node = 0; node < num_nodes; ++node) slots[node] += counts[node];
+    return success();
+  });
+}
+
+namespace {
+
+Outcome fill_flat(const Leaf& leaf, NodeOut* nodes) {
+  for (size_t node = 0; node < leaf.offset_bits.size(); ++node) {
+    if (nodes[node].validity == nullptr) continue;
+    int64_t at = 0;
+    const int64_t num_bytes = (nodes[node].slots + 7) / 8;
+    const Outcome outcome =
+        for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
+          const int level = null_level(layers, node);
+          int64_t nulls = 0;
+          const Outcome written = level == 0 || streams.def == nullptr
+                                      ? fill_bits(nodes[node].validity, num_bytes, at, streams.num_entries, true)
+                                      : validity_from_levels(streams.def, streams.num_entries, level,
+                                                             nodes[node].validity, num_bytes, at, &nulls);
+          at += streams.num_entries;
+          nodes[node].null_count += nulls;
+          return written;
+        });
+    if (outcome.message != nullptr) return outcome;
+  }
+  return success();
+}
+
+Outcome fill_nested(const Leaf& leaf, NodeOut* nodes) {
+  const size_t num_nodes = leaf.offset_bits.size();
+  LayerOut out[kMaxLayers];
+  int64_t slots[kMaxLayers] = {}, null_counts[kMaxLayers] = {};
+  for (size_t node = 0; node < num_nodes; ++node) {
+    const int bits = leaf.offset_bits[node];
+    out[node] = {nodes[node].validity, (nodes[node].slots + 7) / 8, nodes[node].offsets,
+                 bits ? nodes[node].slots + 1 : 0, bits};
+    if (bits != 0) std::memset(nodes[node].offsets, 0, static_cast<size_t>(bits / 8));
+  }
+  const Outcome outcome =
+      for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
+        LayerPlan plan;
+        const Outcome planned = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
+        return planned.message != nullptr ? planned : unravel(streams, plan, out, slots, null_counts);
+      });
+  for (size_t node = 0; node < num_nodes; ++node) nodes[node].null_count = null_counts[node];
+  return outcome;
+}
+
+}  // namespace
+
+Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
+  if (leaf.offset_bits.size() > kMaxLayers) return misuse("there must be 1 to 64 layers");
+  return has_lists(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
+}
+
+void split_fields(const Leaf& leaf, uint8_t* const* fields) {
+  const int64_t row_bytes = leaf.value_bits / 8;
+  int64_t first_byte = 0;
+  for (size_t field = 0; field < leaf.field_bytes.size(); ++field) {
+    const int64_t width = leaf.field_bytes[field];
+    uint8_t* to = fields[field];
+    for (const auto& part : leaf.parts) {
+      const uint8_t* from = part->values.data() + first_byte;
+      for (int64_t row = 0; row < part->num_values; ++row, to += width) {
+        if (width == 8) std::memcpy(to, from + row * row_bytes, 8);
+        else copy_bytes(to, from + row * row_bytes, width);
+      }
+    }
+    first_byte += width;
+  }
+}
+
+void copy_values(const Leaf& leaf, uint8_t* values, uint8_t* offsets, int offset_bits) {
+  if (leaf.lent) return;
+  if (leaf.value_bits == 0) {
+    if (offset_bits == 32) copy_variable<int32_t>(leaf, values, offsets);
+    else copy_variable<int64_t>(leaf, values, offsets);
+    return;
+  }
+  int64_t at = 0;
+  for (const auto& part : leaf.parts) {
+    if (leaf.value_bits == 1) copy_bit_run(part->values.data(), 0, values, at, part->num_values);
+    else copy_bytes(values + at * (leaf.value_bits / 8), part->values.data(), part->num_values * (leaf.value_bits / 8));
+    at += part->num_values;
+  }
+}
+
+}  // namespace lance_arrow::engine

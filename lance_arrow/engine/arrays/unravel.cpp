@@ -1,0 +1,37 @@
+#include "engine/arrays/unravel.hpp"
+
+namespace lance_arrow::engine {
+
+Outcome plan_layers(const uint8_t* layers, int64_t num_layers, const int64_t* dimensions, int64_t num_dimensions,
+                    LayerPlan* plan) {
+  if (num_layers < 1 || num_layers > kMaxLayers) return misuse("there must be 1 to 64 layers");
+  if (num_dimensions != 0 && num_dimensions != num_layers) return misuse("dimensions and layers differ in number");
+  uint16_t level = 0;
+  int group = 0;
+  int tier = 0;
+  plan->tiers[0] = {0, 0, 0};
+  for (int64_t i = 0; i < num_layers; ++i) {
+    const uint8_t kind = layers[i];
+    if (kind < kAllValidItem || kind > kNullAndEmptyList) return misuse("unknown layer", i);
+    const bool is_list = kind != kAllValidItem && kind != kNullableItem;
+    if (i == 0 && is_list) return misuse("the inner-most layer is a list", i);
+    if (is_list) {
+      plan->reach[group++] = level;
+      plan->tiers[++tier] = {group, 0, level};
+    }
+    const int64_t dimension = num_dimensions == 0 ? 0 : dimensions[i];
+    if (dimension < 0 || (dimension != 0 && (is_list || i == 0))) return misuse("a layer cannot have a dimension", i);
+    if (dimension != 0) plan->tiers[++tier] = {group, dimension, level};
+    const bool nullable = kind == kNullableItem || kind == kNullableList || kind == kNullAndEmptyList;
+    const bool both = kind == kNullAndEmptyList;
+    plan->rules[i] = {tier, is_list, nullable, level, static_cast<uint16_t>(both ? level + 2 : 0)};
+    level = static_cast<uint16_t>(level + (both ? 2 : (nullable || kind == kEmptyableList) ? 1 : 0));
+  }
+  plan->reach[group] = level;
+  plan->num_layers = static_cast<int>(num_layers);
+  plan->num_lists = group;
+  plan->num_tiers = tier + 1;
+  return success();
+}
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,79 @@
+#include "engine/bind/codec_holders.hpp"
+
+#include <type_traits>
+
+#include "engine/bind/codec_tables.hpp"
+#include "engine/bind/compressed_chunks.hpp"
+
+namespace lance_arrow::engine {
+
+HeldChunkCodec* hold_flat(int64_t bits) {
+  return hold(std::make_shared<Flat>(Flat{bits}), bits, 1, bits % 8 == 0 ? bits / 8 : 0);
+}
+
+HeldChunkCodec* hold_inline_bitpacking(int64_t bits) {
+  switch (bits) {
+    case 8: return hold(std::make_shared<InlineBitpacking<uint8_t>>(), bits, 1, 0);
+    case 16: return hold(std::make_shared<InlineBitpacking<uint16_t>>(), bits, 1, 0);
+    case 32: return hold(std::make_shared<InlineBitpacking<uint32_t>>(), bits, 1, 0);
+    case 64: return hold(std::make_shared<InlineBitpacking<uint64_t>>(), bits, 1, 0);
+    default: return nullptr;
+  }
+}
+
+HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) {
+  const OutOfLineBitpacking form{static_cast<int>(word_bits), static_cast<int>(packed_bits)};
+  return hold(std::make_shared<OutOfLineBitpacking>(form), word_bits, 1, 0);
+}
+
+HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block) {
+  return hold(std::make_shared<RunLengths>(RunLengths{bits / 8, is_block}), bits, is_block ? 1 : 2, 0);
+}
+
+HeldChunkCodec* hold_variable(int64_t offset_bits) {
+  if (offset_bits == 32) return hold(std::make_shared<Variable<uint32_t>>(), 0, 1, 0);
+  return hold(std::make_shared<Variable<uint64_t>>(), 0, 1, 0);
+}
+
+HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
+  *outcome = success();
+  if (child->bits != 0) return nullptr;
+  auto form = std::make_shared<Symbols>();
+  form->child = child;
+  *outcome = form->table.open(table, table_bytes);
+  return outcome->message != nullptr ? nullptr : hold(form, 0, child->num_buffers, 0);
+}
+
+HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
+  auto form = std::make_shared<ZippedBytes>();
+  form->bits = bits;
+  form->has_table = table != nullptr;
+  *outcome = table == nullptr ? success() : form->table.open(table, table_bytes);
+  if (outcome->message != nullptr) return nullptr;
+  return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
+}
+
+HeldFrameCodec* hold_lz4() { return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}}; }
+
+HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, int64_t most_bytes) {
+  return hold(std::make_shared<Compressed>(Compressed{child, frames, most_bytes}), child->bits, child->num_buffers, 0);
+}
+
+HeldChunkCodec* hold_byte_streams(int64_t bits) {
+  switch (bits) {
+    case 32: return hold(std::make_shared<ByteStreams<uint32_t>>(), bits, 1, 0);
+    case 64: return hold(std::make_shared<ByteStreams<uint64_t>>(), bits, 1, 0);
+    default: return nullptr;
+  }
+}
+
+HeldStoredValues* hold_stored_zstd(int64_t most_bytes) {
+  auto form = std::make_shared<StoredZstd>(StoredZstd{most_bytes});
+  return new HeldStoredValues{{form.get(), &StoredZstd::head_bytes, &StoredZstd::is_stored}, form};
+}
+
+HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) {
+  return new HeldValueCodec{{bits, 0, decode, expand}, nullptr, nullptr};
+}
+
+}  // namespace lance_arrow::engine

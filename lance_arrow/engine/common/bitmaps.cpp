@@ -1,0 +1,174 @@
+#include "engine/common/bitmaps.hpp"
+
+#include <bit>
+
+namespace lance_arrow::engine {
+
+void copy_bit_run(const uint8_t* source, int64_t source_bit, uint8_t* out, int64_t out_bit, int64_t num_bits) {
+  if (num_bits <= 0) return;
+  if (const int64_t into = out_bit % 8; into != 0) {
+    const int64_t head = num_bits < 8 - into ? num_bits : 8 - into;
+    blend(out + out_bit / 8, static_cast<uint8_t>(peek_bits(source, source_bit, head) << into),
+          static_cast<uint8_t>(low_mask(head) << into));
+    source_bit += head;
+    out_bit += head;
+    num_bits -= head;
+  }
+  const uint8_t* from = source + source_bit / 8;
+  uint8_t* to = out + out_bit / 8;
+  const int shift = static_cast<int>(source_bit % 8);
+  if (shift == 0) {
+    copy_bytes(to, from, num_bits / 8);
+    from += num_bits / 8;
+    to += num_bits / 8;
+    num_bits %= 8;
+  } else {
+    // With a shift, 64 wanted bits always reach into the ninth byte: reading it stays inside the run.
+    for (; num_bits >= 64; num_bits -= 64, from += 8, to += 8)
+      store<uint64_t>(to, 0, load<uint64_t>(from, 0) >> shift | static_cast<uint64_t>(from[8]) << (64 - shift));
+    for (; num_bits >= 8; num_bits -= 8, ++from, ++to) *to = peek_bits(from, shift, 8);
+  }
+  if (num_bits > 0) blend(to, peek_bits(from, shift, num_bits), low_mask(num_bits));
+}
+
+Outcome copy_bits(const Chunks& chunks, uint8_t* out, int64_t out_bytes, int64_t out_bit_offset) {
+  if (out_bit_offset < 0 || out_bit_offset > 8 * out_bytes) return misuse("out_bit_offset leaves the output");
+  return for_each_chunk(chunks, 8 * out_bytes - out_bit_offset, [&](const Chunk& chunk) {
+    if (chunk.size < (chunk.num_values + 7) / 8) return corrupt("a bitmap is shorter than its values", chunk.index);
+    copy_bit_run(chunk.bytes, 0, out, out_bit_offset + chunk.first_value, chunk.num_values);
+    return success();
+  });
+}
+
+Outcome take_bit_runs(const uint8_t* source, int64_t source_bytes, int64_t source_bit_offset, const int64_t* run_starts,
+                      const int64_t* run_stops, int64_t num_runs, uint8_t* out, int64_t out_bytes,
+                      int64_t out_bit_offset) {
+  if (source_bit_offset < 0 || source_bit_offset > 8 * source_bytes) return misuse("src_bit_offset leaves the source");
+  if (out_bit_offset < 0 || out_bit_offset > 8 * out_bytes) return misuse("out_bit_offset leaves the output");
+  const int64_t num_source = 8 * source_bytes - source_bit_offset;
+  int64_t out_bit = out_bit_offset;
+  for (int64_t run = 0; run < num_runs; ++run) {
+    const int64_t start = run_starts[run];
+    const int64_t stop = run_stops[run];
+    if (start < 0 || stop < start || stop > num_source) return misuse("a run leaves the source", run);
+    if (stop - start > 8 * out_bytes - out_bit) return misuse("the output is too small", run);
+    copy_bit_run(source, source_bit_offset + start, out, out_bit, stop - start);
+    out_bit += stop - start;
+  }
+  return success();
+}
+
+namespace {
+
+// Sets bits that are known to lie inside; few of them, mostly.
+void set_bits(uint8_t* out, int64_t start, int64_t count) {
+  for (; count > 0;) {
+    const int64_t into = start % 8, here = count < 8 - into ? count : 8 - into;
+    out[start / 8] |= static_cast<uint8_t>(low_mask(here) << into);
+    start += here;
+    count -= here;
+  }
+}
+
+}  // namespace
+
+Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, uint8_t* out,
+                      int64_t out_bytes) {
+  for (int64_t run = 0; run < num_runs; ++run) {
+    const int64_t start = run_starts[run], stop = run_stops[run];
+    if (start < 0 || stop < start || stop > 8 * out_bytes) return misuse("a run leaves the output", run);
+    set_bits(out, start, stop - start);
+  }
+  return success();
+}
+
+Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, int64_t num_bits, int64_t* count) {
+  if (!inside(bit_offset, num_bits, 8 * source_bytes)) return misuse("the bits to count leave the source");
+  int64_t total = 0;
+  if (const int64_t into = bit_offset % 8; into != 0 && num_bits > 0) {
+    const int64_t head = num_bits < 8 - into ? num_bits : 8 - into;
+    total += std::popcount(static_cast<uint8_t>(peek_bits(source, bit_offset, head) & low_mask(head)));
+    bit_offset += head;
+    num_bits -= head;
+  }
+  const uint8_t* byte = source + bit_offset / 8;
+  for (; num_bits >= 64; num_bits -= 64, byte += 8) total += std::popcount(load<uint64_t>(byte, 0));
+  for (; num_bits >= 8; num_bits -= 8, ++byte) total += std::popcount(*byte);
+  if (num_bits > 0) total += std::popcount(static_cast<uint8_t>(*byte & low_mask(num_bits)));
+  *count = total;
+  return success();
+}
+
+namespace {
+
+// Calls edges(row, bits) with a bit for each of the rows from `row` on at which a run of marked rows begins or, every
+// other one, has ended; reopen(row) tells whether the run that ended there goes on. Row i of the ranges taken together
+// is bit bit_offset + i.
+template <class Edges, class Reopen>
+Outcome for_each_marked_edge(const uint8_t* source, int64_t source_bytes, int64_t bit_offset,
+                             const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges, Edges edges,
+                             Reopen reopen) {
+  if (!inside(bit_offset, 0, 8 * source_bytes)) return misuse("the marks leave the source");
+  int64_t bit = bit_offset;
+  for (int64_t range = 0; range < num_ranges; ++range) {
+    const int64_t start = range_starts[range], num_bits = range_stops[range] - start;
+    if (num_bits < 0 || !inside(bit, num_bits, 8 * source_bytes)) return misuse("the marks leave the source");
+    uint64_t before = 0;
+    for (int64_t done = 0; done < num_bits; done += 64) {
+      const int64_t count = num_bits - done < 64 ? num_bits - done : 64;
+      const uint64_t word = peek_word(source, bit + done, count);
+      if (done == 0 && (word & 1) != 0 && reopen(start)) before = 1;
+      uint64_t changes = word ^ (word << 1 | before);
+      if (count < 64) changes &= (uint64_t{1} << count) - 1;
+      if (changes != 0) edges(start + done, changes);
+      before = word >> (count - 1) & 1;
+    }
+    if (before != 0) edges(start + num_bits, uint64_t{1});
+    bit += num_bits;
+  }
+  return success();
+}
+
+}  // namespace
+
+Outcome count_marked_runs(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, const int64_t* range_starts,
+                          const int64_t* range_stops, int64_t num_ranges, int64_t* count) {
+  int64_t num_edges = 0, last = -1;
+  const Outcome outcome = for_each_marked_edge(
+      source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
+      [&](int64_t row, uint64_t bits) {
+        num_edges += std::popcount(bits);
+        last = row + 63 - std::countl_zero(bits);
+      },
+      [&](int64_t row) {
+        if (row != last) return false;
+        --num_edges;
+        return true;
+      });
+  *count = num_edges / 2;
+  return outcome;
+}
+
+Outcome mark_runs(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, const int64_t* range_starts,
+                  const int64_t* range_stops, int64_t num_ranges, int64_t* out_starts, int64_t* out_stops,
+                  int64_t num_out) {
+  int64_t num_edges = 0, wanted = 0;
+  const Outcome counted =
+      count_marked_runs(source, source_bytes, bit_offset, range_starts, range_stops, num_ranges, &wanted);
+  if (counted.message != nullptr) return counted;
+  if (wanted > num_out) return misuse("the output is too small");
+  int64_t* const out[2] = {out_starts, out_stops};
+  return for_each_marked_edge(
+      source, source_bytes, bit_offset, range_starts, range_stops, num_ranges,
+      [&](int64_t row, uint64_t bits) {
+        for (; bits != 0; bits &= bits - 1, ++num_edges)
+          out[num_edges % 2][num_edges / 2] = row + std::countr_zero(bits);
+      },
+      [&](int64_t row) {
+        if (num_edges == 0 || out_stops[num_edges / 2 - 1] != row) return false;
+        --num_edges;
+        return true;
+      });
+}
+
+}  // namespace lance_arrow::engine

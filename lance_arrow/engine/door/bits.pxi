@@ -1,0 +1,173 @@
+# Fixed-bit-width integers and single bits, many chunks per call.
+#
+# Chunk arguments are the same everywhere in `kernels`: ``data`` ``(total_bytes,) uint8``; ``starts`` and ``sizes``
+# ``(num_chunks,) int64``, the byte range of one buffer of each chunk inside ``data``; ``value_starts``
+# ``(num_chunks + 1,) int64``, where the values of each chunk lie in the output. Every kernel raises CorruptPageError
+# (``detail``: chunk or value number) for bytes that contradict themselves and InternalError for a caller's mistake, such
+# as too small an output; after either, the contents of the output are unspecified.
+
+cdef extern from "engine/decode/fastlanes.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _unpack_inline "lance_arrow::engine::unpack_inline"(Chunks, int, uint8_t*, int64_t)
+    Outcome _unpack_out_of_line "lance_arrow::engine::unpack_out_of_line"(Chunks, int, int, uint8_t*, int64_t)
+
+cdef extern from "engine/common/bitmaps.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _copy_bits "lance_arrow::engine::copy_bits"(Chunks, uint8_t*, int64_t, int64_t)
+    Outcome _take_bit_runs "lance_arrow::engine::take_bit_runs"(
+        const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, int64_t)
+    Outcome _fill_bits "lance_arrow::engine::fill_bits"(uint8_t*, int64_t, int64_t, int64_t, bint)
+    Outcome _fill_bit_runs "lance_arrow::engine::fill_bit_runs"(
+        const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t)
+    Outcome _count_bits "lance_arrow::engine::count_bits"(const uint8_t*, int64_t, int64_t, int64_t, int64_t*)
+    Outcome _count_marked_runs "lance_arrow::engine::count_marked_runs"(
+        const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
+    Outcome _mark_runs "lance_arrow::engine::mark_runs"(
+        const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
+
+
+def unpack_inline(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    const int64_t[::1] value_starts not None, int word_bits, uint8_t[::1] out not None,
+) -> None:
+    """Decode chunks of at most 1024 values: a header word with the bit width, then one FastLanes block.
+
+    Parameters
+    ----------
+    word_bits
+        Width of a decoded value, 8, 16, 32, 64 or 128. Of 128 bits, values packed to at most 32 or 64 bits are a
+        block of 32- or 64-bit words, and wider ones one sequential stream, least significant bit first.
+    out
+        Decoded values, little-endian.
+
+    Raises
+    ------
+    CorruptPageError
+        A chunk promises more than 1024 values, or its width or size is wrong.
+
+    Notes
+    -----
+    Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4, 11.5.
+    """
+    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _unpack_inline(chunks, word_bits, &out[0], out.shape[0])
+    _check(outcome)
+
+
+def unpack_out_of_line(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    const int64_t[::1] value_starts not None, int word_bits, int packed_bits, uint8_t[::1] out not None,
+) -> None:
+    """Decode blocks of any number of values packed to one width that the description knows.
+
+    Each chunk is whole FastLanes blocks, then a tail of raw words or of one padded block; where both have the same
+    length it is raw. Source: CompressiveEncoding.OutOfLineBitpacking; spec 5.5.
+
+    Parameters
+    ----------
+    word_bits
+        Width of a decoded value, 8, 16, 32 or 64.
+    packed_bits
+        Width of a packed value, ``0 <= packed_bits <= word_bits``.
+    """
+    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _unpack_out_of_line(chunks, word_bits, packed_bits, &out[0], out.shape[0])
+    _check(outcome)
+
+
+def copy_bits(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    const int64_t[::1] value_starts not None, uint8_t[::1] out not None, int64_t out_bit_offset,
+) -> None:
+    """Copy bitmap chunks, each starting at its first bit, into one bitmap whose values start at ``out_bit_offset``.
+
+    Bits of ``out`` outside the written range keep their value. Source: CompressiveEncoding.Flat with 1 bit; spec 5.1.
+    """
+    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _copy_bits(chunks, &out[0], out.shape[0], out_bit_offset)
+    _check(outcome)
+
+
+def take_bit_runs(
+    const uint8_t[::1] src not None, int64_t src_bit_offset, const int64_t[::1] run_starts not None,
+    const int64_t[::1] run_stops not None, uint8_t[::1] out not None, int64_t out_bit_offset,
+) -> None:
+    """Copy the bit ranges ``run_starts[i] .. run_stops[i]`` of ``src`` back to back.
+
+    Runs count from ``src_bit_offset``. A run outside ``src`` is the caller's mistake.
+    """
+    cdef Outcome outcome
+    if run_starts.shape[0] != run_stops.shape[0]:
+        raise refusal(b"run_starts and run_stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _take_bit_runs(&src[0], src.shape[0], src_bit_offset, &run_starts[0], &run_stops[0],
+                                 run_starts.shape[0], &out[0], out.shape[0], out_bit_offset)
+    _check(outcome)
+
+
+def fill_bits(uint8_t[::1] out not None, int64_t bit_offset, int64_t num_bits, bint value) -> None:
+    """Set (or clear) ``num_bits`` bits; others keep their value."""
+    cdef Outcome outcome
+    with nogil:
+        outcome = _fill_bits(&out[0], out.shape[0], bit_offset, num_bits, value)
+    _check(outcome)
+
+
+def fill_bit_runs(
+    const int64_t[::1] run_starts not None, const int64_t[::1] run_stops not None, uint8_t[::1] out not None,
+) -> None:
+    """Set the bits ``run_starts[i] .. run_stops[i]``, leave others alone; runs outside are the caller's mistake."""
+    cdef Outcome outcome
+    if run_starts.shape[0] != run_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _fill_bit_runs(&run_starts[0], &run_stops[0], run_starts.shape[0], &out[0], out.shape[0])
+    _check(outcome)
+
+
+def count_bits(const uint8_t[::1] src not None, int64_t bit_offset, int64_t num_bits) -> int:
+    """Return how many of ``num_bits`` bits are set."""
+    cdef Outcome outcome
+    cdef int64_t count = 0
+    with nogil:
+        outcome = _count_bits(&src[0], src.shape[0], bit_offset, num_bits, &count)
+    _check(outcome)
+    return count
+
+
+def count_marked_runs(
+    const uint8_t[::1] src not None, int64_t src_bit_offset, const int64_t[::1] range_starts not None,
+    const int64_t[::1] range_stops not None,
+) -> int:
+    """Return how many runs `mark_runs` writes."""
+    cdef Outcome outcome
+    cdef int64_t count = 0
+    if range_starts.shape[0] != range_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _count_marked_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
+                                     range_starts.shape[0], &count)
+    _check(outcome)
+    return count
+
+
+def mark_runs(
+    const uint8_t[::1] src not None, int64_t src_bit_offset, const int64_t[::1] range_starts not None,
+    const int64_t[::1] range_stops not None, int64_t[::1] out_starts not None, int64_t[::1] out_stops not None,
+) -> None:
+    """Write the runs of marked rows of ascending ranges; runs that touch across ranges are one.
+
+    Row i of all ranges taken together is marked by bit ``src_bit_offset + i``. Marks outside ``src``, or more runs than
+    the output holds, are the caller's mistake.
+    """
+    cdef Outcome outcome
+    if range_starts.shape[0] != range_stops.shape[0] or out_starts.shape[0] != out_stops.shape[0]:
+        raise refusal(b"starts and stops have different lengths", -1, 0)
+    with nogil:
+        outcome = _mark_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
+                             range_starts.shape[0], &out_starts[0], &out_stops[0], out_starts.shape[0])
+    _check(outcome)

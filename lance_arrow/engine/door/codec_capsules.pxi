@@ -1,0 +1,247 @@
+# Capsules of the format's own codecs for reads of few rows: tables of C functions, as ``lance_arrow_native.h`` says.
+
+cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass HeldChunkCodec:
+        void* child
+
+    cdef cppclass HeldValueCodec:
+        void* child
+
+    HeldChunkCodec* hold_flat(int64_t bits) except +
+    HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
+    HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) except +
+    HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
+    HeldChunkCodec* hold_variable(int64_t offset_bits) except +
+    HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    ctypedef const char* (*Expand)(
+        const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
+
+    HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) except +
+    cdef cppclass HeldStoredValues:
+        pass
+
+    HeldStoredValues* hold_stored_zstd(int64_t most_bytes) except +
+    cdef cppclass HeldFrameCodec:
+        pass
+
+    HeldFrameCodec* hold_lz4() except +
+    HeldChunkCodec* hold_compressed(const LaChunkCodec*, const LaFrameCodec*, int64_t most_bytes) except +
+    HeldChunkCodec* hold_byte_streams(int64_t bits) except +
+    HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+
+
+cdef void _drop_chunk(object capsule) noexcept:
+    cdef HeldChunkCodec* held = <HeldChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
+    Py_XDECREF(<PyObject*>held.child)
+    del held
+
+
+cdef void _drop_value(object capsule) noexcept:
+    cdef HeldValueCodec* held = <HeldValueCodec*>PyCapsule_GetPointer(capsule, _VALUE)
+    Py_XDECREF(<PyObject*>held.child)
+    del held
+
+
+cdef void _drop_stored(object capsule) noexcept:
+    cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
+    del held
+
+
+cdef void _drop_frames(object capsule) noexcept:
+    cdef HeldFrameCodec* held = <HeldFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
+    del held
+
+
+cdef object _chunk(HeldChunkCodec* held):
+    return None if held == NULL else PyCapsule_New(held, _CHUNK, _drop_chunk)
+
+
+def flat_codec(int64_t bits) -> object:
+    """Values of `bits` (1 or whole bytes) back to back."""
+    return _chunk(hold_flat(bits))
+
+
+def inline_bitpacking_codec(int64_t bits) -> object | None:
+    """Chunks that begin with their bit width; None for widths of values that have no native form."""
+    return _chunk(hold_inline_bitpacking(bits))
+
+
+def out_of_line_bitpacking_codec(int64_t word_bits, int64_t packed_bits) -> object:
+    """Blocks of one bit width, known from the description."""
+    return _chunk(hold_out_of_line_bitpacking(word_bits, packed_bits))
+
+
+def run_lengths_codec(int64_t bits, bint is_block) -> object:
+    """Plain run values and 8-bit lengths, in two buffers or one block."""
+    return _chunk(hold_run_lengths(bits, is_block))
+
+
+def variable_codec(int64_t offset_bits) -> object:
+    """Offsets of 32 or 64 bits and bytes of a chunk."""
+    return _chunk(hold_variable(offset_bits))
+
+
+def symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
+    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none, or no byte strings."""
+    cdef Outcome outcome
+    cdef HeldChunkCodec* held
+    if child is None:
+        return None
+    held = hold_symbols(<const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK), &table[0], table.shape[0], &outcome)
+    _check(outcome)
+    if held == NULL:
+        return None
+    Py_INCREF(child)
+    held.child = <void*>child
+    return _chunk(held)
+
+
+def byte_streams_codec(int64_t bits) -> object | None:
+    """Byte b of every value in stream b; None for widths that have no native form."""
+    return _chunk(hold_byte_streams(bits))
+
+
+def lz4_frames() -> object:
+    """LZ4 frames: their size, then one raw block."""
+    return PyCapsule_New(hold_lz4(), _FRAMES, _drop_frames)
+
+
+def compressed_codec(child, frames, int64_t most_bytes) -> object | None:
+    """Chunks whose first buffer is a frame of at most so many bytes; None unless both are capsules."""
+    cdef HeldChunkCodec* held
+    if child is None or frames is None:
+        return None
+    held = hold_compressed(
+        <const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK),
+        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
+    both = (child, frames)
+    Py_INCREF(both)
+    held.child = <void*>both
+    return _chunk(held)
+
+
+def zipped_codec(int64_t bits) -> object:
+    """Zipped values of `bits` each, or (0) of any length."""
+    cdef Outcome outcome
+    return PyCapsule_New(hold_zipped(bits, NULL, 0, &outcome), _VALUE, _drop_value)
+
+
+def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
+    """Zipped FSST codes; None unless `child` is the capsule of values that are stored as they are."""
+    cdef Outcome outcome
+    cdef HeldValueCodec* held
+    if child is None or not (<LaValueCodec*>PyCapsule_GetPointer(child, _VALUE)).is_plain:
+        return None
+    held = hold_zipped(0, &table[0], table.shape[0], &outcome)
+    _check(outcome)
+    return PyCapsule_New(held, _VALUE, _drop_value)
+
+
+cdef int64_t _list_bits(child, int64_t items_per_value) except -1:
+    """Bits of a list whose items lie as they are; 0 where they do not."""
+    if child is None:
+        return 0
+    return 8 * (<LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK)).plain_bytes * items_per_value
+
+
+def fixed_size_lists_codec(child, int64_t items_per_value) -> object | None:
+    """Lists without item bitmaps; None unless `child` is the capsule of a codec whose values lie as they are."""
+    cdef int64_t bits = _list_bits(child, items_per_value)
+    return flat_codec(bits) if bits else None
+
+
+def zipped_fixed_size_lists_codec(child, int64_t items_per_value) -> object | None:
+    """The same, zipped: `child` is still the codec of a chunk, which one list's items are."""
+    cdef int64_t bits = _list_bits(child, items_per_value)
+    return zipped_codec(bits) if bits else None
+
+
+cdef object _called(object decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_values,
+                    LaValues* out):
+    """Hand values to Python and take over what it decoded; returns whether everything fitted."""
+    cdef int64_t first = starts[0], stop = 0, value, base = out.end
+    cdef const uint8_t[::1] plain
+    cdef const int64_t[::1] offsets
+    cdef uint8_t* to
+    for value in range(num_values):
+        first = min(first, starts[value])
+        stop = max(stop, starts[value] + sizes[value])
+    values, ends = decode(
+        <const uint8_t[:stop - first]>(data + first) if stop > first else b"",
+        <const int64_t[:num_values]>starts, <const int64_t[:num_values]>sizes, first)
+    if callable(values):
+        offsets = ends
+        to = out.reserve(out.host, base, offsets[num_values])
+        if to == NULL:
+            return False
+        # Also where nothing is to be written: what refuses the bytes is the call.
+        values(<uint8_t[:offsets[num_values]]>to if offsets[num_values] else bytearray())
+        for value in range(num_values):
+            out.ends[value] = base + offsets[value + 1]
+        out.end = base + offsets[num_values]
+        return True
+    plain = values
+    if ends is None:
+        if plain.shape[0]:
+            memcpy(out.values, &plain[0], plain.shape[0])
+        return True
+    offsets = ends
+    to = out.reserve(out.host, base, plain.shape[0])
+    if to == NULL:
+        return False
+    if plain.shape[0]:
+        memcpy(to, &plain[0], plain.shape[0])
+    for value in range(num_values):
+        out.ends[value] = base + offsets[value + 1]
+    out.end = base + offsets[num_values]
+    return True
+
+
+def stored_zstd_values(int64_t most_bytes) -> object:
+    """Zstandard frames behind their size, of one block that is stored as it is, with at most so many bytes."""
+    return PyCapsule_New(hold_stored_zstd(most_bytes), _STORED, _drop_stored)
+
+
+def is_plain_codec(value_codec) -> bool:
+    """Whether a value codec's stored bytes are its values, whatever their width."""
+    return value_codec is not None and bool((<LaValueCodec*>PyCapsule_GetPointer(value_codec, _VALUE)).is_plain)
+
+
+_state = threading.local()
+
+
+cdef const char* _expand(const void* decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                         int64_t num_values, LaValues* out) noexcept with gil:
+    if num_values == 0:
+        return NULL
+    try:
+        if not _called(<object>decode, data, starts, sizes, num_values, out):
+            return b"the values are above their limit of bytes"
+    except LanceError:
+        # The caller reads the same values again through Python, where this is raised with its place.
+        return b"a codec written in Python refused the values"
+    except BaseException as error:  # nothing can pass through the C function around this one
+        _state.error = error
+        return b"a codec written in Python failed"
+    return NULL
+
+
+def raise_pending() -> None:
+    """Raise what a Python codec raised in this thread, other than a `LanceError`, since the last call."""
+    error = getattr(_state, "error", None)
+    if error is not None:
+        _state.error = None
+        raise error
+
+
+def called_codec(int64_t bits, decode) -> object:
+    """Values of `bits` each, or (0) of any length, that a Python function decodes.
+
+    ``decode(data, starts, sizes, first)`` gets the bytes from `first` on, and returns the decoded bytes and, for values
+    of any length, ``(num_values + 1,) int64`` offsets into them, else None. In place of bytes of any length it may return
+    a function that writes them: it is called with writable memory for exactly ``offsets[-1]`` bytes.
+    """
+    cdef HeldValueCodec* held = hold_called(bits, <void*>decode, <Expand>_expand)
+    Py_INCREF(decode)
+    held.child = <void*>decode
+    return PyCapsule_New(held, _VALUE, _drop_value)

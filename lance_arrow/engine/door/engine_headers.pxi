@@ -1,0 +1,134 @@
+# Pages, readers and leaves of the engine.
+
+cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass Page:
+        int64_t num_rows
+        int64_t value_bits
+        vector[uint8_t] layers
+        cbool picks_selected(int64_t)
+
+    cdef cppclass Lendable "lance_arrow::engine::Buffer":
+        uint8_t* data()
+        void lend(uint8_t*, int64_t, cbool)
+        cbool is_lent()
+
+    cdef cppclass LeafPart:
+        LeafPart() except +
+        int64_t limit
+        int64_t num_values
+        int64_t num_bytes
+        Lendable values
+        vector[int64_t] ends
+        LaValues place(int64_t, int64_t) except +
+        void took(int64_t, const LaValues&)
+
+cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" nogil:
+    Page* new_flat_page(int64_t, cbool) except +
+    Page* new_binary_page(int64_t, uint64_t) except +
+
+cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct Items:
+        int64_t bits
+        const uint8_t* values
+        int64_t values_bytes
+        const uint8_t* offsets
+        int offset_bits
+        int64_t num_items
+
+    cdef cppclass ChunkForm:
+        cbool large
+        const LaChunkCodec* values
+        const LaChunkCodec* rep
+        const LaChunkCodec* def_ "def"
+        int max_rep, max_def, max_visible
+        cbool has_items
+        Items items
+
+    cdef struct ChunkPlaces:
+        const int64_t* chunk_starts
+        const int64_t* value_starts
+        const int64_t* rows_started
+        const int64_t* rows_finished
+        const int64_t* rows_left
+        int64_t num_chunks
+
+    Page* new_chunked_page(const ChunkForm&, const ChunkPlaces&) except +
+
+cdef extern from "engine/plan/zipped_page.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass StreamForm:
+        ZipForm zip
+        int max_rep, max_def
+        int64_t num_entries, num_values
+        const LaValueCodec* values
+        const LaStoredValues* stored
+
+    Page* new_zipped_page(const StreamForm&, const int64_t*, int64_t) except +
+
+cdef extern from "engine/plan/places_page.hpp" namespace "lance_arrow::engine" nogil:
+    const int64_t PLACE_BITS "lance_arrow::engine::kPlaceBits"
+    Page* new_places_page(const Page*, int) except +
+
+cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct Reader:
+        int fd
+        const uint8_t* memory
+        int64_t size
+        Checks* checks
+
+    cdef cppclass ReadCount:
+        ReadCount()
+        int64_t requests, ranges, bytes_wanted, bytes_read
+
+cdef extern from "engine/plan/selection_bitmap.hpp" nogil:
+    cdef cppclass SelectionBitmap "lance_arrow::engine::SelectionBitmap":
+        void select(const int64_t*, const int64_t*, int64_t) except +
+
+cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct PageRef:
+        const Page* page
+        int64_t first_row
+        int64_t data_start
+        int64_t data_bytes
+        int64_t second_start
+        int64_t second_bytes
+
+    int64_t expected_bytes(const vector[PageRef]&, const LaRuns&) except +
+    Outcome read_leaf(const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, LeafPart*, ReadCount*) except +
+
+cdef extern from "engine/arrays/leaf_arrays.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass Leaf:
+        vector[unique_ptr[LeafPart]] parts
+        vector[int] offset_bits
+        int64_t value_bits
+        vector[int64_t] field_bytes
+        cbool lent
+        void borrow_part() except +
+        void give_back_part()
+
+    cdef struct NodeOut:
+        uint8_t* validity
+        void* offsets
+        int64_t slots
+        int64_t null_count
+
+    Outcome measure_leaf(const Leaf&, int64_t*, cbool*) except +
+    Outcome fill_structure(const Leaf&, NodeOut*) except +
+    void _copy_leaf_values "lance_arrow::engine::copy_values"(const Leaf&, uint8_t*, uint8_t*, int) except +
+    void split_fields(const Leaf&, uint8_t* const*)
+
+cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct BlobPlaces:
+        const uint8_t* positions
+        const uint8_t* sizes
+        int64_t stride
+        const uint8_t* kinds
+        const uint8_t* validity
+        int64_t count
+
+    BlobPlaces places_of_rows(const uint8_t*, int64_t)
+    void _copy_positions "lance_arrow::engine::copy_positions"(const BlobPlaces&, uint8_t*)
+    Outcome _lay_out_blobs "lance_arrow::engine::lay_out_blobs"(const BlobPlaces&, int64_t, int64_t, int, uint8_t*, int64_t*)
+    Outcome read_laid_out(const BlobPlaces&, int, const uint8_t*, int64_t, int64_t, const Reader&, uint8_t*, ReadCount*) except +
+
+cdef enum:
+    MAX_NODES = 64

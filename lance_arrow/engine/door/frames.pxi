@@ -1,0 +1,26 @@
+# Blocks of compressed frames; errors as in `bits`.
+
+cdef extern from "engine/decode/frames.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _decode_lz4_blocks "lance_arrow::engine::decode_lz4_blocks"(
+        const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, const int64_t*)
+
+
+def decode_lz4_blocks(
+    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
+    uint8_t[::1] out not None, const int64_t[::1] out_starts not None,
+) -> None:
+    """Decode raw LZ4 blocks, ``data[starts[i] : starts[i] + sizes[i]]`` to ``out[out_starts[i] : out_starts[i + 1]]``.
+
+    Raises
+    ------
+    CorruptPageError
+        A block is malformed (lengths leave it, a match reaches before the start, it does not end in literals) or yields
+        another number of bytes than it has room for.
+    """
+    cdef Outcome outcome
+    if starts.shape[0] != sizes.shape[0] or starts.shape[0] + 1 != out_starts.shape[0]:
+        raise refusal(b"starts, sizes and out_starts have contradicting lengths", -1, 0)
+    with nogil:
+        outcome = _decode_lz4_blocks(
+            &data[0], data.shape[0], &starts[0], &sizes[0], starts.shape[0], &out[0], out.shape[0], &out_starts[0])
+    _check(outcome)

@@ -1,0 +1,266 @@
+# Pages as the native engine sees them: C++ objects that keep alive what they point into.
+
+cdef int _ALL_VALID_ITEM = 1
+cdef int _NULLABLE_ITEM = 3
+
+
+cdef class NativePage:
+    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
+    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
+    0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
+    the layouts, `picks_close_rows` whether many short runs take about as long as all the rows between them."""
+
+    cdef unique_ptr[Page] page
+    cdef tuple kept
+    cdef readonly int data_buffer
+    cdef readonly int second_buffer
+    cdef readonly int offset_bits
+    cdef readonly bint is_for_scans
+
+    @property
+    def num_rows(self) -> int:
+        return self.page.get().num_rows
+
+    @property
+    def picks_close_rows(self) -> bool:
+        return self.page.get().picks_selected(1)
+
+    @property
+    def value_bits(self) -> int:
+        return self.page.get().value_bits
+
+
+cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int offset_bits, tuple kept):
+    cdef NativePage page = NativePage.__new__(NativePage)
+    page.page.reset(made)
+    made.num_rows = num_rows
+    page.data_buffer = data_buffer
+    page.second_buffer = -1
+    page.offset_bits = offset_bits
+    for kind in layers:
+        made.layers.push_back(<uint8_t>int(kind))
+    page.kept = kept
+    page.is_for_scans = True
+    return page
+
+
+cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
+    """Write down the form of chunks; False where the codecs take what the engine has no room for."""
+    form.large = large
+    form.values = _chunk_codec(values)
+    form.rep = _chunk_codec(rep)
+    form.def_ = _chunk_codec(def_)
+    form.max_rep, form.max_def, form.max_visible = levels
+    form.has_items = False
+    if form.values.num_buffers < 0 or form.values.num_buffers > 8:
+        return False
+    for stream in (rep, def_):
+        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+            return False
+    return True
+
+
+def chunked_page(
+    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
+    const int64_t[::1] rows_left=None, tuple items=None,
+) -> NativePage | None:
+    """Build a page of chunks.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page.
+    layers, levels
+        Layer kinds, inner-most first; largest repetition, definition and visible level.
+    offset_bits
+        Width of the offsets of the values, 0 where they have one width.
+    values, rep, def_
+        Capsules of chunk codecs; None for a level stream that does not exist.
+    large
+        Whether sizes in chunk headers have 32 bits.
+    chunk_starts, value_starts, rows_started, rows_finished, rows_left
+        ``(num_chunks + 1,) int64``; the last three with lists only.
+    items
+        ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
+
+    Returns
+    -------
+    NativePage or None
+        None where the codecs take what the engine has no room for.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef const uint8_t[::1] item_values, item_offsets
+    if not _has_form(&form, levels, large, values, rep, def_):
+        return None
+    form.has_items = items is not None
+    if items is not None and form.values.bits not in (8, 16, 32, 64):
+        return None
+    if items is not None:
+        item_values = items[1]
+        form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
+        form.items.values, form.items.values_bytes = &item_values[0], item_values.shape[0]
+        form.items.offsets = NULL
+        if items[2] is not None:
+            item_offsets = items[2]
+            form.items.offsets = &item_offsets[0]
+    places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
+    places.num_chunks = chunk_starts.shape[0] - 1
+    places.rows_started = NULL
+    places.rows_finished = NULL
+    places.rows_left = NULL
+    if rows_started is not None and rows_finished is not None and rows_left is not None:
+        places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
+        places.rows_left = &rows_left[0]
+    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
+    return _page(new_chunked_page(form, places), num_rows, layers, 1, offset_bits, kept)
+
+
+def chunked_pages(
+    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
+    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
+    const int64_t[::1] borders not None,
+) -> list[NativePage] | None:
+    """Build many pages of chunks of one form, without lists and dictionaries.
+
+    Parameters
+    ----------
+    num_rows
+        ``(n,) int64``: rows of each page.
+    layers, levels, offset_bits, values, def_, large
+        As in `chunked_page`.
+    chunk_starts, value_starts
+        As in `chunked_page`, of all pages one after the other.
+    borders
+        ``(n + 1,) int64``: where in these each page begins, and their end.
+
+    Returns
+    -------
+    list of NativePage, or None
+        As in `chunked_page`.
+    """
+    cdef ChunkForm form
+    cdef ChunkPlaces places
+    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
+    cdef tuple kept = (values, def_, chunk_starts, value_starts)
+    cdef tuple kinds = tuple([int(kind) for kind in layers])
+    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
+        raise ValueError("arrays over pages have contradicting lengths")
+    for one in range(n):
+        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
+            raise ValueError("a page has no chunk, or lies outside the tables")
+    if not _has_form(&form, levels, large, values, None, def_):
+        return None
+    places.rows_started = places.rows_finished = places.rows_left = NULL
+    found = []
+    for one in range(n):
+        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
+        places.num_chunks = borders[one + 1] - borders[one] - 1
+        found.append(_page(new_chunked_page(form, places), num_rows[one], kinds, 1, offset_bits, kept))
+    return found
+
+
+def zipped_page(
+    int64_t num_rows, layers, tuple levels, int offset_bits, tuple counts, tuple entry, values, int64_t row_bytes,
+    const int64_t[::1] row_starts=None, stored=None,
+) -> NativePage:
+    """Build a page of zipped entries.
+
+    Parameters
+    ----------
+    num_rows, layers, levels, offset_bits
+        As in `chunked_page`; the visible level is -1 without lists.
+    counts
+        Entries and values of the page.
+    entry
+        Bits of repetition and definition levels, bytes per value (-1: lengths are stored), bits of a length (0: none).
+    values
+        Capsule of a value codec.
+    row_bytes, row_starts
+        Bytes of every row, or (``row_bytes`` unused) ``(num_rows + 1,) int64`` places in the stream.
+    stored
+        Capsule that tells which values are stored as they are; None where the codec has none.
+    """
+    cdef StreamForm form
+    form.zip.bits_rep, form.zip.bits_def, form.zip.bytes_per_value, form.zip.bits_per_offset = entry
+    form.max_rep, form.max_def, form.zip.max_visible = levels
+    form.num_entries, form.num_values = counts
+    form.values = <const LaValueCodec*>PyCapsule_GetPointer(values, _VALUE)
+    form.stored = NULL
+    if stored is not None:
+        form.stored = <const LaStoredValues*>PyCapsule_GetPointer(stored, _STORED)
+    cdef NativePage page
+    cdef const int64_t* starts = NULL
+    if row_starts is not None:
+        starts = &row_starts[0]
+    page = _page(new_zipped_page(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
+    page.is_for_scans = row_starts is None
+    return page
+
+
+def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1) -> NativePage:
+    """Build a page of values of one width, or bits, back to back.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page; both buffers are large enough for them.
+    bits
+        Of a value: 1 or a multiple of 8.
+    data_buffer, validity_buffer
+        Numbers of buffers: values, and a bit for each of them that is set where it is valid; -1 where all are.
+    """
+    cdef bint has_validity = validity_buffer >= 0
+    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(new_flat_page(bits, has_validity), num_rows, layers, data_buffer, 0, ())
+    page.second_buffer = validity_buffer
+    return page
+
+
+def binary_page(
+    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
+) -> NativePage:
+    """Build a page of byte strings.
+
+    Parameters
+    ----------
+    num_rows, offset_bits
+        As in `chunked_page`; the buffer of ends is large enough.
+    data_buffer, ends_buffer
+        Numbers of buffers: the bytes, and where each string ends.
+    end_bytes
+        Bytes of an end, 4 or 8.
+    null_adjustment
+        Added to the ends of nulls; 0 where none is null.
+    """
+    layers = (_NULLABLE_ITEM,)
+    cdef NativePage page = _page(
+        new_binary_page(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
+    page.second_buffer = ends_buffer
+    return page
+
+
+def places_page(NativePage inner not None, layers, int highest) -> NativePage | None:
+    """Build a page of places of values out of the page that holds them; they tell which values are null.
+
+    Parameters
+    ----------
+    inner
+        Positions and sizes, 64 bits each, without a structure.
+    layers, highest
+        Layer kinds of the values, inner-most first, and the largest definition level of these.
+
+    Returns
+    -------
+    NativePage or None
+        None where `inner` holds something else.
+    """
+    if inner.page.get().value_bits != PLACE_BITS or inner.offset_bits != 0:
+        return None
+    cdef NativePage page = _page(
+        new_places_page(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
+    page.is_for_scans = inner.is_for_scans
+    return page

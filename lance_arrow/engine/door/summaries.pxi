@@ -1,0 +1,42 @@
+# Facts about values that encodings are chosen by. Every mistake is the caller's: InternalError.
+
+cdef extern from "engine/encode/summaries.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _measure_groups "lance_arrow::engine::measure_groups"(Parts, int, int64_t*, int64_t*)
+    Outcome _all_equal "lance_arrow::engine::all_equal"(const uint8_t*, int64_t, int64_t, cbool*)
+
+
+def measure_groups(
+    const uint8_t[::1] values not None, const int64_t[::1] value_starts not None, int word_bits,
+    int64_t[::1] out_bits not None, int64_t[::1] out_changes not None,
+) -> None:
+    """Find in one pass how many bits the largest value of each group needs, and how often values change.
+
+    Parameters
+    ----------
+    values
+        Little-endian unsigned integers of `word_bits` 8, 16, 32 or 64.
+    value_starts
+        ``(num_groups + 1,) int64``: where each group begins.
+    out_bits
+        ``(num_groups,) int64``: bits of the largest value; 0 for a group of zeros or of nothing.
+    out_changes
+        ``(num_groups,) int64``: values of the group that differ from the one before them, which may be the last one
+        before the group. (The first of all has none before it.)
+    """
+    cdef Parts groups = part_table(values, value_starts)
+    cdef Outcome outcome
+    if out_bits.shape[0] != groups.num_parts or out_changes.shape[0] != groups.num_parts:
+        raise refusal(b"value_starts and outputs have contradicting lengths", -1, 0)
+    with nogil:
+        outcome = _measure_groups(groups, word_bits, &out_bits[0], &out_changes[0])
+    _check(outcome)
+
+
+def all_equal(const uint8_t[::1] values not None, int64_t bytes_per_value) -> bool:
+    """Tell whether all values are the same bytes; stops at the first that is not. No values are equal."""
+    cdef cbool equal = False
+    cdef Outcome outcome
+    with nogil:
+        outcome = _all_equal(&values[0], values.shape[0], bytes_per_value, &equal)
+    _check(outcome)
+    return equal

@@ -1,0 +1,135 @@
+# FSST symbol tables chosen, and applied to many values per call; errors as in `bits`, outputs as in `gather`.
+
+cdef extern from "engine/decode/symbols.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct CodedValues:
+        const uint8_t* data
+        int64_t data_bytes
+        const int64_t* starts
+        const int64_t* sizes
+        int64_t num_values
+
+    Outcome _measure_symbols "lance_arrow::engine::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
+    Outcome _expand_symbols "lance_arrow::engine::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
+
+cdef extern from "engine/encode/symbol_training.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _train_symbols "lance_arrow::engine::train_symbols"(
+        StoredOffsets, const uint8_t*, int64_t, uint8_t*, int64_t) except +
+
+cdef extern from "engine/encode/symbol_encoding.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _compress_symbols "lance_arrow::engine::compress_symbols"(
+        const uint8_t*, int64_t, StoredOffsets, const uint8_t*, int64_t, VariableOut, int64_t*) except +
+
+
+cdef int _coded_values(
+    const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] sizes, CodedValues* out
+) except -1:
+    if starts.shape[0] != sizes.shape[0]:
+        raise refusal(b"starts and sizes have different lengths", -1, 0)
+    out.data, out.data_bytes = &data[0], data.shape[0]
+    out.starts, out.sizes, out.num_values = &starts[0], &sizes[0], starts.shape[0]
+    return 0
+
+
+def measure_symbols(
+    const uint8_t[::1] table not None, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
+    const int64_t[::1] sizes not None,
+) -> int:
+    """Return the bytes that `expand_symbols` writes, after checking the table and every code."""
+    cdef Outcome outcome
+    cdef int64_t total = 0
+    cdef CodedValues values
+    _coded_values(data, starts, sizes, &values)
+    with nogil:
+        outcome = _measure_symbols(&table[0], table.shape[0], values, &total)
+    _check(outcome)
+    return total
+
+
+def expand_symbols(
+    const uint8_t[::1] table not None, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
+    const int64_t[::1] sizes not None, uint8_t[::1] out_offsets not None, int out_offset_bits,
+    uint8_t[::1] out_data not None,
+) -> None:
+    """Replace the codes of each value ``data[starts[i] : starts[i] + sizes[i]]`` by their symbols.
+
+    Code 255 stands for the literal byte after it; a table whose switch is 0 means that values are stored as they are.
+    Source: CompressiveEncoding.Fsst.symbol_table; spec 5.6.
+
+    Parameters
+    ----------
+    table
+        ``(2312,) uint8``.
+
+    Raises
+    ------
+    CorruptPageError
+        The table is malformed (``detail``: symbol number), or a value uses an unknown code or ends in an escape
+        (``detail``: its position).
+    """
+    cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
+    cdef Outcome outcome
+    cdef CodedValues values
+    _coded_values(data, starts, sizes, &values)
+    with nogil:
+        outcome = _expand_symbols(&table[0], table.shape[0], values, out)
+    _check(outcome)
+
+
+def train_symbols(
+    const uint8_t[::1] offsets not None, int offset_bits, const uint8_t[::1] data not None,
+    uint8_t[::1] out_table not None,
+) -> None:
+    """Choose the symbols that save most on a sample of values, which are given as in `variable_chunks`.
+
+    The same values give the same table on every machine. Source: Boncz, Neumann, Leis: FSST, VLDB 2020; the layout of
+    the table is spec 5.6.
+
+    Parameters
+    ----------
+    out_table
+        ``(2312,) uint8``.
+    """
+    cdef StoredOffsets stored = stored_offsets(offsets, offset_bits)
+    cdef Outcome outcome
+    with nogil:
+        outcome = _train_symbols(stored, &data[0], data.shape[0], &out_table[0], out_table.shape[0])
+    _check(outcome)
+
+
+def compress_symbols(
+    const uint8_t[::1] table not None, const uint8_t[::1] offsets not None, int offset_bits,
+    const uint8_t[::1] data not None, uint8_t[::1] out_offsets not None, int out_offset_bits,
+    uint8_t[::1] out_data not None,
+) -> int:
+    """Replace the longest symbols in each value by their codes, and other bytes by an escape and the byte.
+
+    Of symbols whose first three bytes meet in the same place of a small table more than two, only the two with the
+    lowest codes are used.
+
+    Parameters
+    ----------
+    offsets, offset_bits, data
+        Values, as in `variable_chunks`.
+    out_data
+        Twice as many bytes as the values have; those behind the last code may be scribbled over.
+
+    Returns
+    -------
+    int
+        Bytes of all codes.
+
+    Raises
+    ------
+    CorruptPageError
+        The table is malformed.
+    InternalError
+        Offsets descend or leave the data, there is too little room, or the table is switched off.
+    """
+    cdef StoredOffsets stored = stored_offsets(offsets, offset_bits)
+    cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
+    cdef int64_t total = 0
+    cdef Outcome outcome
+    with nogil:
+        outcome = _compress_symbols(&table[0], table.shape[0], stored, &data[0], data.shape[0], out, &total)
+    _check(outcome)
+    return total

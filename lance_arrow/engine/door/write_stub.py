@@ -1,0 +1,116 @@
+"""Writes the type stub of the engine's door: `python write_stub.py _engine.pyx _engine.pyi`, which a build does.
+
+What it reads is the text of the ``.pyx`` and its pieces: definitions of functions and classes with the C types of their
+parameters, and what they say they return. Docstrings stay where they are, in the module itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+HEAD = '''"""Generated from the `_engine.pyx` of this folder and its pieces."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+'''
+WHOLE = {"int", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "Py_ssize_t"}
+PLAIN = {"bint": "bool", "cbool": "bool", "double": "float", "bytes": "bytes", "str": "str", "list": "list[Any]"}
+INCLUDE = re.compile(r'^include "([^"]+)"$', re.MULTILINE)
+BEGIN = re.compile(
+    r"^(?P<indent> *)(?:def (?P<function>\w+)\(|cdef class (?P<class>\w+)|(?P<constant>[A-Z][A-Z_]+) = )"
+)
+FIELD = re.compile(r"^    cdef (?:readonly|public) (\w+) (\w+)$")
+DECORATOR = re.compile(r"^    @(?:property|staticmethod|classmethod)$")
+
+
+def text_of(door: Path) -> str:
+    """Return a ``.pyx`` with its pieces in the place of their `include`."""
+    return INCLUDE.sub(lambda found: (door.parent / found[1]).read_text(), door.read_text())
+
+
+def python_type(declared: str, optional: bool) -> str:
+    """Translate what a parameter is declared as; `optional`: it may be None."""
+    view = re.fullmatch(r"(?:const )?(u?int\d+)_t\[[:1, ]+\]", declared)
+    if view is not None:
+        return f"NDArray[np.{view[1]}]" + (" | None" if optional else "")
+    if declared in WHOLE:
+        return "int"
+    if declared in PLAIN:
+        return PLAIN[declared]
+    if declared == "tuple":
+        return "tuple[Any, ...] | None" if optional else "tuple[Any, ...]"
+    return declared if declared[:1].isupper() else "Any"
+
+
+def parameters(inside: str) -> Iterator[str]:
+    """Translate what lies between the parentheses of a definition."""
+    for one in re.split(r",(?![^\[]*\])", " ".join(inside.split())):
+        if not one.strip():
+            continue
+        words, _, default = one.strip().partition("=")
+        declared, _, name = words.removesuffix(" not None").strip().rpartition(" ")
+        if not declared and name in {"self", "cls", "*", "/"}:
+            yield name
+            continue
+        optional = not words.endswith(" not None")
+        kind = python_type(declared, optional) if declared else "Any"
+        yield f"{name}: {kind}" + (" = ..." if default else "")
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Translate definitions one after the other; private ones and those of C are left out."""
+    lines = iter(text.splitlines())
+    decorators: list[str] = []
+    public_class = False
+    for line in lines:
+        if not line.startswith((" ", "#", "@")) and line:
+            public_class = False
+        if public_class and DECORATOR.match(line):
+            decorators.append(line)
+            continue
+        field = FIELD.match(line)
+        if field is not None and public_class:
+            yield f"    {field[2]}: {python_type(field[1], False)}"
+        begin = BEGIN.match(line)
+        if begin is None:
+            continue
+        if begin["class"]:
+            public_class = not begin["class"].startswith("_")
+            if public_class:
+                yield f"\nclass {begin['class']}:"
+                # A body for classes of nothing public.
+                yield "    ..."
+        elif begin["constant"] and not begin["indent"]:
+            yield f"{begin['constant']}: Any"
+        elif begin["function"]:
+            head = line
+            while head.count("(") != head.count(")"):
+                head += " " + next(lines).strip()
+            inside, _, rest = head[begin.end() :].rpartition(")")
+            hidden = begin["function"].startswith("_") and begin["function"] != "__init__"
+            if (begin["indent"] and not public_class) or hidden:
+                decorators = []
+                continue
+            if "->" in inside:
+                inside, _, rest = head[begin.end() :].partition(") ->")
+                rest = "->" + rest
+            returns = rest.strip().removesuffix(":").removeprefix("->").strip() or "None"
+            yield from decorators
+            decorators = []
+            yield f"{begin['indent']}def {begin['function']}({', '.join(parameters(inside))}) -> {returns}: ..."
+
+
+def main() -> None:
+    """Write the stub that the command line names."""
+    door, stub = map(Path, sys.argv[1:])
+    stub.write_text(HEAD + "\n" + "\n".join(lines_of(text_of(door))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+// Mini-block pages in the engine: which chunks hold the rows, and selected rows of opened chunks.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "engine/plan/chunked_page.hpp"
+#include "engine/tables/chunk_tables.hpp"
+
+namespace lance_arrow::engine {
+
+class ChunkedPage : public Page {
+ public:
+  ChunkedPage(const ChunkForm& form, const ChunkPlaces& places) : form_(form), places_(places) {
+    const bool by_value = form.values->plain_bytes > 0 && form.rep == nullptr && form.def == nullptr && !form.has_items;
+    is_plain = by_value;
+    plain_bytes_ = by_value ? form.values->plain_bytes : 0;
+    const int64_t header = 2 + form.values->num_buffers * (form.large ? 4 : 2);
+    plain_header_ = (header + 7) & ~int64_t{7};
+    value_bits = form.has_items ? form.items.bits : form.values->bits;
+    if (is_plain) headers_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(places.num_chunks));
+  }
+
+  int64_t batch_stop(int64_t row) const override {
+    const int64_t count = places_.num_chunks + 1;
+    const int64_t* borders = places_.rows_started == nullptr ? places_.value_starts : places_.rows_finished;
+    const int64_t first = find(places_.rows_started == nullptr ? borders : places_.rows_started, count, row);
+    int64_t chunk = find(places_.chunk_starts, count, places_.chunk_starts[first] + kBatchBytes);
+    while (chunk < places_.num_chunks && borders[chunk] <= row) ++chunk;
+    return chunk < places_.num_chunks ? borders[chunk] : num_rows;
+  }
+
+  int64_t close_stop(int64_t row) const override { return batch_stop(row); }
+
+  bool picks_selected(int64_t rows_per_run) const override {
+    constexpr int64_t most_rows_per_run = 16;  // a chunk from which fewer are wanted is not decoded whole
+    if (form_.rep != nullptr || form_.has_items || form_.values->bits < 8) return false;
+    return plain_bytes_ > 0 ? rows_per_run * plain_bytes_ <= kCloseBytes : rows_per_run <= most_rows_per_run;
+  }
+
+  Outcome plan_all(int64_t start, int64_t stop, Ranges* out) const override {
+    out->clear();
+    const auto [first, last] = chunks_of(start, stop);
+    out->add(places_.chunk_starts[first], places_.chunk_starts[last]);
+    return success();
+  }
+
+  Outcome plan(const LaRuns& rows, Ranges* out) const override {
+    out->clear();
+    int64_t next = 0;  // chunks before it are in the plan, or their headers are
+    for (int64_t run = 0; run < rows.num_runs; ++run) {
+      const auto [first, stop] = chunks_of(rows.starts[run], rows.stops[run]);
+      if (plain_bytes_ > 0) {
+        const Outcome outcome = plan_plain_values(rows.starts[run], rows.stops[run], first, stop, &next, out);
+        if (outcome.message != nullptr) return outcome;
+        continue;
+      }
+      const int64_t from = std::max(first, next);
+      if (from < stop) out->add(places_.chunk_starts[from], places_.chunk_starts[stop]);
+      next = std::max(next, stop);
+    }
+    return success();
+  }
+
+  Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
+    if (plain_bytes_ > 0) return open_values(ranges, fetched, out);
+    return form_.rep == nullptr ? open_flat(rows, ranges, fetched, out) : open_nested(rows, ranges, fetched, out);
+  }
+
+  Outcome open_selected(int64_t start, int64_t stop, const SelectionBitmap& selection, int64_t first_row, int64_t count,
+                        const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override;
+
+ private:
+  struct Opened {
+    LaChunk chunk;
+    const uint8_t* buffers[8];
+    int64_t sizes[8];
+    int64_t num_levels;
+    const uint8_t* rep;
+    const uint8_t* def;
+    int64_t rep_size, def_size;
+  };
+
+  struct NestedScratch;
+
+  static int64_t find(const int64_t* starts, int64_t count, int64_t wanted) {  // last start <= wanted
+    return std::upper_bound(starts, starts + count, wanted) - starts - 1;
+  }
+
+  std::pair<int64_t, int64_t> chunks_of(int64_t start, int64_t stop) const {
+    const int64_t count = places_.num_chunks + 1;
+    if (places_.rows_started == nullptr) {
+      const int64_t first = find(places_.value_starts, count, start);
+      if (stop <= places_.value_starts[first + 1]) return {first, first + 1};
+      return {first, std::lower_bound(places_.value_starts, places_.value_starts + count, stop) - places_.value_starts};
+    }
+    return {find(places_.rows_started, count, start),
+            std::lower_bound(places_.rows_finished, places_.rows_finished + count, stop) - places_.rows_finished};
+  }
+
+  // Single values of chunks without levels: the header's form, and so the place of a value, is the same in each. Each
+  // header is read along once, by the first read of its chunk.
+  Outcome plan_plain_values(int64_t start, int64_t stop, int64_t first, int64_t last, int64_t* next,
+                            Ranges* out) const {
+    for (int64_t chunk = first; chunk < last; ++chunk) {
+      const int64_t begin = std::max(start, places_.value_starts[chunk]) - places_.value_starts[chunk];
+      const int64_t end = std::min(stop, places_.value_starts[chunk + 1]) - places_.value_starts[chunk];
+      const int64_t chunk_start = places_.chunk_starts[chunk], bytes = chunk_start + plain_header_;
+      if (bytes + end * plain_bytes_ > places_.chunk_starts[chunk + 1])
+        return corrupt("a chunk is shorter than its values", chunk);
+      if (chunk >= *next && !headers_[static_cast<size_t>(chunk)].load(std::memory_order_relaxed))
+        out->add_piece(chunk_start, bytes, chunk);
+      *next = std::max(*next, chunk + 1);
+      out->add_piece(bytes + begin * plain_bytes_, bytes + end * plain_bytes_, -1);
+    }
+    return success();
+  }
+
+  Outcome open_values(const Ranges& ranges, const Fetched& fetched, LeafPart* out) const {
+    int64_t num_bytes = 0;
+    for (const Piece& piece : ranges.pieces) {
+      if (piece.chunk < 0) {
+        num_bytes += piece.size;
+        continue;
+      }
+      const Outcome outcome = check_header(piece.chunk, fetched.data + fetched.places[piece.range] + piece.offset);
+      if (outcome.message != nullptr) return outcome;
+    }
+    const int64_t count = num_bytes / plain_bytes_;
+    const LaValues place = out->place(count, 8 * plain_bytes_);
+    if (place.values == nullptr) return above_limit();
+    uint8_t* to = place.values;
+    for (const Piece& piece : ranges.pieces) {
+      if (piece.chunk >= 0) continue;
+      const uint8_t* from = fetched.data + fetched.places[piece.range] + piece.offset;
+      if (piece.size == 8) std::memcpy(to, from, 8);
+      else copy_bytes(to, from, piece.size);
+      to += piece.size;
+    }
+    out->took(count, place);
+    return success();
+  }
+
+  // `header` holds plain_header_ bytes: parse_header looks at no others, and compares sizes with the chunk's.
+  Outcome check_header(int64_t chunk, const uint8_t* header) const {
+    int64_t num_levels, unused[4], starts[8], sizes[8];
+    const HeaderForm form{false, false, form_.values->num_buffers, form_.large};
+    const HeaderOut out{&num_levels, &unused[0], &unused[1], &unused[2], &unused[3], starts, sizes};
+    const int64_t size = places_.chunk_starts[chunk + 1] - places_.chunk_starts[chunk];
+    const Outcome outcome = parse_header(header, 0, size, 0, 1, form, out);
+    if (outcome.message != nullptr) return {outcome.message, chunk, outcome.blame};
+    if (sizes[0] < (places_.value_starts[chunk + 1] - places_.value_starts[chunk]) * plain_bytes_)
+      return corrupt("a chunk is shorter than its values", chunk);
+    headers_[static_cast<size_t>(chunk)].store(true, std::memory_order_relaxed);
+    return success();
+  }
+
+  Outcome open_chunk(int64_t chunk, const uint8_t* data, int64_t size, Opened* opened) const {
+    int64_t places[4] = {}, starts[8], sizes[8];
+    const HeaderForm header{form_.rep != nullptr, form_.def != nullptr, form_.values->num_buffers, form_.large};
+    const HeaderOut out{&opened->num_levels, &places[0], &places[1], &places[2], &places[3], starts, sizes};
+    const Outcome outcome = parse_header(data, 0, size, 0, 1, header, out);
+    if (outcome.message != nullptr) return {outcome.message, chunk, outcome.blame};
+    opened->rep = data + places[0];
+    opened->rep_size = places[1];
+    opened->def = data + places[2];
+    opened->def_size = places[3];
+    for (int64_t buffer = 0; buffer < form_.values->num_buffers; ++buffer) {
+      opened->buffers[buffer] = data + starts[buffer];
+      opened->sizes[buffer] = sizes[buffer];
+    }
+    const int64_t num_values = places_.value_starts[chunk + 1] - places_.value_starts[chunk];
+    opened->chunk = {opened->buffers, opened->sizes, form_.values->num_buffers, num_values};
+    return success();
+  }
+
+  // Calls visit(chunk, its bytes, its size) for each chunk in the ranges.
+  template <class Visit>
+  Outcome for_each(const Ranges& ranges, const Fetched& fetched, Visit&& visit) const {
+    const int64_t* starts = places_.chunk_starts;
+    for (size_t range = 0; range < ranges.starts.size(); ++range) {
+      int64_t chunk = find(starts, places_.num_chunks + 1, ranges.starts[range]);
+      for (; chunk < places_.num_chunks && starts[chunk] < ranges.stops[range]; ++chunk) {
+        const uint8_t* bytes = fetched.data + fetched.places[range] + (starts[chunk] - ranges.starts[range]);
+        const Outcome outcome = visit(chunk, bytes, starts[chunk + 1] - starts[chunk]);
+        if (outcome.message != nullptr) return outcome;
+      }
+    }
+    return success();
+  }
+
+  static Outcome decode_levels(const LaChunkCodec& codec, const uint8_t* bytes, int64_t size, int64_t count,
+                               uint16_t* out) {
+    const LaChunk block{&bytes, &size, 1, count};
+    const int64_t start = 0;
+    const LaRuns all{&start, &count, count > 0 ? 1 : 0};
+    LaValues place{reinterpret_cast<uint8_t*>(out), 0, nullptr, 0, nullptr, nullptr};
+    return refused(codec.select(codec.self, &block, &all, &place));
+  }
+
+  // Values (or dictionary items) of some runs of a chunk; def, when there is one, has a level per selected value.
+  Outcome append_values(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
+                        LeafPart* out) const {
+    if (form_.has_items) return append_items(opened, runs, count, def, out);
+    LaValues place = out->place(count, form_.values->bits);
+    if (place.values == nullptr) return above_limit();
+    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &place);
+    if (refusal != nullptr) return refused(refusal);
+    out->took(count, place);
+    return success();
+  }
+
+  Outcome append_items(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
+                       LeafPart* out) const {
+    const Leased<std::vector<uint8_t>> leased;
+    std::vector<uint8_t>& indices = *leased;
+    const int64_t width = form_.values->bits / 8;
+    indices.resize(static_cast<size_t>(count * width));
+    LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
+    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
+    if (refusal != nullptr) return refused(refusal);
+    LaValues place = out->place(count, form_.items.bits);
+    if (place.values == nullptr) return above_limit();
+    const ItemIndices wanted{indices.data(), def, count};
+    const Outcome outcome = form_.items.expand(wanted, width, &place);
+    if (outcome.message == nullptr) out->took(count, place);
+    return outcome;
+  }
+
+  Outcome whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded, const uint8_t** values) const;
+  Outcome flat_levels(const Opened& opened, int64_t chunk, std::vector<uint16_t>* levels) const;
+  Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
+  Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
+
+  ChunkForm form_;
+  ChunkPlaces places_;
+  int64_t plain_bytes_ = 0;
+  int64_t plain_header_ = 0;
+  std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
+};
+
+}  // namespace lance_arrow::engine

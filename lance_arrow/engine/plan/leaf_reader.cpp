@@ -1,0 +1,297 @@
+#include "engine/plan/leaf_reader.hpp"
+
+#include "engine/plan/fetch.hpp"
+#include "engine/plan/local_runs.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+constexpr int64_t kBatchRuns = 256;
+constexpr int64_t kMaxGap = 4 << 10;  // a request costs about what copying this much costs
+constexpr int64_t kMaxSpan = 1 << 20;
+constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read where they belong
+constexpr int64_t kMostArena = 4 << 20;  // batches above it are followed by smaller ones
+
+class LeafReader {
+ public:
+  // `selection` has the rows that will be read; null, or without any, where they do not lie close together.
+  LeafReader(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection)
+      : pages_(pages), fetcher_(reader), selection_(selection) {}
+
+  // Appends rows (of the column, within the pages given) to `out`.
+  Outcome run(const LaRuns& rows, LeafPart* out) {
+    int64_t run = 0;
+    for (const PageRef& ref : pages_) {
+      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+      if (run >= rows.num_runs) break;
+      const LevelPart part{&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()),
+                           static_cast<int64_t>(out->def.size())};
+      const int64_t values_before = out->num_values;
+      if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_run())) {
+        const Outcome outcome = read_selected(ref, out);
+        if (outcome.message != nullptr) return outcome;
+        if (out->num_values > values_before) note_levels(part, values_before, out);
+        run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
+        continue;
+      }
+      bool any = false;
+      for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+        from = std::max(from, rows.starts[run]);
+        const int64_t border = first + ref.page->batch_stop(from - first);
+        const bool is_long = border < std::min(stop, rows.stops[run]);
+        const int64_t close = first + ref.page->close_stop(from - first);
+        const bool is_close = run + max_runs_ < rows.num_runs && rows.stops[run + max_runs_ - 1] <= close;
+        const int64_t num_runs = is_long    ? run + 1
+                                 : is_close ? rows.num_runs
+                                            : std::min(rows.num_runs, run + max_runs_);
+        const int64_t end = is_long ? border : is_close ? close : stop;
+        const int64_t first_run = run;
+        local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
+        if (local_.count == 0) break;
+        any = true;
+        const LaRuns wanted = local_.view();
+        const Outcome outcome =
+            ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
+        if (outcome.message != nullptr) return outcome;
+        if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
+        if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
+      }
+      if (any) note_levels(part, values_before, out);
+    }
+    return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
+  }
+
+  const ReadCount& count() const { return fetcher_.count(); }
+
+ private:
+  void note_levels(LevelPart part, int64_t values_before, LeafPart* out) const {
+    const auto rep = static_cast<int64_t>(out->rep.size()) - part.rep_at;
+    const auto def = static_cast<int64_t>(out->def.size()) - part.def_at;
+    part.num_entries = rep > 0 ? rep : def > 0 ? def : out->num_values - values_before;
+    if (rep == 0) part.rep_at = -1;
+    if (def == 0) part.def_at = -1;
+    out->levels.push_back(part);
+  }
+
+  Outcome batch(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
+    Outcome outcome = ref.page->plan(rows, &ranges_);
+    if (outcome.message != nullptr) return outcome;
+    if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && all_large(ranges_)) {
+      if (!lie_inside(ref, ranges_)) return corrupt("rows lie outside their page", 0);
+      // What is to be compared with checksums is read in whole blocks, and copied.
+      if (ranges_.starts.size() == 1 || !is_pending(ref, ranges_)) return read_direct(ref, out);
+    }
+    Buffer large;
+    Fetched fetched;
+    outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+    if (outcome.message != nullptr) return outcome;
+    if (!ref.page->in_two_steps) return ref.page->open(rows, ranges_, fetched, out);
+    const int64_t end = out->num_bytes;
+    outcome = ref.page->plan_values(rows, ranges_, fetched, &values_, out);
+    return outcome.message != nullptr ? outcome : read_values(ref, end, out);
+  }
+
+  // Rows that are selected, out of all from the first of them to the last.
+  Outcome read_selected(const PageRef& ref, LeafPart* out) {
+    const int64_t first = ref.first_row, last = std::min(first + ref.page->num_rows, selection_->stop_row());
+    int64_t end = 0;
+    for (int64_t from = std::max(first, selection_->first_row()); from < last; from = end) {
+      end = std::min(last, first + ref.page->close_stop(from - first));
+      if (end <= from) return misuse("a page opens no row");
+      const int64_t count = selection_->count(from, end);
+      if (count == 0) continue;
+      Outcome outcome = ref.page->plan_all(from - first, end - first, &ranges_);
+      if (outcome.message != nullptr) return outcome;
+      Buffer large;
+      Fetched fetched;
+      outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+      if (outcome.message != nullptr) return outcome;
+      outcome = ref.page->open_selected(from - first, end - first, *selection_, first, count, ranges_, fetched, out);
+      if (outcome.message != nullptr) return outcome;
+    }
+    return success();
+  }
+
+  static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
+    const size_t num_ranges = ranges.starts.size(), border = std::min(ranges.second, num_ranges);
+    return (border == 0 || (ranges.starts[0] >= 0 && ranges.stops[border - 1] <= ref.data_bytes)) &&
+           (border == num_ranges || (ranges.starts[border] >= 0 && ranges.stops[num_ranges - 1] <= ref.second_bytes));
+  }
+
+  bool is_pending(const PageRef& ref, const Ranges& ranges) const {
+    return fetcher_.is_pending(ref.data_start + ranges.starts.front(), ranges.stops.back() - ranges.starts.front());
+  }
+
+  // Reads ranges into scratch memory, or into `large`; the next call overwrites them.
+  Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
+    const size_t num_ranges = ranges.starts.size();
+    if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
+    places_.resize(num_ranges);
+    fetcher_.count().ranges += static_cast<int64_t>(num_ranges);
+    int64_t arena_bytes = 0;
+    spans_.clear();
+    for (size_t range = 0; range < num_ranges;) {
+      size_t end = range + 1;
+      const int64_t start = ranges.starts[range];
+      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= kMaxGap &&
+             ranges.stops[end] - start <= kMaxSpan)
+        ++end;
+      for (size_t one = range; one < end; ++one) {
+        places_[one] = arena_bytes + ranges.starts[one] - start;
+        fetcher_.count().bytes_wanted += ranges.stops[one] - ranges.starts[one];
+      }
+      const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+      spans_.push_back({base + start, ranges.stops[end - 1] - start, arena_bytes});
+      // Spans begin at multiples of 8.
+      arena_bytes += (ranges.stops[end - 1] - start + 15) & ~int64_t{7};
+      range = end;
+    }
+    arena_bytes_ = arena_bytes;
+    uint8_t* arena = (arena_bytes <= kKeptArena ? &*kept_ : large)->reserve(0, arena_bytes, limit);
+    if (arena == nullptr) return above_limit();
+    for (const Span& span : spans_) {
+      const Outcome outcome = fetcher_.fetch(span.start, span.size, arena + span.place);
+      if (outcome.message != nullptr) return outcome;
+    }
+    *fetched = {arena, places_.data()};
+    return success();
+  }
+
+  // Reads the values that the second step named to where `end` says; all else of them is there already.
+  Outcome read_values(const PageRef& ref, int64_t end, LeafPart* out) {
+    if (!lie_inside(ref, values_)) return corrupt("rows lie outside their page", 0);
+    uint8_t* to = out->values.reserve(end, out->num_bytes - end, out->limit);
+    if (to == nullptr) return above_limit();
+    const bool is_direct = all_large(values_);
+    Buffer large;
+    Fetched fetched{nullptr, nullptr};
+    if (!is_direct) {
+      const Outcome outcome = gather(ref, values_, out->limit, &large, &fetched);
+      if (outcome.message != nullptr) return outcome;
+    }
+    for (size_t range = 0; range < values_.starts.size(); ++range) {
+      const int64_t size = values_.stops[range] - values_.starts[range];
+      if (is_direct) {
+        fetcher_.count().ranges += 1;
+        fetcher_.count().bytes_wanted += size;
+        const Outcome outcome = fetcher_.fetch(ref.data_start + values_.starts[range], size, to);
+        if (outcome.message != nullptr) return outcome;
+      } else {
+        copy_bytes(to, fetched.data + fetched.places[range], size);
+      }
+      to += size;
+    }
+    return success();
+  }
+
+  // Rows of one large value each: a value that is stored as it is needs no opening; what is not is read again.
+  Outcome read_stored(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
+    for (int64_t run = 0; run < rows.num_runs; ++run)
+      for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row) {
+        bool is_done = false;
+        Outcome outcome = read_if_stored(ref, row, out, &is_done);
+        const int64_t next = row + 1;
+        if (outcome.message == nullptr && !is_done) outcome = batch(ref, {&row, &next, 1}, out);
+        if (outcome.message != nullptr) return outcome;
+      }
+    return success();
+  }
+
+  Outcome read_if_stored(const PageRef& ref, int64_t row, LeafPart* out, bool* is_done) {
+    StoredRow stored;
+    if (!ref.page->stored_row(row, &stored)) return success();
+    const int64_t row_bytes = stored.head_bytes + stored.value_bytes;
+    if (stored.start < 0 || stored.start > ref.data_bytes - row_bytes) return corrupt("rows lie outside their page", 0);
+    if (fetcher_.is_pending(ref.data_start + stored.start, row_bytes)) return success();
+    LaValues place = out->place(1, 0);
+    uint8_t* to = place.values == nullptr ? nullptr : place.reserve(place.host, place.end, stored.value_bytes);
+    if (to == nullptr) return above_limit();
+    uint8_t head[kMostHead];
+    const Outcome outcome =
+        fetcher_.fetch_behind_head(ref.data_start + stored.start, head, stored.head_bytes, to, stored.value_bytes);
+    if (outcome.message != nullptr || !ref.page->is_stored(head, stored)) return outcome;
+    ++fetcher_.count().ranges;
+    fetcher_.count().bytes_wanted += row_bytes;
+    place.end += stored.value_bytes;
+    *place.ends = place.end;
+    out->took(1, place);
+    if (ref.page->has_def()) out->def.push_back(0);
+    *is_done = true;
+    return success();
+  }
+
+  // Whether a request for each range costs no more than reading them together and copying them apart.
+  static bool all_large(const Ranges& ranges) {
+    int64_t wanted = 0;
+    for (size_t range = 0; range < ranges.starts.size(); ++range) wanted += ranges.stops[range] - ranges.starts[range];
+    return wanted >= kDirectBytes * static_cast<int64_t>(ranges.starts.size()) || ranges.starts.size() == 1;
+  }
+
+  // Plain values need no opening: they are read where they belong.
+  Outcome read_direct(const PageRef& ref, LeafPart* out) {
+    const auto count = static_cast<int64_t>(ranges_.starts.size());
+    places_.resize(ranges_.starts.size());
+    int64_t num_bytes = 0;
+    for (size_t range = 0; range < places_.size(); ++range) {
+      places_[range] = num_bytes;
+      num_bytes += ranges_.stops[range] - ranges_.starts[range];
+    }
+    const int64_t num_values = num_bytes / (ref.page->value_bits / 8);
+    const LaValues place = out->place(num_values, ref.page->value_bits);
+    if (place.values == nullptr) return above_limit();
+    const Outcome outcome = fetcher_.fetch_scattered(
+        {ref.data_start, ranges_.starts.data(), ranges_.stops.data(), places_.data(), count, place.values});
+    if (outcome.message != nullptr) return outcome;
+    fetcher_.count().ranges += count;
+    fetcher_.count().bytes_wanted += num_bytes;
+    out->took(num_values, place);
+    return success();
+  }
+
+  struct Span {
+    int64_t start, size, place;
+  };
+
+  const std::vector<PageRef>& pages_;
+  Fetcher fetcher_;
+  const SelectionBitmap* selection_;
+  int64_t max_runs_ = kBatchRuns;
+  int64_t arena_bytes_ = 0;
+  LocalRuns local_;
+  Ranges ranges_, values_;
+  const Leased<Buffer> kept_;  // lives while pages are opened: codecs in Python may read other files meanwhile
+  std::vector<int64_t> places_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace
+
+int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
+  constexpr int64_t worth_it = 16 << 10;
+  int64_t bytes = 0, run = 0;
+  LocalRuns local;
+  for (const PageRef& ref : pages) {
+    const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+    for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+      from = std::max(from, rows.starts[run]);
+      local.cut(rows.starts, rows.stops, rows.num_runs, from, stop, first, &run);
+      if (local.count == 0) break;
+      const int64_t expected = ref.page->expected_bytes(local.view());
+      if (expected == 0) return 0;
+      bytes += expected;
+      if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page
+    }
+  }
+  return bytes >= worth_it ? bytes : 0;
+}
+
+Outcome read_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
+                  const LaRuns& rows, LeafPart* out, ReadCount* count) {
+  LeafReader leaf(pages, reader, selection);
+  const Outcome outcome = leaf.run(rows, out);
+  count->add(leaf.count());
+  return outcome;
+}
+
+}  // namespace lance_arrow::engine

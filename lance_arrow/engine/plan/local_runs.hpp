@@ -1,0 +1,42 @@
+// Runs of rows, cut to a part of them and counted from its first.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/common/scratch.hpp"
+#include "include/lance_arrow_native.h"
+
+namespace lance_arrow::engine {
+
+// Parts of runs that fall into one chunk, counted from its first value.
+struct LocalRuns {
+  std::vector<int64_t> starts, stops;
+  int64_t count = 0;
+
+  // Takes from runs (from `*run` on) what lies in first .. stop, counted from `base`; leaves `*run` at the first that
+  // reaches beyond.
+  void cut(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, int64_t first, int64_t stop,
+           int64_t base, int64_t* run) {
+    starts.clear();
+    stops.clear();
+    count = 0;
+    for (; *run < num_runs && run_starts[*run] < stop; ++*run) {
+      const int64_t begin = std::max(run_starts[*run], first);
+      const int64_t end = std::min(run_stops[*run], stop);
+      if (begin < end) {
+        starts.push_back(begin - base);
+        stops.push_back(end - base);
+        count += end - begin;
+      }
+      if (run_stops[*run] > stop) break;
+    }
+  }
+  LaRuns view() const { return {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}; }
+};
+
+inline int64_t kept_bytes(const LocalRuns& runs) {
+  return engine::kept_bytes(runs.starts) + engine::kept_bytes(runs.stops);
+}
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,31 @@
+// Where the bytes of a file come from, and what reading them cost.
+#pragma once
+
+#include "engine/tables/block_checks.hpp"
+
+namespace lance_arrow::engine {
+
+// Bytes of a file by position, or of memory (fd < 0).
+struct Reader {
+  int fd;
+  const uint8_t* memory;
+  int64_t size;
+  BlockChecks* checks;  // null: nothing is compared with checksums
+};
+
+// What reading cost, for receipts.
+struct ReadCount {
+  int64_t requests = 0;
+  int64_t ranges = 0;
+  int64_t bytes_wanted = 0;
+  int64_t bytes_read = 0;
+
+  void add(const ReadCount& other) {
+    requests += other.requests;
+    ranges += other.ranges;
+    bytes_wanted += other.bytes_wanted;
+    bytes_read += other.bytes_read;
+  }
+};
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,41 @@
+"""Capsules of the format's codecs, public to plugin authors: tables of C functions, as in ``lance_arrow_native.h``."""
+
+from __future__ import annotations
+
+from lance_arrow.engine._engine import byte_streams_codec as byte_streams
+from lance_arrow.engine._engine import called_codec as called
+from lance_arrow.engine._engine import compressed_codec as compressed
+from lance_arrow.engine._engine import fixed_size_lists_codec as fixed_size_lists
+from lance_arrow.engine._engine import flat_codec as flat
+from lance_arrow.engine._engine import inline_bitpacking_codec as inline_bitpacking
+from lance_arrow.engine._engine import is_plain_codec as is_plain
+from lance_arrow.engine._engine import lz4_frames as lz4
+from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
+from lance_arrow.engine._engine import raise_pending
+from lance_arrow.engine._engine import run_lengths_codec as run_lengths
+from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
+from lance_arrow.engine._engine import symbols_codec as symbols
+from lance_arrow.engine._engine import variable_codec as variable
+from lance_arrow.engine._engine import zipped_codec as zipped
+from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
+from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
+
+__all__ = [
+    "byte_streams",
+    "called",
+    "compressed",
+    "fixed_size_lists",
+    "flat",
+    "inline_bitpacking",
+    "is_plain",
+    "lz4",
+    "out_of_line_bitpacking",
+    "raise_pending",
+    "run_lengths",
+    "stored_zstd",
+    "symbols",
+    "variable",
+    "zipped",
+    "zipped_fixed_size_lists",
+    "zipped_symbols",
+]
