@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
-from lance_arrow.arrow_dataset.scan_defaults import BATCH_ROWS
+from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.polars_predicates import arrow_filter
 
 _FEW_ROWS = 4096
