@@ -431,11 +431,7 @@ class LanceTable(TableEdits, TableUpkeep):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = ReadOptions(
-            verify=self._options.verify,
-            allow_external_blobs=self._options.allow_external_blobs,
-            allow_external_bases=self._options.allow_external_bases,
-        )
+        options = replace(self._options, dictionaries="keep", blobs="bytes")
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 
