@@ -80,6 +80,7 @@ def write_file(rows: CountedRows, target: Location, options: WriteOptions, *, ov
     real = os.path.realpath(target.path) if is_local else target.path
     hidden = posixpath.join(posixpath.dirname(real), hidden_name(posixpath.basename(real)))
     staged = Location(target.filesystem, hidden, target.name) if is_local else target
+    is_written = False
     try:
         with OneFileWriter(staged, rows.schema, replace(options, page_bytes=page_bytes_of(rows.schema))) as writer:
             for batch in rows:
@@ -87,18 +88,16 @@ def write_file(rows: CountedRows, target: Location, options: WriteOptions, *, ov
             if not is_local:
                 # The last moment before it appears.
                 check_file_target(target, overwrite=overwrite)
-        try:
-            checked = _verified(staged, rows.num_rows)
-        except CorruptFileError:
-            remove_file(staged)
-            raise
+        is_written = True
+        checked = _verified(staged, rows.num_rows)
         if is_local:
             check_file_target(target, overwrite=overwrite)
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(hidden, stat.S_IMODE(os.stat(real).st_mode))
             os.replace(hidden, real)
-    except BaseException:
-        if is_local:
+    except BaseException as error:
+        # Elsewhere the file is at its place once it is written; it only goes when it is damaged.
+        if is_local or (is_written and isinstance(error, CorruptFileError)):
             remove_file(staged)
         raise
     return Written(writer.num_bytes, checked, options.file_version)
