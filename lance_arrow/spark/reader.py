@@ -25,6 +25,7 @@ from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import MISFITS, as_expression, misfit
+from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.filters import expression_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
@@ -109,7 +110,9 @@ class TableScan:
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
         reader = self._reader(fragments)
-        predicate = None if self.expression is None else zone_predicate(self.expression, self.table_schema)
+        predicate = None
+        if self.expression is not None:
+            predicate = zone_predicate(native_bridge(), self.expression, self.table_schema)
 
         def left(number: int) -> RowRanges:
             fragment = reader.fragment(number)
