@@ -23,7 +23,6 @@ from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import AnyFileSystem, open_sink
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.spi import EncodeOptions
 from lance_arrow.structure.page_encoder import PageEncoder
 
 
@@ -75,16 +74,7 @@ class OneFileWriter:
                 self._stored.schema.metadata,
                 block_sums=ChecksumWriter() if options.checksums else None,
             )
-            self._rows = row_writer(options.version)(
-                self._file,
-                tree,
-                runtime,
-                encoder,
-                base_options=EncodeOptions(preset=options.preset),
-                column_options=options.column_options,
-                page_bytes=options.page_bytes,
-                rows_per_zone=options.zone_rows,
-            )
+            self._rows = row_writer(options.version)(self._file, tree, runtime, encoder, options)
         except BaseException:
             self._sink.abort()
             raise
