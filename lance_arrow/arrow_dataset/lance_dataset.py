@@ -333,7 +333,8 @@ class LanceDataset(FileSystemDataset):
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
-        count: int = self.scanner(**ScannerOptions.of(locals()).keywords()).count_rows()
+        options = ScannerOptions.of({**locals(), "columns": None})
+        count: int = self.scanner(**options.keywords()).count_rows()
         return count
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -39,9 +40,12 @@ class ScannerOptions(NamedTuple):
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> ScannerOptions:
-        """Pick the options from the ``locals()`` of a method; those that it has no parameter for keep their default."""
-        return cls(**{name: arguments[name] for name in cls._fields if name in arguments})
+        """Pick the options from the ``locals()`` of a method that has parameters of these names."""
+        return cls(*_PICKED(arguments))
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of a method of pyarrow."""
         return self._asdict()
+
+
+_PICKED = itemgetter(*ScannerOptions._fields)
