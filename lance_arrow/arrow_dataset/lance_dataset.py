@@ -28,7 +28,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.html_repr import as_html
 from lance_arrow.io import locate
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.predicates import MISFITS, Predicate, all_of, as_expression, misfit
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.structure.row_selection import check_numbers
@@ -222,7 +222,7 @@ class LanceDataset(FileSystemDataset):
         missing = max(0, num_rows)
         own = self._own_filter
         wanted = self._expression(filter)
-        both = own if wanted is None else wanted if own is None else own & wanted
+        both = all_of((own, wanted))
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):
@@ -265,7 +265,7 @@ class LanceDataset(FileSystemDataset):
         """
         wanted = self._expression(filter)
         own = self._own_filter
-        both = own if wanted is None else wanted if own is None else own & wanted
+        both = all_of((own, wanted))
         # Plans pass over columns that a file lacks: whether the dataset has them is for the scanner to say.
         self.scanner(columns=columns, filter=wanted)
         with self._fitting():
