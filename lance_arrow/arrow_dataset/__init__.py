@@ -10,7 +10,7 @@
 | `table_dataset`, `table_parts`, `table_session`, `discovery` | versions as datasets; files found in a table's folder |
 | `dataset_sink` | files that `pyarrow.dataset.write_dataset` writes |
 | `pickling`, `rebuilding`, `dataset_parts` | how formats, datasets and fragments travel |
-| `interruptible`, `scan_defaults` | Ctrl-C; pyarrow's own defaults |
+| `interruptible`, `scanner_options` | Ctrl-C; the options of a scan, with pyarrow's own defaults |
 | `bridge/` | the native `FileFormat` |
 
 Forbidden here: knowing encodings, Arrow C++ headers outside `bridge/`.

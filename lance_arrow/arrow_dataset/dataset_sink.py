@@ -37,29 +37,18 @@ class DatasetWriteOptions:
 
 
 class DatasetSink:
-    """Hands batches to a `LanceWriter` over Arrow's stream; the bridge removes the file when it is not finished."""
+    """Hands batches to a `OneFileWriter` over Arrow's stream; the bridge removes the file when it is not finished."""
 
     def __init__(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str
     ) -> None:
         # Formats that only read name the options above.
-        from lance_arrow.files.lance_writer import LanceWriter  # noqa: PLC0415
+        from lance_arrow.files.lance_writer import OneFileWriter  # noqa: PLC0415
         from lance_arrow.io import StreamSink  # noqa: PLC0415
 
         self._options = options if options is not None else DatasetWriteOptions()
         self._path = path
-        one = self._options.file
-        self._writer = LanceWriter(
-            StreamSink(stream, name=path),
-            schema,
-            file_version=one.file_version,
-            preset=one.preset,
-            rows_per_zone=one.rows_per_zone,
-            checksums=one.checksums,
-            column_options=one.column_options,
-            allow_private_encodings=one.allow_private_encodings,
-            page_bytes=one.page_bytes,
-        )
+        self._writer = OneFileWriter(StreamSink(stream, name=path), schema, self._options.file)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""

@@ -12,10 +12,10 @@ from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import only_blobs
-from lance_arrow.scan.expansion_limit import ExpansionWatch, check_expansion
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
 from lance_arrow.scan.read_counts import TableWatch
+from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, intersection

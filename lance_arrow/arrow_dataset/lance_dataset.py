@@ -16,14 +16,19 @@ from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
-from lance_arrow.arrow_dataset.scan_defaults import BATCH_READAHEAD, BATCH_ROWS, FRAGMENT_READAHEAD
 from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer, ScanPlan
+from lance_arrow.arrow_dataset.scanner_options import (
+    BATCH_READAHEAD,
+    BATCH_ROWS,
+    FRAGMENT_READAHEAD,
+    ScannerOptions,
+)
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.html_repr import as_html
 from lance_arrow.io import locate
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.predicates import MISFITS, Predicate, all_of, as_expression, misfit
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.structure.row_selection import check_numbers
@@ -82,6 +87,7 @@ class LanceDataset(FileSystemDataset):
         InvalidArgumentError
             A column or the filter does not fit the dataset; here and in all methods that scan.
         """
+        options = ScannerOptions.of(locals())
         found = self._table
         dataset: FileSystemDataset = self
         if found is not None and isinstance(columns, (list, tuple)):
@@ -90,18 +96,8 @@ class LanceDataset(FileSystemDataset):
             if fields:
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
         with self._fitting():
-            return FileSystemDataset.scanner(
-                dataset,
-                columns=columns,
-                filter=self._expression(filter),
-                batch_size=batch_size,
-                batch_readahead=batch_readahead,
-                fragment_readahead=fragment_readahead,
-                fragment_scan_options=fragment_scan_options,
-                use_threads=use_threads,
-                cache_metadata=cache_metadata,
-                memory_pool=memory_pool,
-            )
+            wanted = options._replace(filter=self._expression(filter))
+            return FileSystemDataset.scanner(dataset, **wanted.keywords())
 
     def to_table(
         self,
@@ -116,19 +112,7 @@ class LanceDataset(FileSystemDataset):
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
         """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C ends it at once, which it does not there."""
-        return collect(
-            self.scanner(
-                columns=columns,
-                filter=filter,
-                batch_size=batch_size,
-                batch_readahead=batch_readahead,
-                fragment_readahead=fragment_readahead,
-                fragment_scan_options=fragment_scan_options,
-                use_threads=use_threads,
-                cache_metadata=cache_metadata,
-                memory_pool=memory_pool,
-            )
-        )
+        return collect(self.scanner(**ScannerOptions.of(locals()).keywords()))
 
     def to_batches(
         self,
@@ -143,17 +127,8 @@ class LanceDataset(FileSystemDataset):
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> Iterator[pyarrow.RecordBatch]:
         """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`."""
-        found: Iterator[pyarrow.RecordBatch] = self.scanner(
-            columns=columns,
-            filter=filter,
-            batch_size=batch_size,
-            batch_readahead=batch_readahead,
-            fragment_readahead=fragment_readahead,
-            fragment_scan_options=fragment_scan_options,
-            use_threads=use_threads,
-            cache_metadata=cache_metadata,
-            memory_pool=memory_pool,
-        ).to_batches()
+        scanner = self.scanner(**ScannerOptions.of(locals()).keywords())
+        found: Iterator[pyarrow.RecordBatch] = scanner.to_batches()
         return found
 
     def take(
@@ -192,19 +167,10 @@ class LanceDataset(FileSystemDataset):
         is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
         if table is not None and is_plain and self.schema.equals(table.columns.schema):
             return table.take(offsets, columns)
-        how = {
-            "columns": columns,
-            "batch_size": batch_size,
-            "batch_readahead": batch_readahead,
-            "fragment_readahead": fragment_readahead,
-            "fragment_scan_options": fragment_scan_options,
-            "use_threads": use_threads,
-            "cache_metadata": cache_metadata,
-            "memory_pool": memory_pool,
-        }
+        options = ScannerOptions.of(locals())
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
-            found: pyarrow.Table = self.scanner(filter=filter, **how).take(pyarrow.array(offsets))
+            found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
             return found
         fragments, starts = self._row_starts()
         check_numbers(offsets, int(starts[-1]))
@@ -219,7 +185,9 @@ class LanceDataset(FileSystemDataset):
         for owner in np.unique(owners).tolist():
             mine = np.flatnonzero(owners == owner)
             places.append(mine)
-            parts.append(fragments[owner].take_as(self._over, offsets[mine] - starts[owner], how, self.schema, schema))
+            parts.append(
+                fragments[owner].take_as(self._over, offsets[mine] - starts[owner], options, self.schema, schema)
+            )
         if len(parts) == 1:
             return parts[0]
         order = np.empty(len(offsets), np.int64)
@@ -250,21 +218,11 @@ class LanceDataset(FileSystemDataset):
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Dataset.head`.
         """
-        how = {
-            "columns": columns,
-            "filter": filter,
-            "batch_size": batch_size,
-            "batch_readahead": batch_readahead,
-            "fragment_readahead": fragment_readahead,
-            "fragment_scan_options": fragment_scan_options,
-            "use_threads": use_threads,
-            "cache_metadata": cache_metadata,
-            "memory_pool": memory_pool,
-        }
+        options = ScannerOptions.of(locals())
         missing = max(0, num_rows)
         own = self._own_filter
         wanted = self._expression(filter)
-        both = own if wanted is None else wanted if own is None else own & wanted
+        both = all_of((own, wanted))
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):
@@ -272,7 +230,8 @@ class LanceDataset(FileSystemDataset):
                 break
             for part in fragment.first_parts(missing, both):
                 dataset = self._over([part])
-                tables.append((dataset if own is None else dataset.filter(own)).scanner(**how).head(missing))
+                seen = dataset if own is None else dataset.filter(own)
+                tables.append(seen.scanner(**options.keywords()).head(missing))
                 missing -= tables[-1].num_rows
                 if not missing:
                     break
@@ -306,7 +265,7 @@ class LanceDataset(FileSystemDataset):
         """
         wanted = self._expression(filter)
         own = self._own_filter
-        both = own if wanted is None else wanted if own is None else own & wanted
+        both = all_of((own, wanted))
         # Plans pass over columns that a file lacks: whether the dataset has them is for the scanner to say.
         self.scanner(columns=columns, filter=wanted)
         with self._fitting():
@@ -374,16 +333,8 @@ class LanceDataset(FileSystemDataset):
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
-        count: int = self.scanner(
-            filter=filter,
-            batch_size=batch_size,
-            batch_readahead=batch_readahead,
-            fragment_readahead=fragment_readahead,
-            fragment_scan_options=fragment_scan_options,
-            use_threads=use_threads,
-            cache_metadata=cache_metadata,
-            memory_pool=memory_pool,
-        ).count_rows()
+        options = ScannerOptions.of({**locals(), "columns": None})
+        count: int = self.scanner(**options.keywords()).count_rows()
         return count
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,12 @@ from pyarrow.dataset import Dataset, FragmentScanOptions
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.fragment_zones import FragmentZones, left_by_filter, pieces
-from lance_arrow.arrow_dataset.scan_defaults import BATCH_READAHEAD, BATCH_ROWS, FRAGMENT_READAHEAD
+from lance_arrow.arrow_dataset.scanner_options import (
+    BATCH_READAHEAD,
+    BATCH_ROWS,
+    FRAGMENT_READAHEAD,
+    ScannerOptions,
+)
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.html_repr import as_html
 from lance_arrow.scan.open_files import OpenFile
@@ -161,34 +166,19 @@ class LanceFileFragment(bridge.BridgeFragment):
         InvalidArgumentError
             A number is negative or not below `num_rows`; it is named.
         """
+        options = ScannerOptions.of(locals())
         offsets = as_offsets(indices)
-        how = {
-            "columns": columns,
-            "batch_size": batch_size,
-            "batch_readahead": batch_readahead,
-            "fragment_readahead": fragment_readahead,
-            "fragment_scan_options": fragment_scan_options,
-            "use_threads": use_threads,
-            "cache_metadata": cache_metadata,
-            "memory_pool": memory_pool,
-        }
         file = None if filter is not None else self._known()
         if file is None:
-            found: pa.Table = super().take(pa.array(offsets), filter=filter, **how)
+            found: pa.Table = super().take(pa.array(offsets), **options.keywords())
             return found
-        nth = nth_rows(self._ranges(file), offsets)
-        is_plain = fragment_scan_options is None and memory_pool is None
-        if is_plain and is_as_stored(file, self.physical_schema, columns):
-            return take_rows(file, self.physical_schema, columns, nth)
-        order = take_order(nth, file.rows.num_rows)
-        scanned: pa.Table = self._cut_to(order.rows).to_table(**how)
-        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
+        return self._taken(file, offsets, options, self.physical_schema, lambda part: part)
 
     def take_as(
         self,
         dataset_of: Callable[[Sequence[LanceFileFragment]], Dataset],
         offsets: NDArray[np.int64],
-        how: Mapping[str, Any],
+        options: ScannerOptions,
         schema: pa.Schema,
         projected: pa.Schema,
     ) -> pa.Table:
@@ -200,23 +190,17 @@ class LanceFileFragment(bridge.BridgeFragment):
             Makes a dataset, like the one this fragment is of, of other fragments.
         offsets
             ``(n,) int64`` numbers of rows of this fragment, in any order.
-        how
-            Options of a scan, the columns among them.
+        options
+            Options of the scan where one is needed; without a filter.
         schema, projected
             Of the dataset, and of what is wanted of it.
         """
         file = self._known()
         if file is None:
-            found: pa.Table = dataset_of([self]).scanner(**how).take(pa.array(offsets))
+            found: pa.Table = dataset_of([self]).scanner(**options.keywords()).take(pa.array(offsets))
             return found
-        nth = nth_rows(self._ranges(file), offsets)
-        columns = how["columns"]
-        is_plain = how["fragment_scan_options"] is None and how["memory_pool"] is None
-        if is_plain and is_as_stored(file, schema, columns):
-            return pa.Table.from_arrays(take_rows(file, schema, columns, nth).columns, schema=projected)
-        order = take_order(nth, file.rows.num_rows)
-        scanned: pa.Table = dataset_of([self._cut_to(order.rows)]).to_table(**how)
-        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
+        taken = self._taken(file, offsets, options, schema, lambda part: dataset_of([part]))
+        return pa.Table.from_arrays(taken.columns, schema=projected)
 
     def opened_rows(self) -> tuple[OpenFile, RowRanges] | None:
         """Return the open file and the rows of it; None when something else than a bare file is behind the fragment."""
@@ -247,24 +231,14 @@ class LanceFileFragment(bridge.BridgeFragment):
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Fragment.head`.
         """
-        how = {
-            "columns": columns,
-            "filter": filter,
-            "batch_size": batch_size,
-            "batch_readahead": batch_readahead,
-            "fragment_readahead": fragment_readahead,
-            "fragment_scan_options": fragment_scan_options,
-            "use_threads": use_threads,
-            "cache_metadata": cache_metadata,
-            "memory_pool": memory_pool,
-        }
+        options = ScannerOptions.of(locals())
         if self._known() is None:
-            found: pa.Table = super().head(num_rows, **how)
+            found: pa.Table = super().head(num_rows, **options.keywords())
             return found
         tables: list[pa.Table] = []
         missing = max(0, num_rows)
         for part in self.first_parts(missing, filter):
-            tables.append(part.scanner(**how).head(missing))
+            tables.append(part.scanner(**options.keywords()).head(missing))
             missing -= tables[-1].num_rows
             if not missing:
                 break
@@ -320,6 +294,23 @@ class LanceFileFragment(bridge.BridgeFragment):
 
     def _ranges(self, file: OpenFile) -> RowRanges:
         return rows_within(self.place.rows, file.rows.num_rows)
+
+    def _taken(
+        self,
+        file: OpenFile,
+        offsets: NDArray[np.int64],
+        options: ScannerOptions,
+        schema: pa.Schema,
+        shown: Callable[[LanceFileFragment], LanceFileFragment | Dataset],
+    ) -> pa.Table:
+        """Take rows of a bare file; where a scan is needed, of what `shown` makes of the fragment cut to these rows."""
+        nth = nth_rows(self._ranges(file), offsets)
+        is_plain = options.fragment_scan_options is None and options.memory_pool is None
+        if is_plain and is_as_stored(file, schema, options.columns):
+            return take_rows(file, schema, options.columns, nth)
+        order = take_order(nth, file.rows.num_rows)
+        scanned: pa.Table = shown(self._cut_to(order.rows)).to_table(**options.keywords())
+        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
 
     def _cut_to(self, rows: RowRanges) -> LanceFileFragment:
         whole = self.place.payload

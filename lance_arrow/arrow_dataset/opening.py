@@ -97,16 +97,7 @@ def dataset(
     with foreign_errors():
         dataset = pads.dataset(
             paths if many else paths[0],
-            format=LanceFormat(
-                version=version,
-                tag=tag,
-                as_of=as_of,
-                dictionaries=dictionaries,
-                blobs=blobs,
-                allow_external_blobs=allow_external_blobs,
-                allow_external_bases=allow_external_bases,
-                verify=verify,
-            ),
+            format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
             filesystem=as_arrow(locations[0].filesystem),
             schema=schema,
             partitioning=partitioning,

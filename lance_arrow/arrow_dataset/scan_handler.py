@@ -36,7 +36,6 @@ from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
-from lance_arrow.scan.expansion_limit import ExpansionWatch, check_expansion
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -46,6 +45,7 @@ from lance_arrow.scan.open_files import OpenFile, OpenFiles
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan, RowFilter
 from lance_arrow.scan.row_restriction import RowRestriction, rows_within
+from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges

@@ -33,13 +33,7 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
         The schema contradicts itself, or cannot be shown; files lie where nobody may look.
     """
     facts = manifest.facts
-    file_format = LanceFormat(
-        dictionaries=options.dictionaries,
-        blobs=options.blobs,
-        allow_external_blobs=options.allow_external_blobs,
-        allow_external_bases=options.allow_external_bases,
-        verify=options.verify,
-    )
+    file_format = LanceFormat(read_options=options)
     columns = file_format.handler.columns_of(facts)
     schema = columns.schema
     arrow_filesystem = as_arrow(filesystem)

@@ -7,7 +7,8 @@ import os
 import posixpath
 import stat
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, cast
+from dataclasses import replace
+from typing import Any, Protocol
 
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
@@ -16,7 +17,7 @@ from lance_arrow.choices import CreateMode, FileVersionName, Preset
 from lance_arrow.conversion.targets import check_file_target
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.files.lance_file import LanceFile
-from lance_arrow.files.lance_writer import LanceWriter
+from lance_arrow.files.lance_writer import OneFileWriter
 from lance_arrow.files.verification import VerifyCounts, verify
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, WriteOptions
 from lance_arrow.io import Location, remove_file
@@ -79,31 +80,24 @@ def write_file(rows: CountedRows, target: Location, options: WriteOptions, *, ov
     real = os.path.realpath(target.path) if is_local else target.path
     hidden = posixpath.join(posixpath.dirname(real), hidden_name(posixpath.basename(real)))
     staged = Location(target.filesystem, hidden, target.name) if is_local else target
+    is_written = False
     try:
-        with LanceWriter(
-            staged,
-            rows.schema,
-            file_version=cast(FileVersionName, options.file_version),
-            preset=options.preset,
-            page_bytes=page_bytes_of(rows.schema),
-        ) as writer:
+        with OneFileWriter(staged, rows.schema, replace(options, page_bytes=page_bytes_of(rows.schema))) as writer:
             for batch in rows:
                 writer.write(batch)
             if not is_local:
                 # The last moment before it appears.
                 check_file_target(target, overwrite=overwrite)
-        try:
-            checked = _verified(staged, rows.num_rows)
-        except CorruptFileError:
-            remove_file(staged)
-            raise
+        is_written = True
+        checked = _verified(staged, rows.num_rows)
         if is_local:
             check_file_target(target, overwrite=overwrite)
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(hidden, stat.S_IMODE(os.stat(real).st_mode))
             os.replace(hidden, real)
-    except BaseException:
-        if is_local:
+    except BaseException as error:
+        # Elsewhere the file is at its place once it is written; it only goes when it is damaged.
+        if is_local or (is_written and isinstance(error, CorruptFileError)):
             remove_file(staged)
         raise
     return Written(writer.num_bytes, checked, options.file_version)

@@ -10,11 +10,11 @@ import pyarrow as pa
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.files.lance_writer import LanceWriter
+from lance_arrow.files.lance_writer import OneFileWriter
 from lance_arrow.files.write_options import WriteOptions
 
 
-class DataFileWriter(LanceWriter):
+class DataFileWriter(OneFileWriter):
     """A `LanceWriter` for a table.
 
     Parameters
@@ -38,17 +38,7 @@ class DataFileWriter(LanceWriter):
 
     def __init__(self, sink: Any, schema: pa.Schema, fields: Sequence[SchemaField], options: WriteOptions) -> None:
         self._table_fields = tuple(fields)
-        super().__init__(
-            sink,
-            schema,
-            file_version=options.file_version,
-            preset=options.preset,
-            rows_per_zone=options.rows_per_zone,
-            checksums=options.checksums,
-            column_options=options.column_options,
-            allow_private_encodings=options.allow_private_encodings,
-            page_bytes=options.page_bytes,
-        )
+        super().__init__(sink, schema, options)
 
     def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
         for ours, theirs in zip(fields_from_arrow(schema), self._table_fields, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -23,67 +23,30 @@ from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import AnyFileSystem, open_sink
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.spi import EncodeOptions
 from lance_arrow.structure.page_encoder import PageEncoder
 
 
-class LanceWriter:
-    """Writes one Lance data file; nothing is to be seen at its place before `close` succeeded.
+class OneFileWriter:
+    """Writes one Lance data file by options that are put together already; `LanceWriter` is its public form.
 
     Parameters
     ----------
-    sink
-        Local path, URL (chains too), path-like object, or a binary file open for writing.
-    schema
-        Schema of the rows to come. What the format cannot hold is refused here, before anything is written.
-    file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
-        As for `WriteOptions`.
-    filesystem
-        fsspec or pyarrow filesystem that `sink` is a path of.
-    storage_options
-        Options for the filesystem of a URL.
-    runtime
-        Plugins, limits and threads; the default ones when None.
-
-    Raises
-    ------
-    UnsupportedError
-        A type cannot be stored, or not in this file version; the column is named.
-    InvalidArgumentError
-        An option or a field name is not valid.
-
-    Examples
-    --------
-    >>> with LanceWriter("flights.lance", table.schema) as writer:  # doctest: +SKIP
-    ...     for batch in table.to_batches():
-    ...         writer.write(batch)
+    sink, schema, filesystem, storage_options, runtime
+        As for `LanceWriter`.
+    options
+        How to write.
     """
 
     def __init__(
         self,
         sink: Any,
         schema: pa.Schema,
+        options: WriteOptions,
         *,
-        file_version: FileVersionName = "2.2",
-        preset: Preset = "default",
-        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
-        checksums: bool = True,
-        column_options: Mapping[str, Mapping[str, Any]] | None = None,
-        allow_private_encodings: bool = False,
-        page_bytes: int = DEFAULT_PAGE_BYTES,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         runtime: Runtime | None = None,
     ) -> None:
-        options = WriteOptions(
-            file_version=file_version,
-            preset=preset,
-            rows_per_zone=rows_per_zone,
-            checksums=checksums,
-            column_options=column_options or {},
-            allow_private_encodings=allow_private_encodings,
-            page_bytes=page_bytes,
-        )
         runtime = runtime if runtime is not None else default_runtime()
         self._stored = StoredRows(schema, options.version)
         options.check_columns(self._stored.schema)
@@ -92,7 +55,11 @@ class LanceWriter:
         for leaf in (leaf for root in tree for leaf in root.leaves()):
             _check_leaf(leaf, options.version)
         encoder = PageEncoder(
-            runtime.table, runtime.settings.limits, runtime.scratch, options.file_version, allow_private_encodings
+            runtime.table,
+            runtime.settings.limits,
+            runtime.scratch,
+            options.file_version,
+            options.allow_private_encodings,
         )
         self._is_broken = False
         # Until there is a sink, there is nothing to give up.
@@ -105,18 +72,9 @@ class LanceWriter:
                 options.version,
                 fields,
                 self._stored.schema.metadata,
-                block_sums=ChecksumWriter() if checksums else None,
+                block_sums=ChecksumWriter() if options.checksums else None,
             )
-            self._rows = row_writer(options.version)(
-                self._file,
-                tree,
-                runtime,
-                encoder,
-                base_options=EncodeOptions(preset=options.preset),
-                column_options=options.column_options,
-                page_bytes=options.page_bytes,
-                rows_per_zone=options.zone_rows,
-            )
+            self._rows = row_writer(options.version)(self._file, tree, runtime, encoder, options)
         except BaseException:
             self._sink.abort()
             raise
@@ -195,7 +153,7 @@ class LanceWriter:
         if self._is_closed or self._is_broken:
             raise InvalidArgumentError("the writer is closed" if self._is_closed else "an earlier write failed halfway")
 
-    def __enter__(self) -> LanceWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -209,6 +167,66 @@ class LanceWriter:
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
             self.abort()
+
+
+class LanceWriter(OneFileWriter):
+    """Writes one Lance data file; nothing is to be seen at its place before `close` succeeded.
+
+    Parameters
+    ----------
+    sink
+        Local path, URL (chains too), path-like object, or a binary file open for writing.
+    schema
+        Schema of the rows to come. What the format cannot hold is refused here, before anything is written.
+    file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
+        As for `WriteOptions`.
+    filesystem
+        fsspec or pyarrow filesystem that `sink` is a path of.
+    storage_options
+        Options for the filesystem of a URL.
+    runtime
+        Plugins, limits and threads; the default ones when None.
+
+    Raises
+    ------
+    UnsupportedError
+        A type cannot be stored, or not in this file version; the column is named.
+    InvalidArgumentError
+        An option or a field name is not valid.
+
+    Examples
+    --------
+    >>> with LanceWriter("flights.lance", table.schema) as writer:  # doctest: +SKIP
+    ...     for batch in table.to_batches():
+    ...         writer.write(batch)
+    """
+
+    def __init__(
+        self,
+        sink: Any,
+        schema: pa.Schema,
+        *,
+        file_version: FileVersionName = "2.2",
+        preset: Preset = "default",
+        rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
+        checksums: bool = True,
+        column_options: Mapping[str, Mapping[str, Any]] | None = None,
+        allow_private_encodings: bool = False,
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        options = WriteOptions(
+            file_version=file_version,
+            preset=preset,
+            rows_per_zone=rows_per_zone,
+            checksums=checksums,
+            column_options=column_options or {},
+            allow_private_encodings=allow_private_encodings,
+            page_bytes=page_bytes,
+        )
+        super().__init__(sink, schema, options, filesystem=filesystem, storage_options=storage_options, runtime=runtime)
 
 
 def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
@@ -258,19 +276,17 @@ def write_table(
         As `LanceWriter`; no file appears.
     """
     found, rows = schema_and_rows(table, schema)
-    with LanceWriter(
-        sink,
-        found,
+    options = WriteOptions(
         file_version=file_version,
         preset=preset,
         rows_per_zone=rows_per_zone,
         checksums=checksums,
-        column_options=column_options,
+        column_options=column_options or {},
         allow_private_encodings=allow_private_encodings,
         page_bytes=page_bytes,
-        filesystem=filesystem,
-        storage_options=storage_options,
-        runtime=runtime,
+    )
+    with OneFileWriter(
+        sink, found, options, filesystem=filesystem, storage_options=storage_options, runtime=runtime
     ) as writer:
         for one in rows:
             writer.write(one)

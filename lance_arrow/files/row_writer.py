@@ -8,12 +8,13 @@ Pages are encoded by several threads and placed in the order in which they becam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.page_split import LeafPages
@@ -21,6 +22,7 @@ from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.errors import located
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
 from lance_arrow.statistics.zone_builder import ZoneBuilder
@@ -31,27 +33,55 @@ from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
 """Most rows, and bytes, of short arrays that are joined before they are bounded."""
-_COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
+COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 
 
 @dataclass(slots=True, eq=False)
-class _LeafWriter:
-    """One leaf while its column is written."""
+class WrittenLeaf:
+    """A leaf while a file is written: its top-level column, options, bounds of its values, and bytes of its pages."""
 
     leaf: LeafNode
     top: int
     options: EncodeOptions
-    pages: LeafPages
     zones: ZoneBuilder | None
-    next_row: int = 0
     num_bytes: int = 0
+
+    def zone_map(self) -> tuple[int, NDArray[np.uint8]] | None:
+        """Return rows per zone and the encoded map, once all pages are written: their bytes decide how fine it is."""
+        if self.zones is None:
+            return None
+        encoded = np.frombuffer(encode_zones(self.zones.finish(self.num_bytes)), np.uint8)
+        return self.zones.rows_per_zone, encoded
+
+
+def written_leaves(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[WrittenLeaf]:
+    """Yield the leaves of a file, with the options of each."""
+    base_options = EncodeOptions(preset=options.preset)
+    for top, root in enumerate(tree):
+        for leaf in root.leaves():
+            own = options_by_path(
+                base_options, options.column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
+            )
+            wants_zones = options.zone_rows > 0 if own.zone_map is None else own.zone_map
+            has_zones = wants_zones and bounds_type(leaf) is not None
+            zones = ZoneBuilder(leaf, options.zone_rows or DEFAULT_ROWS_PER_ZONE) if has_zones else None
+            yield WrittenLeaf(leaf, top, own, zones)
+
+
+@dataclass(slots=True, eq=False)
+class _LeafWriter:
+    """One leaf and its rows that are no page yet."""
+
+    of: WrittenLeaf
+    pages: LeafPages
+    next_row: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class _FullPage:
     """Rows that make a page."""
 
-    of: _LeafWriter
+    of: WrittenLeaf
     arrays: Sequence[pa.Array]
     first_row: int
     num_rows: int = field(init=False)
@@ -73,14 +103,8 @@ class RowWriter:
         Plugins, limits, threads.
     encoder
         Encodes pages.
-    base_options
-        Options of every column.
-    column_options
-        A caller's words for columns, by dotted path.
-    page_bytes
-        Bytes of a leaf, before encoding, that make a page.
-    rows_per_zone
-        Rows that share an entry of a zone map; 0 for none.
+    options
+        How to write: options of columns, bytes of a page, rows of a zone.
     """
 
     def __init__(
@@ -89,26 +113,15 @@ class RowWriter:
         tree: Sequence[ColumnNode],
         runtime: Runtime,
         encoder: PageEncoder,
-        *,
-        base_options: EncodeOptions,
-        column_options: Mapping[str, Mapping[str, Any]],
-        page_bytes: int,
-        rows_per_zone: int,
+        options: WriteOptions,
     ) -> None:
         self._file = file
         self._runtime = runtime
         self._encoder = encoder
         self.num_rows = 0
-        self._leaves: list[_LeafWriter] = []
-        for top, root in enumerate(tree):
-            for leaf in root.leaves():
-                options = options_by_path(
-                    base_options, column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
-                )
-                wants_zones = rows_per_zone > 0 if options.zone_map is None else options.zone_map
-                has_zones = wants_zones and bounds_type(leaf) is not None
-                zones = ZoneBuilder(leaf, rows_per_zone or DEFAULT_ROWS_PER_ZONE) if has_zones else None
-                self._leaves.append(_LeafWriter(leaf, top, options, LeafPages(leaf, page_bytes), zones))
+        self._leaves = [
+            _LeafWriter(one, LeafPages(one.leaf, options.page_bytes)) for one in written_leaves(tree, options)
+        ]
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
         """Add rows: for each top-level column its arrays, `num_rows` rows in all.
@@ -119,7 +132,10 @@ class RowWriter:
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
         full = [
-            (leaf, arrays) for leaf in self._leaves for array in columns[leaf.top] for arrays in leaf.pages.add(array)
+            (leaf, arrays)
+            for leaf in self._leaves
+            for array in columns[leaf.of.top]
+            for arrays in leaf.pages.add(array)
         ]
         self.num_rows += num_rows
         self._place(full)
@@ -128,12 +144,12 @@ class RowWriter:
         """Write what is left, and what describes the columns."""
         self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())])
         for leaf in self._leaves:
-            self._describe(leaf)
+            self._describe(leaf.of)
 
     def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]]) -> None:
         pages = []
         for leaf, arrays in full:
-            page = _FullPage(leaf, arrays, leaf.next_row)
+            page = _FullPage(leaf.of, arrays, leaf.next_row)
             leaf.next_row += page.num_rows
             pages.append(page)
         by_leaf: dict[int, list[_FullPage]] = {}
@@ -169,15 +185,16 @@ class RowWriter:
             distribution=encoded.distribution,
         )
 
-    def _describe(self, leaf: _LeafWriter) -> None:
+    def _describe(self, leaf: WrittenLeaf) -> None:
         table = self._runtime.table
-        description = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "values")).describe(None, None)
+        description = table.column_encoding(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
         buffers: tuple[Any, ...] = ()
-        if leaf.zones is not None and self.num_rows:
-            # Asked for after all pages: what the column takes decides how fine its map is.
-            buffers = (np.frombuffer(encode_zones(leaf.zones.finish(leaf.num_bytes)), np.uint8),)
-            wrapper = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "zone_index"))
-            description = wrapper.describe(description, ZoneMapPlace(leaf.zones.rows_per_zone, 0))
+        found = leaf.zone_map() if self.num_rows else None
+        if found is not None:
+            rows_per_zone, encoded = found
+            buffers = (encoded,)
+            wrapper = table.column_encoding(EncodingKey(COLUMN_ENCODING, "zone_index"))
+            description = wrapper.describe(description, ZoneMapPlace(rows_per_zone, 0))
         self._file.set_column(leaf.leaf.column, description, buffers)
 
 

@@ -83,10 +83,11 @@ class WriteOptions:
         return hash((self.file_version, self.preset, self.zone_rows, self.checksums, self.page_bytes))
 
     def __repr__(self) -> str:
+        plain = WriteOptions()
         given = [
             f"{one.name}={value!r}"
             for one in fields(self)
-            if (value := getattr(self, one.name)) != _DEFAULTS.get(one.name)
+            if (value := getattr(self, one.name)) != getattr(plain, one.name)
         ]
         return f"WriteOptions({', '.join(given)})"
 
@@ -99,17 +100,6 @@ class WriteOptions:
                     f"column_options names {name!r}, which is no column of the schema{did_you_mean(name, known)}",
                     column=name,
                 )
-
-
-_DEFAULTS = {
-    "file_version": "2.2",
-    "preset": "default",
-    "rows_per_zone": DEFAULT_ROWS_PER_ZONE,
-    "checksums": True,
-    "column_options": {},
-    "allow_private_encodings": False,
-    "page_bytes": DEFAULT_PAGE_BYTES,
-}
 
 
 def _paths(parent: pa.Schema | pa.DataType, above: str = "") -> list[str]:

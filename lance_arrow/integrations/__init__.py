@@ -7,6 +7,7 @@
 | `ray` | `read`: a `ray.data.Dataset`, a read task for each share of the rows |
 | `huggingface` | `LanceBuilder`, `load`: a `datasets.Dataset`, or a stream of its rows |
 | `pytorch` | `RowDataset` (map-style, takes rows) and `BatchDataset` (iterable, scans shares) |
+| `wanted_rows` | what all of them do first: open the dataset, check columns and filter, divide the rows |
 
 DuckDB, DataFusion and pandas need nothing of ours: their pages are docs/duckdb.md, docs/datafusion.md, docs/pandas.md.
 """

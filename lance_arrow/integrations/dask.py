@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +10,14 @@ import pandas as pd
 import pyarrow as pa
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
-from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.integrations.wanted_rows import Source, WantedRows
+from lance_arrow.scan.predicates import Predicate
 
 DEFAULT_PARTITION_ROWS = 1 << 20
 
 
 def read(
-    source: LanceDataset | str | os.PathLike[str],
+    source: Source,
     *,
     columns: Sequence[str] | None = None,
     filter: Predicate | None = None,
@@ -50,13 +49,16 @@ def read(
     InvalidArgumentError
         The filter is not understood, or it or a column does not fit the dataset.
     """
-    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
-    expression = None if filter is None else as_expression(filter, dataset.schema)
-    how = {"columns": None if columns is None else list(columns), "filter": expression}
-    empty = dataset.scanner(**how).projected_schema.empty_table()
-    shares = dataset.split(partition_rows) or [dataset]
+    wanted = WantedRows.of(source, columns, filter)
+    empty = wanted.schema.empty_table()
     frame: dd.DataFrame = dd.from_map(
-        _partition, shares, how=how, types=types, meta=_frame(empty, types), label="lance", enforce_metadata=False
+        _partition,
+        wanted.shares(partition_rows),
+        how=wanted.options,
+        types=types,
+        meta=_frame(empty, types),
+        label="lance",
+        enforce_metadata=False,
     )
     return frame
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart
-from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.integrations.wanted_rows import Source, WantedRows
+from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.row_restriction import unrestricted
 
 DEFAULT_SHARE_ROWS = 1 << 20
@@ -52,31 +52,25 @@ class LanceBuilder(datasets.ArrowBasedBuilder):
     BUILDER_CONFIG_CLASS = LanceConfig
 
     def _info(self) -> datasets.DatasetInfo:
-        schema = self._dataset.scanner(**self._how).projected_schema
-        return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(schema))
+        return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(self._wanted.schema))
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        shares = self._dataset.split(DEFAULT_SHARE_ROWS) or [self._dataset]
+        shares = self._wanted.shares(DEFAULT_SHARE_ROWS)
         return [datasets.SplitGenerator(datasets.Split.TRAIN, gen_kwargs={"shares": shares})]
 
     def _generate_tables(self, shares: Sequence[LanceDataset]) -> Iterator[tuple[Any, pa.Table]]:
         schema = self.info.features.arrow_schema
         for number, share in enumerate(shares):
-            for part, batch in enumerate(share.to_batches(**self._how)):
+            for part, batch in enumerate(share.to_batches(**self._wanted.options)):
                 yield (number, part), pa.Table.from_batches([batch]).cast(schema)
 
     @property
-    def _dataset(self) -> LanceDataset:
-        return self.config.dataset
-
-    @property
-    def _how(self) -> dict[str, Any]:
-        columns = self.config.columns
-        return {"columns": None if columns is None else list(columns), "filter": self.config.filter}
+    def _wanted(self) -> WantedRows:
+        return WantedRows.of(self.config.dataset, self.config.columns, self.config.filter)
 
 
 def load(
-    source: LanceDataset | str | os.PathLike[str],
+    source: Source,
     *,
     columns: Sequence[str] | None = None,
     filter: Predicate | None = None,
@@ -109,14 +103,13 @@ def load(
     InvalidArgumentError
         The filter is not understood, or it or a column does not fit the dataset.
     """
-    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
-    expression = None if filter is None else as_expression(filter, dataset.schema)
+    wanted = WantedRows.of(source, columns, filter)
     builder = LanceBuilder(
         cache_dir=None if cache_dir is None else os.fspath(cache_dir),
-        dataset=dataset,
+        dataset=wanted.dataset,
         columns=None if columns is None else tuple(columns),
-        filter=expression,
-        content=_content(dataset, columns, expression),
+        filter=wanted.filter,
+        content=_content(wanted.dataset, columns, wanted.filter),
     )
     if streaming:
         return builder.as_streaming_dataset(split="train")

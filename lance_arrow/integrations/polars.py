@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +11,14 @@ import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
-from lance_arrow.arrow_dataset.scan_defaults import BATCH_ROWS
+from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.polars_predicates import arrow_filter
+from lance_arrow.integrations.wanted_rows import Source, opened
 
 _FEW_ROWS = 4096
 
 
-def scan(source: LanceDataset | str | os.PathLike[str]) -> pl.LazyFrame:
+def scan(source: Source) -> pl.LazyFrame:
     """Scan a dataset lazily.
 
     What a query selects is read, nothing else. Of its predicate, what Arrow can say exactly as Polars means it prunes
@@ -41,7 +40,7 @@ def scan(source: LanceDataset | str | os.PathLike[str]) -> pl.LazyFrame:
     FileNotFoundError, LanceError
         As `lance_arrow.dataset`.
     """
-    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+    dataset = opened(source)
     schema = _frame(dataset.scanner().projected_schema.empty_table()).schema
 
     def frames(

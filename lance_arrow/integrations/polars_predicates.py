@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from lance_arrow.scan.predicates import all_of, type_at
 
 _COMPARISONS: dict[str, tuple[str, str]] = {
     "Eq": ("equal", "Eq"),
@@ -46,8 +46,7 @@ def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     pyarrow.compute.Expression
         True of every row of which the predicate is, and possibly of more; None when it would be true of all.
     """
-    said = [found for one in _conjuncts(predicate) if (found := _Translation(schema).condition(one)) is not None]
-    return reduce(and_, said) if said else None
+    return all_of(_Translation(schema).condition(one) for one in _conjuncts(predicate))
 
 
 def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
@@ -128,15 +127,9 @@ class _Translation:
             names.append(str(step["FieldByName"]))
             (node,) = _arguments(node)
             kind, what = _head(node)
-        if kind != "Column" or self._schema.get_field_index(str(what)) < 0:
-            return None, None
         path = [str(what), *reversed(names)]
-        type_ = self._schema.field(path[0]).type
-        for name in path[1:]:
-            if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
-                return None, None
-            type_ = type_.field(name).type
-        return pc.field(*path), type_
+        type_ = type_at(self._schema, path) if kind == "Column" else None
+        return (None, None) if type_ is None else (pc.field(*path), type_)
 
     def null(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
         field, _ = self._field(arguments[0])

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.integrations.wanted_rows import Source, WantedRows, opened
+from lance_arrow.scan.predicates import Predicate
 
 Columns = dict[str, Any]
 """Column name to a tensor, ``(num_rows, ...)``, or a list of Python values where there is no tensor of its type."""
@@ -37,11 +34,11 @@ class RowDataset(Dataset[Columns]):
 
     def __init__(
         self,
-        source: LanceDataset | str | os.PathLike[str],
+        source: Source,
         columns: Sequence[str] | None = None,
         transform: Callable[[pa.Table], Sequence[Any]] | None = None,
     ) -> None:
-        self._dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
+        self._dataset = opened(source)
         self._columns = None if columns is None else list(columns)
         self._transform = row_items if transform is None else transform
         self._num_rows = self._dataset.count_rows()
@@ -90,7 +87,7 @@ class BatchDataset(IterableDataset[Columns]):
 
     def __init__(
         self,
-        source: LanceDataset | str | os.PathLike[str],
+        source: Source,
         columns: Sequence[str] | None = None,
         filter: Predicate | None = None,
         *,
@@ -105,10 +102,9 @@ class BatchDataset(IterableDataset[Columns]):
             raise InvalidArgumentError(f"rank is {rank}, expected 0 .. {world_size - 1}", detail=rank)
         if batch_rows < 1:
             raise InvalidArgumentError(f"batch_rows is {batch_rows}, expected at least 1", detail=batch_rows)
-        dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
-        self._filter: pc.Expression | None = None if filter is None else as_expression(filter, dataset.schema)
-        self._columns = None if columns is None else list(columns)
-        self._shares = dataset.split(share_rows)
+        wanted = WantedRows.of(source, columns, filter)
+        self._options = wanted.options
+        self._shares = wanted.dataset.split(share_rows)
         self._batch_rows = batch_rows
         self._seed, self._epoch = seed, 0
         self._rank, self._world_size = rank, world_size
@@ -126,7 +122,7 @@ class BatchDataset(IterableDataset[Columns]):
             np.random.default_rng((self._seed, self._epoch)).shuffle(order)
         for number in order[self._rank * workers + mine :: self._world_size * workers].tolist():
             batches = self._shares[number].to_batches(
-                columns=self._columns, filter=self._filter, batch_size=self._batch_rows, use_threads=worker is None
+                batch_size=self._batch_rows, use_threads=worker is None, **self._options
             )
             for batch in batches:
                 if batch.num_rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,8 +13,8 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
-from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.integrations.wanted_rows import Source, WantedRows
+from lance_arrow.scan.predicates import Predicate
 
 
 class LanceDatasource(Datasource):
@@ -33,8 +32,7 @@ class LanceDatasource(Datasource):
         self, dataset: LanceDataset, columns: Sequence[str] | None = None, filter: pc.Expression | None = None
     ) -> None:
         super().__init__()
-        self._dataset = dataset
-        self._how: dict[str, Any] = {"columns": None if columns is None else list(columns), "filter": filter}
+        self._wanted = WantedRows.of(dataset, columns, filter)
 
     def get_name(self) -> str:
         """Name the source in Ray's displays."""
@@ -46,15 +44,15 @@ class LanceDatasource(Datasource):
 
     def get_read_tasks(self, parallelism: int, *more: Any, **others: Any) -> list[ReadTask]:
         """Divide the rows among about as many tasks as Ray wants."""
-        num_rows = self._dataset.count_rows()
-        shares = self._dataset.split(max(1, -(-num_rows // max(1, parallelism)))) or [self._dataset]
-        schema = self._dataset.scanner(**self._how).projected_schema
-        is_filtered = self._how["filter"] is not None
+        wanted = self._wanted
+        num_rows = wanted.dataset.count_rows()
+        shares = wanted.shares(max(1, -(-num_rows // max(1, parallelism))))
+        schema = wanted.schema
         return [
             ReadTask(
-                partial(_blocks, share, self._how),
+                partial(_blocks, share, wanted.options),
                 BlockMetadata(
-                    num_rows=None if is_filtered else share.count_rows(),
+                    num_rows=share.count_rows() if wanted.filter is None else None,
                     size_bytes=None,
                     input_files=share.files,
                     exec_stats=None,
@@ -66,7 +64,7 @@ class LanceDatasource(Datasource):
 
 
 def read(
-    source: LanceDataset | str | os.PathLike[str],
+    source: Source,
     *,
     columns: Sequence[str] | None = None,
     filter: Predicate | None = None,
@@ -95,9 +93,8 @@ def read(
     InvalidArgumentError
         The filter is not understood, or it or a column does not fit the dataset.
     """
-    dataset = source if isinstance(source, LanceDataset) else open_dataset(source)
-    expression = None if filter is None else as_expression(filter, dataset.schema)
-    made = LanceDatasource(dataset, columns, expression)
+    wanted = WantedRows.of(source, columns, filter)
+    made = LanceDatasource(wanted.dataset, wanted.columns, wanted.filter)
     return ray.data.read_datasource(made, override_num_blocks=None if parallelism < 0 else parallelism)
 
 

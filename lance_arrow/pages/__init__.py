@@ -47,9 +47,13 @@ if TYPE_CHECKING:
     from lance_arrow.pages.level_writing import num_valid as num_valid
     from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
     from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
+    from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
     from lance_arrow.pages.native_pages import value_bits as value_bits
+    from lance_arrow.pages.one_buffer import OneBufferArray as OneBufferArray
+    from lance_arrow.pages.one_buffer import SelectedValues as SelectedValues
+    from lance_arrow.pages.one_buffer import ValidValues as ValidValues
     from lance_arrow.pages.open_chunks import OpenChunks as OpenChunks
     from lance_arrow.pages.picked_values import values_at as values_at
     from lance_arrow.pages.repeated import RepeatedPage as RepeatedPage
@@ -97,7 +101,9 @@ else:
             "lance_arrow.pages.items": ("ItemsIndex", "LoadedIndices"),
             "lance_arrow.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
             "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
+            "lance_arrow.pages.loaded_values": ("StructuredPage",),
             "lance_arrow.pages.native_pages": ("native_places", "struct_field_bytes", "value_bits"),
+            "lance_arrow.pages.one_buffer": ("OneBufferArray", "SelectedValues", "ValidValues"),
             "lance_arrow.pages.open_chunks": ("OpenChunks",),
             "lance_arrow.pages.picked_values": ("values_at",),
             "lance_arrow.pages.repeated": ("RepeatedPage", "fits"),

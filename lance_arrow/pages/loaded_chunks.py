@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
+from lance_arrow.pages.loaded_values import LocatedPage
 from lance_arrow.pages.open_chunks import ValueRuns
 from lance_arrow.settings import Limits
 from lance_arrow.spi.block_runs import copy_runs, measure_runs
@@ -21,7 +22,7 @@ from lance_arrow.spi.blocks import (
     VariableWidth,
 )
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
-from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec, ValueLocator
+from lance_arrow.spi.codecs import BoundChunkCodec, ValueLocator
 from lance_arrow.spi.scratch import Scratch, block_bytes, new_block
 from lance_arrow.spi.slots import Structure
 
@@ -113,32 +114,6 @@ def _selected(values: ValueBatch, starts: NDArray[np.int64], stops: NDArray[np.i
     for places, out in zip((values.starts, values.sizes), kept, strict=True):
         kernels.take_runs_fixed(places.view(np.uint8), 8, starts, stops, out.view(np.uint8))
     return ValueBatch(values.data, *kept)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LocatedPage:
-    """Byte strings that were found where they lie encoded, selected ones only."""
-
-    levels: Levels
-    codec: BoundPerValueCodec
-    values: ValueBatch
-    num_bytes: NumBytes
-    dictionary = None
-
-    @classmethod
-    def of(cls, levels: Levels, codec: BoundPerValueCodec, values: ValueBatch) -> LocatedPage:
-        return cls(levels, codec, values, codec.measure(values))
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.codec.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.values.num_values
-
-    def decode(self, out: BlockSlice) -> None:
-        self.codec.decode(self.values, out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,8 +19,9 @@ from lance_arrow import kernels
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundEntries, EntryForm
+from lance_arrow.pages.loaded_values import LocatedPage
 from lance_arrow.pages.native_pages import native_entries
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, LayerKind, Levels, NumBytes
+from lance_arrow.spi.blocks import BlockSlice, FixedWidth, LayerKind, Levels
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
@@ -194,14 +195,14 @@ class ZippedPages(BoundEntries):
 
     def load(
         self, page: PageFacts, index: RowIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> ZippedPage:
+    ) -> LocatedPage:
         rows: RowRanges = plan.notes
         stream = fetched[0]
         if index is not None and index.row_starts is not None and not self.max_rep and len(rows) == 1:
             found = self._unzip_run(stream, index.row_starts, rows)
             if found is not None:
                 levels, values = found
-                return ZippedPage(levels, self.values, values, self.values.measure(values))
+                return LocatedPage.of(levels, self.values, values)
         num_entries, num_values, borders = self._count(stream, rows)
         if rows.covers(0, page.num_rows) and (num_entries, num_values) != self.counts(page):
             raise CorruptPageError(
@@ -211,7 +212,7 @@ class ZippedPages(BoundEntries):
         levels, values = self._unzip(stream, num_entries, num_values)
         if levels.rep is not None:
             _check_rows(levels.rep, self.max_rep, borders, rows)
-        return ZippedPage(levels, self.values, values, self.values.measure(values))
+        return LocatedPage.of(levels, self.values, values)
 
     def _unzip_run(
         self, stream: FetchedSlices, row_starts: NDArray[np.int64], rows: RowRanges
@@ -285,23 +286,5 @@ def _check_rows(rep: NDArray[np.uint16], max_rep: int, borders: NDArray[np.int64
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ZippedPage:
-    """Selected rows, split into levels and places of values."""
-
-    levels: Levels
-    codec: BoundPerValueCodec
-    values: ValueBatch
-    num_bytes: NumBytes
-    dictionary = None
-
-    @property
-    def shape(self) -> BlockShape:
-        return self.codec.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.values.num_values
-
-    def decode(self, out: BlockSlice) -> None:
-        self.codec.decode(self.values, out)
+ZippedPage = LocatedPage
+"""What `ZippedPages.load` returns."""

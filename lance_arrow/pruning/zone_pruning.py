@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.pruning.described_file import DescribedFile, HasZoneMaps
-from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
+from lance_arrow.pruning.zone_predicates import Tree, Verdict, ZonePredicate
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
@@ -23,11 +23,19 @@ from lance_arrow.structure.row_selection import difference, intersection, joined
 _NO, _ALL = int(Verdict.NO), int(Verdict.ALL)
 
 
-def zone_predicate(expression: pc.Expression, schema: pa.Schema) -> ZonePredicate | None:
-    """Turn a filter into what zones can judge; None without the native bridge, or for what does not fit the schema."""
-    try:
-        native = importlib.import_module("lance_arrow.arrow_dataset.bridge.loading").bridge
-    except ImportError:
+class ShowsExpressions(Protocol):
+    """What tells the parts of an expression, which pyarrow alone does not: the native bridge."""
+
+    def expression_tree(self, expression: pc.Expression, schema: pa.Schema) -> Tree:
+        """Return the expression as it is bound to a schema."""
+        ...
+
+
+def zone_predicate(
+    native: ShowsExpressions | None, expression: pc.Expression, schema: pa.Schema
+) -> ZonePredicate | None:
+    """Turn a filter into what zones can judge; None without the bridge, or for what does not fit the schema."""
+    if native is None:
         return None
     try:
         return ZonePredicate(native.expression_tree(expression, schema))

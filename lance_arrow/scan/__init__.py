@@ -5,9 +5,11 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | Module | Open it for |
 |---|---|
 | `row_reader`, `row_readers` | `RowReader`: rows of columns of one file; which fits a version (0.1, 2.0: `legacy/`) |
+| `file_pages` | columns and pages of one file: metadata, binding, which pages hold rows |
 | `joined_rows` | the same for many small files read as one |
 | `native_take`, `read_plan` | rows through the native engine; what reads of the same columns ask of it |
-| `row_weights`, `sparse_selection` | bytes of rows before they are read; rows in many short runs |
+| `row_weights` | bytes of rows before they are read; a bound for small files that expand to huge tables |
+| `sparse_selection` | rows in many short runs |
 | `page_faults` | which page an error of a column comes from |
 | `blobs/` | bytes of blobs, read in a wave of their own |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
@@ -18,7 +20,6 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
 | `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
 | `row_taking` | rows by offset, in the caller's order |
-| `expansion_limit` | a bound for tables that come from next to nothing |
 | `read_counts` | what one read did, for the report that plugins get |
 | `scan_options`, `expression_text` | what one scan wants; expressions as people write them |
 

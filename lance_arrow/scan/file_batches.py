@@ -16,10 +16,10 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import located
 from lance_arrow.io import Location, MeteredSource
 from lance_arrow.scan.blobs.blob_reader import BlobReader, PendingBatch
-from lance_arrow.scan.expansion_limit import check_expansion
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, Tally
 from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -84,6 +87,23 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     raise InvalidArgumentError(
         f"the filter is {type(predicate).__name__}, expected an expression, DNF tuples or a string of SQL"
     )
+
+
+def all_of(conditions: Iterable[pc.Expression | None]) -> pc.Expression | None:
+    """Return what is true where all of some conditions are; None, which says nothing, where there is none."""
+    found = [one for one in conditions if one is not None]
+    return reduce(and_, found) if found else None
+
+
+def type_at(schema: pa.Schema, path: Sequence[str]) -> pa.DataType | None:
+    """Return the type of a column, or of a field of a struct in one; None where a path leads to neither."""
+    level: Any = schema
+    for name in path:
+        place = level.get_field_index(name) if isinstance(level, pa.Schema | pa.StructType) else -1
+        if place < 0:
+            return None
+        level = level.field(place).type
+    return level if path else None
 
 
 def _from_sql(text: str, schema: pa.Schema | None) -> pc.Expression:

@@ -71,7 +71,7 @@ class FilterPlan:
         # pyarrow alone shows nobody the parts of an expression.
         if self.native is not None:
             self.expression = bound_filter(self.native, expression, schema)
-            self.predicate = zone_predicate(self.expression, schema)
+            self.predicate = zone_predicate(self.native, self.expression, schema)
             self.paths = mentioned_paths(self.native, self.expression, schema)
         self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
         """Whether the same rows satisfy it each time it is asked."""

@@ -6,51 +6,32 @@ One call plans all pages of all leaves, fetches them in at most two rounds, and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from threading import Lock
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf, batch_of
-from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import Allocator, LeafBuffers, decode_values, overflow
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrays.schema_cache import ShownColumns, cached_tree
 from lance_arrow.arrays.unravel import NodeStructure, unravel
-from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import NativePage
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, located
+from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import blob_limits
+from lance_arrow.scan.file_pages import CHEAP_GAP_BYTES, FilePages, Indices
 from lance_arrow.scan.native_take import Pages, take_leaves
 from lance_arrow.scan.read_plan import ByColumns, ReadPlan
-from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
-from lance_arrow.spi import (
-    BoundLayout,
-    LeafType,
-    LoadedPage,
-    PageIndex,
-    RowRanges,
-)
+from lance_arrow.spi import LoadedPage, PageIndex, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
-from lance_arrow.structure.row_selection import by_page, halves, pages_with, scaled
+from lance_arrow.structure.row_selection import halves, pages_with
 
-# Sources that read through larger holes than this rather than ask twice are far away.
-_CHEAP_GAP_BYTES = 64 << 10
-_DIVISIBLE_COLUMN_BYTES = 256 << 10
 _INT32_MAX = np.iinfo(np.int32).max
-
-Indices: TypeAlias = Mapping[Hashable, PageIndex]
-"""Indices of pages that were loaded for one read, by the names they are cached under."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +43,7 @@ class ReadCounts:
     seconds: float = 0.0
 
 
-class RowReader:
+class RowReader(FilePages):
     """Rows of one file.
 
     Parameters
@@ -76,51 +57,9 @@ class RowReader:
     """
 
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
-        self.file = file
-        self.runtime = runtime
-        self.options = options if options is not None else ReadOptions()
-        self._token = object()
-        self._columns: dict[int, ColumnMeta] = {}
+        super().__init__(file, runtime, options)
         self._read_plans: ByColumns[ReadPlan] = ByColumns()
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
-        self._weights: ByColumns[RowWeights] = ByColumns()
-        self._lock = Lock()
-
-    def __del__(self) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """Have the indices of its pages dropped: nobody will ask for them again."""
-        self.runtime.indices.forget(self._token)
-
-    @cached_property
-    def _shown(self) -> ShownColumns:
-        return cached_tree(self.file, self.options)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """What callers see."""
-        return self._shown.schema
-
-    @property
-    def num_rows(self) -> int:
-        return self.file.num_rows
-
-    @property
-    def roots(self) -> tuple[ColumnNode, ...]:
-        """The whole column tree; the same object for files of one schema."""
-        return self._shown.roots
-
-    def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
-        """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
-        return self._weights.of(nodes, lambda: self._weighed(nodes))
-
-    def _weighed(self, nodes: Sequence[ColumnNode]) -> RowWeights:
-        with located(path=self.file.name):
-            leaves = self._readable(nodes)
-            metas = self.metas(leaves)
-            starts = [self.page_rows(leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
-            return RowWeights.of(leaves, metas, starts, self.num_rows)
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -182,7 +121,7 @@ class RowReader:
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
         source = self.file.source
-        if source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
+        if source.coalescing.max_gap_bytes > CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
             return []
         plans = self._read_plans.of(nodes, lambda: ReadPlan.of(nodes)).plans
         if not plans or source.positional() is None:
@@ -362,101 +301,6 @@ class RowReader:
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         return wanted, {task.cache_key: task.index for task in tasks if task.index is not None}
 
-    def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
-        """Return the bytes that all pages of (pruned) columns take; 0 where dividing their rows does not pay.
-
-        Each part of a column is planned and asked for by itself. That is too much for small columns, and for sources
-        whose requests are dear: parts cannot be joined with their neighbours'.
-
-        Raises
-        ------
-        UnsupportedError, CorruptFileError, TruncatedReadError
-            As `read`.
-        """
-        if self.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES:
-            return 0
-        with located(path=self.file.name):
-            metas = self.metas(self._readable(nodes))
-            stored_bytes = sum(meta.stored_bytes for meta in metas)
-            return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
-
-    def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        """Load the indices of pages of (pruned) columns, so that reads of their parts, in threads, share them.
-
-        Parameters
-        ----------
-        nodes
-            As for `read`.
-        rows
-            Only pages with some of these rows count; all pages when None.
-
-        Raises
-        ------
-        UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
-            As `read`.
-        """
-        with located(path=self.file.name):
-            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows) if rows is None else rows, {})
-            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
-
-    def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
-        leaves = [leaf for node in nodes for leaf in node.leaves()]
-        for leaf in leaves:
-            refuse_unreadable(leaf)
-        return leaves
-
-    def _tasks(
-        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: Indices
-    ) -> tuple[list[PageTask], list[tuple[int, int]]]:
-        tasks: list[PageTask] = []
-        spans = []
-        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
-            start = len(tasks)
-            with located(column=leaf.path):
-                for number, part in self.pages_of(leaf, meta, rows):
-                    page = meta.pages[number]
-                    layout = self._bound(leaf, meta, number)
-                    key = (self._token, leaf.column, number)
-                    tasks.append(PageTask(leaf.path, page, layout, part, key, indices.get(key)))
-            spans.append((start, len(tasks)))
-        return tasks, spans
-
-    def _bound(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
-        """Bind a page's description, which lies in the metadata of its column."""
-        return self.bound(leaf.page_leaf, meta, number)
-
-    def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
-        """Bind a page's description as that of a column of some type."""
-        page = meta.pages[number]
-        try:
-            return self.runtime.binder.page(page.message, page.description, leaf, page.distribution)
-        except LanceError as error:
-            located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
-            raise
-
-    def metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
-        """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
-        missing = [leaf for leaf in leaves if leaf.column not in self._columns]
-        if missing:
-            with self._lock:
-                for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
-                    with located(column=leaf.path):
-                        self._check_wrapper(leaf, meta)
-                    self._columns[leaf.column] = meta
-        return [self._columns[leaf.column] for leaf in leaves]
-
-    def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
-        """Column metadata, of which nobody wants pages: none is looked at."""
-        return self.file.described([leaf.column for leaf in leaves])
-
-    def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
-        self._check_described(leaf, meta.message, meta.description, len(meta.buffer_sizes))
-
-    def _check_described(self, leaf: LeafNode, message: str, description: bytes, num_buffers: int) -> None:
-        bound = self.runtime.binder.column(message, description, num_buffers)
-        if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
-            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
-
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
         structure = unravel([page.levels for page in pages], leaf.offset_bits, leaf.dimensions, allocator)
@@ -469,14 +313,6 @@ class RowReader:
         allocator = Allocator(self.runtime.settings.limits, pool)
         (own,) = unravel([page.levels for page in pages], (0,), (0,), allocator)
         return own, _values(leaf, pages, own, allocator)
-
-    def pages_of(self, leaf: LeafNode, meta: ColumnMeta, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:
-        """Yield the pages of a leaf that hold rows, and which of their rows these are, as `by_page`."""
-        return by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts)
-
-    def page_rows(self, leaf: LeafNode, meta: ColumnMeta) -> NDArray[np.int64]:
-        """Return the first row of each page of a leaf, and the number of rows."""
-        return meta.page_starts // leaf.lengths_per_row
 
     def _read_halves(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None

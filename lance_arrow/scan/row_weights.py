@@ -1,4 +1,7 @@
-"""`RowWeights`: about how many bytes rows will have in memory, told from column metadata, before anything is read."""
+"""`RowWeights`: about how many bytes rows will have in memory, told from column metadata, before anything is read.
+
+`check_expansion` bounds tables that are far larger than their file: rows that repeat one scalar take no bytes in it.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.columns import ColumnMeta
-from lance_arrow.spi import BlockShape, FixedSizeList, NodeKind, PackedStruct, RowRanges, VariableWidth
+from lance_arrow.settings import Limits
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, NodeKind, PackedStruct, RowRanges, VariableWidth
 
 USUAL_EXPANSION = 3.0
 """How many bytes a byte of encoded strings, lists or dictionary indices is taken for."""
+_USUAL_RATIO = 1000
+"""Tables so many times larger than their file are nothing unusual."""
+_LEAST_ROW_BYTES = 8
+"""A row costs time and bookkeeping even where it takes no memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,3 +145,57 @@ def _is_sure(leaf: LeafNode) -> bool:
         isinstance(shape, PackedStruct) and any(isinstance(field, VariableWidth) for field in shape.fields)
     )
     return not (variable or NodeKind.LIST in leaf.leaf.nodes or leaf.leaf.items is not None)
+
+
+class ExpansionWatch:
+    """Counts the rows that a scan of pyarrow reads, which may keep all of them.
+
+    Parameters
+    ----------
+    nodes, file_bytes, limits
+        As for `check_expansion`.
+    """
+
+    def __init__(self, nodes: Sequence[ColumnNode], file_bytes: int, limits: Limits) -> None:
+        self._nodes, self._file_bytes, self._limits = nodes, file_bytes, limits
+        self._num_rows = 0
+
+    def add(self, num_rows: int) -> None:
+        """Count more rows, before they are read; raises `ResourceLimitError` where they become too many."""
+        self._num_rows += num_rows
+        check_expansion(self._nodes, self._num_rows, self._file_bytes, self._limits)
+
+
+def check_expansion(nodes: Sequence[ColumnNode], num_rows: int, file_bytes: int, limits: Limits) -> None:
+    """Refuse to make a table at once, or to look at all of its rows for a filter, that is far larger than its file.
+
+    Parameters
+    ----------
+    nodes
+        Columns of the table.
+    num_rows
+        Its rows.
+    file_bytes
+        Size of the file; a table up to a thousand times larger is nothing unusual.
+    limits
+        `max_expanded_bytes` holds for the others.
+
+    Raises
+    ------
+    ResourceLimitError
+        The table is too large; `LanceFile.to_batches` and taking rows are not bounded by this.
+    """
+    row_bytes = sum(_least_bytes(leaf) for node in nodes for leaf in node.leaves())
+    wanted = num_rows * (max(row_bytes, _LEAST_ROW_BYTES) if nodes else 1)
+    if wanted > _USUAL_RATIO * file_bytes:
+        limits.check("max_expanded_bytes", wanted)
+
+
+def _least_bytes(leaf: LeafNode) -> int:
+    """Bytes that a row takes in memory at least."""
+    shape = leaf.leaf.shape
+    if any(leaf.offset_bits) or not isinstance(shape, (FixedWidth, FixedSizeList)):
+        return 4
+    if isinstance(shape, FixedSizeList):
+        return max(1, leaf.lengths_per_row * shape.items_per_value * shape.leaf.bits // 8)
+    return max(1, leaf.lengths_per_row * shape.bytes_per_value)

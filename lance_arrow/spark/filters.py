@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import operator
 from collections.abc import Iterable
 from decimal import Decimal
@@ -12,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import datasource as sd
+
+from lance_arrow.scan.predicates import all_of, type_at
 
 _COMPARISONS = {
     sd.EqualTo: operator.eq,
@@ -37,8 +38,7 @@ def expression_of(filters: Iterable[sd.Filter], schema: pa.Schema) -> pc.Express
     schema
         Columns of the table.
     """
-    found = [one for one in (_expression(filter, schema) for filter in filters) if one is not None]
-    return functools.reduce(operator.and_, found) if found else None
+    return all_of(_expression(filter, schema) for filter in filters)
 
 
 def _expression(filter: sd.Filter, schema: pa.Schema) -> pc.Expression | None:
@@ -46,7 +46,7 @@ def _expression(filter: sd.Filter, schema: pa.Schema) -> pc.Expression | None:
         inner = _expression(filter.child, schema)
         return None if inner is None else ~inner
     path = getattr(filter, "attribute", ())
-    type_ = _type_at(schema, path)
+    type_ = type_at(schema, path)
     if type_ is None:
         return None
     field = pc.field(*path)
@@ -72,18 +72,6 @@ def _compared(filter: sd.Filter, field: pc.Expression, type_: pa.DataType) -> pc
         return _TEXTS[type(filter)](field, value.as_py())
     compare = _COMPARISONS.get(type(filter))
     return None if compare is None else compare(field, value)
-
-
-def _type_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.DataType | None:
-    """Return the type of a column or a field of a struct."""
-    if not path or path[0] not in schema.names:
-        return None
-    type_ = schema.field(path[0]).type
-    for name in path[1:]:
-        if not isinstance(type_, pa.StructType) or type_.get_field_index(name) < 0:
-            return None
-        type_ = type_.field(name).type
-    return type_
 
 
 def _scalar(value: Any, type_: pa.DataType) -> pa.Scalar | None:

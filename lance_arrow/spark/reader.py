@@ -24,7 +24,8 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.predicates import MISFITS, as_expression, misfit
+from lance_arrow.scan.predicates import MISFITS, all_of, as_expression, misfit
+from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.filters import expression_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
@@ -103,13 +104,14 @@ class TableScan:
 
     def also(self, expression: pc.Expression | None) -> None:
         """Want only rows that satisfy a further filter."""
-        if expression is not None:
-            self.expression = expression if self.expression is None else self.expression & expression
+        self.expression = all_of((self.expression, expression))
 
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
         reader = self._reader(fragments)
-        predicate = None if self.expression is None else zone_predicate(self.expression, self.table_schema)
+        predicate = None
+        if self.expression is not None:
+            predicate = zone_predicate(native_bridge(), self.expression, self.table_schema)
 
         def left(number: int) -> RowRanges:
             fragment = reader.fragment(number)

@@ -16,6 +16,7 @@ schema, history; a dataset; new versions.
 | `operations/` | what a commit may do: as a transaction, and as what it makes of a version |
 | `commit`, `conflicts`, `strategies` | one commit; which operations may follow each other; who is first |
 | `tags` | tags, and what changes them |
+| `named_versions` | what tags and branches share: a file for each name |
 | `history` | what made each version |
 | `table_handle`, `table_upkeep` | what its halves share; the half that changes all but values of rows |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |

@@ -6,13 +6,12 @@ import json
 import posixpath
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, VersionNotFoundError
-from lance_arrow.io import Location, file_exists, list_sizes, list_tree, make_folder, remove_file, write_file
+from lance_arrow.io import Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
 from lance_arrow.manifests.references import (
-    BRANCHES,
     MAIN,
     BranchMeta,
     branch_content,
@@ -26,35 +25,23 @@ from lance_arrow.manifests.references import (
 from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.spi import CommitStrategy
 from lance_arrow.table.cloning import CloneSource, clone_version
+from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 from lance_arrow.table.transactions import TRANSACTIONS
 
 _OWN_FOLDERS = frozenset({VERSIONS, DATA, DELETIONS, TRANSACTIONS, INDICES})
 
 
-class TableBranches(Mapping[str, BranchMeta]):
-    """Branches of a table beside the main one, as they are at each call.
+class TableBranches(NamedVersions[BranchMeta]):
+    """Branches of a table beside the main one, as they are at each call; parameters are those of `NamedVersions`."""
 
-    Parameters
-    ----------
-    root
-        Folder of the table.
-    branch
-        Which line numbers of versions are of.
-    strategy_of
-        Tells how files are made only if there are none; called when something is to be written.
-    limits
-        For manifests that are read.
-    """
+    _kind = "branch"
 
     def __init__(
         self, root: Location, branch: str | None, strategy_of: Callable[[], CommitStrategy], limits: Limits
     ) -> None:
-        self._root = root
-        self._branch = line_name(branch)
-        self._strategy_of = strategy_of
-        self._limits = limits
+        super().__init__(root, line_name(branch), strategy_of, limits)
 
     def __getitem__(self, name: str) -> BranchMeta:
         return read_branches(self._root)[name]
@@ -111,16 +98,16 @@ class TableBranches(Mapping[str, BranchMeta]):
                 path=self._root.name,
                 detail=name,
             ) from error
-        sizes = list_sizes(target.filesystem, posixpath.join(target.path, VERSIONS))
         content = {
             "parentBranch": manifest.branch,
             "identifier": {"version_mapping": [*self._mapping(manifest.branch), [manifest.version, uuid.uuid4().hex]]},
             "parentVersion": manifest.version,
             "createAt": int(time.time()),
-            "manifestSize": sizes.get(posixpath.basename(made.facts.manifest_path)),
+            "manifestSize": manifest_bytes(target, made),
             "metadata": {},
         }
-        self._announce(name, manifest.version, json.dumps(content, indent=2).encode(), strategy)
+        place = Location(self._root.filesystem, branch_file(self._root, name))
+        self._publish(name, manifest.version, place, json.dumps(content, indent=2).encode(), strategy)
 
     def delete(self, name: str) -> None:
         """Remove a branch, its versions and the files that it alone has.
@@ -161,17 +148,3 @@ class TableBranches(Mapping[str, BranchMeta]):
         identifier = content.get("identifier")
         mapping = identifier.get("version_mapping") if isinstance(identifier, dict) else None
         return list(mapping) if isinstance(mapping, list) else []
-
-    def _announce(self, name: str, version: int, data: bytes, strategy: CommitStrategy) -> None:
-        make_folder(self._root.filesystem, posixpath.join(self._root.path, BRANCHES))
-        place = Location(self._root.filesystem, branch_file(self._root, name))
-        attempt = CommitAttempt(
-            table=self._root.name,
-            version=version,
-            path=place.path,
-            data=data,
-            exists=lambda: file_exists(place),
-            write=lambda: write_file(place, data),
-        )
-        if not strategy.publish(attempt):
-            raise InvalidArgumentError(f"there is a branch {name!r} already", path=self._root.name, detail=name)

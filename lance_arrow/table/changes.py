@@ -31,54 +31,7 @@ from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_b
 from lance_arrow.table.written_files import WrittenFiles
 
 
-def create_table(
-    target: WritableBranch,
-    data: Any,
-    *,
-    schema: pa.Schema | None,
-    options: WriteOptions,
-    max_rows_per_file: int,
-    stable_row_ids: bool,
-    message: str | None,
-) -> ManifestMeta:
-    """Make the first version of a table; arguments are those of `LanceTable.create`."""
-    return _replace(
-        target,
-        None,
-        data,
-        schema=schema,
-        options=options,
-        max_rows_per_file=max_rows_per_file,
-        stable_row_ids=stable_row_ids,
-        message=message,
-    )
-
-
-def overwrite_rows(
-    target: WritableBranch,
-    base: ManifestMeta,
-    data: Any,
-    *,
-    schema: pa.Schema | None,
-    options: WriteOptions,
-    max_rows_per_file: int,
-    message: str | None,
-) -> ManifestMeta:
-    """Replace rows and schema; arguments are those of `LanceTable.overwrite`."""
-    editable(base)
-    return _replace(
-        target,
-        base,
-        data,
-        schema=schema,
-        options=options,
-        max_rows_per_file=max_rows_per_file,
-        stable_row_ids=False,
-        message=message,
-    )
-
-
-def _replace(
+def replace_rows(
     target: WritableBranch,
     base: ManifestMeta | None,
     data: Any,
@@ -86,9 +39,15 @@ def _replace(
     schema: pa.Schema | None,
     options: WriteOptions,
     max_rows_per_file: int,
-    stable_row_ids: bool,
+    stable_row_ids: bool = False,
     message: str | None,
 ) -> ManifestMeta:
+    """Replace rows and schema of a table, or make its first version where `base` is None.
+
+    Other arguments are those of `LanceTable.create`.
+    """
+    if base is not None:
+        editable(base)
     given, rows = schema_and_rows(data, schema)
     stored = StoredRows(given, options.version).schema
     options.check_columns(stored)

@@ -26,7 +26,7 @@ from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.row_arguments import as_row_ids
 from lance_arrow.table.branches import TableBranches
-from lance_arrow.table.changes import create_table
+from lance_arrow.table.changes import replace_rows
 from lance_arrow.table.cloning import CloneSource, clone_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
@@ -218,8 +218,9 @@ class LanceTable(TableEdits, TableUpkeep):
             else:
                 table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
             return table
-        made = create_table(
+        made = replace_rows(
             line_of(root, None, unsafe_single_writer=unsafe_single_writer),
+            None,
             data,
             schema=schema,
             options=options.of(file_version or "2.2"),
@@ -431,11 +432,7 @@ class LanceTable(TableEdits, TableUpkeep):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = ReadOptions(
-            verify=self._options.verify,
-            allow_external_blobs=self._options.allow_external_blobs,
-            allow_external_bases=self._options.allow_external_bases,
-        )
+        options = replace(self._options, dictionaries="keep", blobs="bytes")
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 

@@ -11,7 +11,7 @@ from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.scan.predicates import Predicate
-from lance_arrow.table.changes import append_rows, delete_rows, overwrite_rows, restore_version
+from lance_arrow.table.changes import append_rows, delete_rows, replace_rows, restore_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.merge_rows import merge_rows
 from lance_arrow.table.merging import MergeClauses, TableMerge
@@ -223,7 +223,7 @@ class TableEdits(TableHandle):
         message: str | None,
     ) -> None:
         self._move(
-            overwrite_rows(
+            replace_rows(
                 self._target(),
                 self._manifest,
                 data,

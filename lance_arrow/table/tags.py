@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime
 import json
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from lance_arrow.errors import InvalidArgumentError, VersionNotFoundError
-from lance_arrow.io import Location, file_exists, list_sizes, make_folder, remove_file, write_file
-from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.io import Location, remove_file, write_file
 from lance_arrow.manifests.references import (
     TAGS,
     TagMeta,
@@ -20,33 +19,14 @@ from lance_arrow.manifests.references import (
     read_tags,
     tag_content,
 )
-from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
-from lance_arrow.settings import Limits
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 
 
-class TableTags(Mapping[str, TagMeta]):
-    """Tags of a table, as they are at each call: names to versions.
+class TableTags(NamedVersions[TagMeta]):
+    """Tags of a table, as they are at each call: names to versions; parameters are those of `NamedVersions`."""
 
-    Parameters
-    ----------
-    root
-        Folder of the table.
-    branch
-        Which line numbers of versions are of.
-    strategy_of
-        Tells how files are made only if there are none; called when something is to be written.
-    limits
-        For manifests that are read.
-    """
-
-    def __init__(
-        self, root: Location, branch: str | None, strategy_of: Callable[[], CommitStrategy], limits: Limits
-    ) -> None:
-        self._root = root
-        self._branch = branch
-        self._strategy_of = strategy_of
-        self._limits = limits
+    _kind = "tag"
 
     def __getitem__(self, name: str) -> TagMeta:
         try:
@@ -83,17 +63,7 @@ class TableTags(Mapping[str, TagMeta]):
         place = self._place(name)
         now = _now()
         data = self._content(version, {"createdAt": now, "updatedAt": now, "metadata": {}})
-        make_folder(place.filesystem, posixpath.dirname(place.path))
-        attempt = CommitAttempt(
-            table=self._root.name,
-            version=version,
-            path=place.path,
-            data=data,
-            exists=lambda: file_exists(place),
-            write=lambda: write_file(place, data),
-        )
-        if not self._strategy_of().publish(attempt):
-            raise InvalidArgumentError(f"there is a tag {name!r} already", path=self._root.name, detail=name)
+        self._publish(name, version, place, data, self._strategy_of())
 
     def update(self, name: str, version: int) -> None:
         """Let a tag stand for another version.
@@ -128,15 +98,9 @@ class TableTags(Mapping[str, TagMeta]):
     def _content(self, version: int, others: Mapping[str, object]) -> bytes:
         manifest = open_version(self._root, VersionChoice(version=version, branch=self._branch), self._limits)
         branch = line_name(self._branch)
-        size = _manifest_bytes(self._root, manifest, self._branch)
+        size = manifest_bytes(branch_root(self._root, self._branch), manifest)
         content = {**others, "branch": branch, "version": manifest.version, "manifestSize": size}
         return json.dumps(content, indent=2).encode()
-
-
-def _manifest_bytes(root: Location, manifest: ManifestMeta, branch: str | None) -> int | None:
-    line = branch_root(root, branch)
-    sizes = list_sizes(line.filesystem, posixpath.join(line.path, VERSIONS))
-    return sizes.get(posixpath.basename(manifest.facts.manifest_path))
 
 
 def _now() -> str:

@@ -71,7 +71,7 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
         (
             "lance_arrow_codecs_v01",
             "lance_arrow_codecs_v20",
-            "lance_arrow_layouts.drafts",
+            "lance_arrow_layouts_legacy",
             "lance_arrow_layouts.planar",
         ),
         (
@@ -104,7 +104,7 @@ def test_only_plugins_of_the_file_are_imported(path: Path) -> None:
 
 
 def test_a_filtered_read_of_a_local_file_does_without_fsspec(path: Path) -> None:
-    assert not named(imported(path, FILTERED), "asyncio", "fsspec", "lance_arrow_layouts.drafts")
+    assert not named(imported(path, FILTERED), "asyncio", "fsspec", "lance_arrow_layouts_legacy")
 
 
 def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
     old = (
         "lance_arrow_codecs_v01",
         "lance_arrow_codecs_v20",
-        "lance_arrow_layouts.drafts",
+        "lance_arrow_layouts_legacy",
         "lance_arrow_layouts.planar",
     )
     writers = (

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import stat
-import subprocess
-import sys
-import textwrap
-import time
 from pathlib import Path
 
 import fsspec
 import numpy as np
-import pyarrow as pa
 import pyarrow.fs as arrow_fs
 import pytest
 from fsspec import AbstractFileSystem
@@ -21,12 +15,9 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractBufferedFile
-from full_disks import no_file_above
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io import ByteSink, Location, StreamSink, create_exclusively, open_sink, resolve
+from lance_arrow.io import ByteSink, Location, open_sink
 from lance_arrow.io.sink import BUFFER_BYTES
 
 OLD = b"an older file"
@@ -321,34 +312,6 @@ def test_what_a_cache_holds_of_the_older_file_is_forgotten(tmp_path):
             assert file.read() == content
 
 
-@given(
-    st.lists(st.binary(max_size=40), max_size=30),
-    st.sampled_from([bytes, bytearray, memoryview, lambda part: np.frombuffer(part, np.uint8)]),
-)
-@settings(max_examples=50, deadline=None)
-def test_a_stream_gets_all_bytes_and_stays_open(parts, kind):
-    out = io.BytesIO()
-    with open_sink(out) as sink:
-        sink.write_many([kind(part) for part in parts])
-    assert not out.closed
-    assert out.getvalue() == b"".join(parts)
-
-
-def test_streams_of_others(tmp_path):
-    parts = pieces()
-    arrow = pa.BufferOutputStream()
-    with open_sink(arrow) as sink:
-        sink.write_many(parts)
-    assert arrow.getvalue().to_pybytes() == b"".join(parts)
-    for opened in (open(tmp_path / "a", "wb"), open(tmp_path / "b", "wb", buffering=0)):  # noqa: SIM115
-        with opened, open_sink(opened) as sink:
-            sink.write_many(parts)
-    with fsspec.open(str(tmp_path / "c"), "wb") as opened, open_sink(opened) as sink:
-        sink.write_many(parts)
-    assert {(tmp_path / name).read_bytes() for name in "abc"} == {b"".join(parts)}
-    assert names(tmp_path) == ["a", "b", "c"]
-
-
 def test_what_is_no_place_to_write_to(tmp_path):
     with pytest.raises(InvalidArgumentError, match="text"):
         open_sink(io.StringIO())
@@ -388,126 +351,3 @@ def test_the_caller_may_reuse_its_memory(tmp_path):
         sink.write(data)
         data[:] = b"after!"
     assert (tmp_path / "a").read_bytes() == b"before"
-
-
-def test_folders_are_made_only_where_the_filesystem_says_so(tmp_path):
-    with open_sink(tmp_path / "x" / "y" / "a.lance", filesystem=LocalFileSystem(auto_mkdir=True)) as sink:
-        sink.write(b"1")
-    assert (tmp_path / "x" / "y" / "a.lance").read_bytes() == b"1"
-
-
-def test_links_and_permissions_survive(tmp_path):
-    real = tmp_path / "real.lance"
-    real.write_bytes(OLD)
-    real.chmod(0o640)
-    link = tmp_path / "link.lance"
-    link.symlink_to(real)
-    with open_sink(link) as sink:
-        sink.write(b"new")
-    assert link.is_symlink()
-    assert real.read_bytes() == b"new"
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    umask = os.umask(0o027)
-    try:
-        open_sink(tmp_path / "fresh").close()
-    finally:
-        os.umask(umask)
-    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
-
-
-def test_long_names_and_two_writers(tmp_path):
-    path = tmp_path / ("n" * 250)
-    with open_sink(path) as first, open_sink(path) as second:
-        assert all(name.startswith(".") for name in names(tmp_path))
-        assert len(names(tmp_path)) == 2
-        first.write(b"1")
-        second.write(b"2")
-    # The outer one closes last.
-    assert path.read_bytes() == b"1"
-    assert names(tmp_path) == [path.name]
-
-
-def test_a_forgotten_sink_leaves_nothing(tmp_path):
-    sink = open_sink(tmp_path / "a")
-    sink.write(b"x")
-    del sink
-    assert names(tmp_path) == []
-
-
-@pytest.mark.parametrize("way", ["forgets", "aborts"])
-def test_a_child_process_does_not_clean_up_for_its_parent(tmp_path, way):
-    sink = open_sink(tmp_path / "a")
-    child = os.fork()
-    if child == 0:
-        if way == "aborts":
-            sink.abort()
-        del sink
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert status == 0
-    sink.write(b"whole")
-    sink.close()
-    assert (tmp_path / "a").read_bytes() == b"whole"
-
-
-def test_a_killed_process_leaves_the_older_file(tmp_path):
-    script = """
-        import sys
-        from lance_arrow.io import open_sink
-
-        with open_sink(sys.argv[1]) as sink:
-            while True:
-                sink.write(bytes(1 << 20))
-                print(sink.position, flush=True)
-    """
-    path = tmp_path / "a.lance"
-    for before in (None, OLD):
-        if before is not None:
-            path.write_bytes(before)
-        command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-            child.stdout.readline()
-            time.sleep(0.02)
-            child.kill()
-        visible = [name for name in names(tmp_path) if not name.startswith(".")]
-        assert visible == ([] if before is None else ["a.lance"])
-        assert before is None or path.read_bytes() == before
-
-
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    place = resolve(tmp_path / "f")
-    with no_file_above(1000):
-        with pytest.raises(OSError) as sunk, open_sink(tmp_path / "f") as sink:
-            sink.write(b"x" * 3000)
-        with pytest.raises(OSError) as made:
-            create_exclusively(place, b"x" * 3000)
-        with (
-            open(tmp_path / "s", "wb", buffering=0) as stream,
-            pytest.raises(OSError) as streamed,
-            StreamSink(stream, name="some stream") as sink,
-        ):
-            sink.write(b"x" * 3000)
-    assert sunk.value.filename == made.value.filename == str(tmp_path / "f")
-    assert streamed.value.filename == "some stream"
-    assert os.listdir(tmp_path) == ["s"]
-
-
-class _Nameless(io.RawIOBase):
-    def writable(self) -> bool:
-        return True
-
-    def write(self, _: object) -> int:
-        raise self.error
-
-    error: OSError
-
-
-@pytest.mark.parametrize("error", [OSError("no number"), FileNotFoundError(2, "gone", "another name")])
-def test_errors_that_cannot_be_named_or_are_stay(error: OSError) -> None:
-    stream = _Nameless()
-    stream.error = error
-    said, name = str(error), error.filename
-    with pytest.raises(OSError) as raised, StreamSink(stream, name="a name") as sink:
-        sink.write(b"x" * 3000)
-    assert raised.value is error
-    assert (str(error), error.filename) == (said, name)

@@ -6,9 +6,8 @@ exactly these in the column below. What nulls of lists hide is left out. Structs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,8 @@ from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import UnsupportedError, located
+from lance_arrow.files.row_writer import COLUMN_ENCODING, WrittenLeaf, written_leaves
+from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     ArrayContent,
@@ -33,12 +34,8 @@ from lance_arrow.spi import (
     VariableWidth,
     block_over,
 )
-from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_maps import encode_zones
-from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
-from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
+from lance_arrow.structure.page_encoder import PageEncoder
 
-_COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 _LIST = LeafType(None, (NodeKind.LIST,))
 _HEAD = LeafType(None)
 _NULL_BLOB, _EMPTY_BLOB = (1, 0), (0, 0)
@@ -47,13 +44,10 @@ _NULL_BLOB, _EMPTY_BLOB = (1, 0), (0, 0)
 
 @dataclass(slots=True, eq=False)
 class _Leaf:
-    """A leaf while the file is written: how it looks alone, and its bounds."""
+    """A leaf while the file is written, and how it looks alone."""
 
-    node: LeafNode
+    of: WrittenLeaf
     alone: LeafNode
-    options: EncodeOptions
-    zones: ZoneBuilder | None
-    num_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -74,39 +68,29 @@ class V20RowWriter:
         tree: Sequence[ColumnNode],
         runtime: Runtime,
         encoder: PageEncoder,
-        *,
-        base_options: EncodeOptions,
-        column_options: Mapping[str, Mapping[str, Any]],
-        page_bytes: int,
-        rows_per_zone: int,
+        options: WriteOptions,
     ) -> None:
         self._file = file
         self._runtime = runtime
         self._encoder = encoder
-        self._page_bytes = page_bytes
+        self._page_bytes = options.page_bytes
         self.num_rows = 0
         self._tops = [_Top(root) for root in tree]
         self._heads: dict[str, int] = {}
         self._struct_rows: dict[str, int] = {}
         self._leaves: dict[int, _Leaf] = {}
-        for root in tree:
-            for leaf in root.leaves():
-                options = options_by_path(
-                    base_options, column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
-                )
-                wants_zones = rows_per_zone > 0 if options.zone_map is None else options.zone_map
-                has_zones = wants_zones and bounds_type(leaf) is not None
-                zones = ZoneBuilder(leaf, rows_per_zone or DEFAULT_ROWS_PER_ZONE) if has_zones else None
-                alone = replace(
-                    leaf,
-                    leaf=leaf.page_leaf,
-                    offset_bits=(0,),
-                    dimensions=(0,),
-                    nullable=leaf.nullable[:1],
-                    list_columns=(),
-                )
-                self._leaves[leaf.column] = _Leaf(leaf, alone, options, zones)
-                self._note_heads(file.leaf(leaf.column))
+        for one in written_leaves(tree, options):
+            leaf = one.leaf
+            alone = replace(
+                leaf,
+                leaf=leaf.page_leaf,
+                offset_bits=(0,),
+                dimensions=(0,),
+                nullable=leaf.nullable[:1],
+                list_columns=(),
+            )
+            self._leaves[leaf.column] = _Leaf(one, alone)
+            self._note_heads(file.leaf(leaf.column))
 
     def _note_heads(self, leaf: LeafColumn) -> None:
         for above in leaf.ancestors:
@@ -134,19 +118,19 @@ class V20RowWriter:
             # The reference reads no more than one page of a struct's column.
             self._add_page(path, ArrayContent(_HEAD, num_rows, None))
         table = self._runtime.table
-        values = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "values")).describe(None, None)
+        values = table.column_encoding(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
         for column in self._heads.values():
             self._file.set_column(column, values)
         for column, leaf in self._leaves.items():
             description = values
-            if leaf.node.is_blob:
-                wrapper = table.column_encoding(EncodingKey(_COLUMN_ENCODING, "blob"))
+            if leaf.of.leaf.is_blob:
+                wrapper = table.column_encoding(EncodingKey(COLUMN_ENCODING, "blob"))
                 description = wrapper.describe(values, None)
             self._file.set_column(column, description)
-            if leaf.zones is not None and self.num_rows:
+            found = leaf.of.zone_map() if self.num_rows else None
+            if found is not None:
                 # The reference reads no 2.0 column that says it has a zone map, so the file says it.
-                data = np.frombuffer(encode_zones(leaf.zones.finish(leaf.num_bytes)), np.uint8)
-                self._file.add_zone_map(column, leaf.zones.rows_per_zone, data)
+                self._file.add_zone_map(column, *found)
 
     def _add(self, top: _Top, array: pa.Array) -> None:
         """Hold rows until they make a page; large arrays are cut at about so many bytes."""
@@ -164,7 +148,7 @@ class V20RowWriter:
         with located(column=top.node.path):
             self._write_pages(top.node, top.held)
         for leaf in top.node.leaves():
-            zones = self._leaves[leaf.column].zones
+            zones = self._leaves[leaf.column].of.zones
             if zones is not None:
                 with located(column=leaf.path):
                     for array in top.held:
@@ -198,14 +182,14 @@ class V20RowWriter:
         self._place(self._heads[path], scope.encode_array(content, 0), content.num_values)
 
     def _write_leaf(self, leaf: _Leaf, arrays: Sequence[pa.Array]) -> None:
-        with located(column=leaf.node.path):
+        with located(column=leaf.of.leaf.path):
             page = shred(leaf.alone, arrays)
             content = self._content(page)
             if page.is_blob:
                 content = self._places_of(page, content)
-            encoded = self._encoder.scope(page.leaf, leaf.options).encode_array(content, 0)
-        leaf.num_bytes += sum(len(buffer) for buffer in encoded.buffers)
-        self._place(leaf.node.column, encoded, content.num_values)
+            encoded = self._encoder.scope(page.leaf, leaf.of.options).encode_array(content, 0)
+        leaf.of.num_bytes += sum(len(buffer) for buffer in encoded.buffers)
+        self._place(leaf.of.leaf.column, encoded, content.num_values)
 
     def _content(self, page: PageContent) -> ArrayContent:
         levels = page.levels

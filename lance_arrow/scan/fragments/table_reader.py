@@ -21,7 +21,6 @@ from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.scan.expansion_limit import check_expansion
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -35,6 +34,7 @@ from lance_arrow.scan.read_counts import TableWatch, ended_by
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import rows_without_columns
+from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order

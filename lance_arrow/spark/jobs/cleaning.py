@@ -50,17 +50,11 @@ def cleanup(
         older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified, dry_run=dry_run
     )
     done = "would_go" if dry_run else "gone"
-    return JobReport(
-        job="cleanup",
-        uri=table.uri,
-        version_before=table.version,
-        version_after=table.version,
-        seconds=watch.seconds,
-        counts={
-            f"versions_{done}": len(found.versions),
-            f"files_{done}": len(found.files),
-            f"bytes_{done}": found.num_bytes,
-            f"unnamed_files_{done}": sum(file.reason == "no version" for file in found.files),
-            "versions_kept": len(found.kept),
-        },
-    )
+    counts = {
+        f"versions_{done}": len(found.versions),
+        f"files_{done}": len(found.files),
+        f"bytes_{done}": found.num_bytes,
+        f"unnamed_files_{done}": sum(file.reason == "no version" for file in found.files),
+        "versions_kept": len(found.kept),
+    }
+    return watch.report(table.uri, table.version, table.version, counts)

@@ -18,7 +18,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest, reader_of, writable_branch
+from lance_arrow.spark.jobs.snapshots import FragmentGroup, opened, reader_of
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
@@ -84,10 +84,8 @@ def compact(
         As `LanceTable.compact`.
     """
     watch = Stopwatch("compact", on_progress)
-    address = address_of(uri, storage_options)
     plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
-    base = newest(address)
-    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
+    address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
     counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0}
     notes: list[str] = []
 
@@ -110,15 +108,7 @@ def compact(
         return found.operation(made, files)
 
     after = target.retried(base, attempt, checked_message(message))
-    return JobReport(
-        job="compact",
-        uri=target.root.name,
-        version_before=base.version,
-        version_after=after.version,
-        seconds=watch.seconds,
-        counts=counts,
-        notes=tuple(notes),
-    )
+    return watch.report(target.root.name, base.version, after.version, counts, notes=tuple(notes))
 
 
 def index_notes(found: MovableGroups) -> list[str]:

@@ -20,7 +20,7 @@ from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, address_of, newest, writable_branch
+from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.operations.base import Delete
@@ -64,9 +64,7 @@ def delete(
         As `LanceTable.delete`.
     """
     watch = Stopwatch("delete", on_progress)
-    address = address_of(uri, storage_options)
-    base = newest(address)
-    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
+    address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
     counts = {"rows_deleted": 0, "fragments_changed": 0, "fragments_removed": 0}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
@@ -96,14 +94,7 @@ def delete(
         return Delete(updated=updated, removed=removed, predicate=text)
 
     after = target.retried(base, attempt, checked_message(message))
-    return JobReport(
-        job="delete",
-        uri=target.root.name,
-        version_before=base.version,
-        version_after=after.version,
-        seconds=watch.seconds,
-        counts=counts,
-    )
+    return watch.report(target.root.name, base.version, after.version, counts)
 
 
 def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:

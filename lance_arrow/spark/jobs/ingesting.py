@@ -139,13 +139,11 @@ def ingest(
     options = {"jobName": name, "message": message or "", "partitionBy": ",".join(partition_by), **(write or {})}
     good.write.format("lance").mode(mode).options(**read_options(address), **options).save(address.uri)
     version, counts = written_counts(address, name)
-    return JobReport(
-        job="ingest",
-        uri=address.location().name,
-        version_before=versions[-1].version if versions else None,
-        version_after=version,
-        seconds=watch.seconds,
-        counts={**counts, "rows_quarantined": num_bad},
+    return watch.report(
+        address.location().name,
+        versions[-1].version if versions else None,
+        version,
+        {**counts, "rows_quarantined": num_bad},
     )
 
 

@@ -32,7 +32,7 @@ from lance_arrow.spark.committing import columns_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_branch
+from lance_arrow.spark.jobs.snapshots import opened, reader_of
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.task_files import FilePlan, write_task
 from lance_arrow.spark.type_mapping import batch_schema
@@ -134,9 +134,7 @@ def merge(
         not_matched=not_matched,
         not_matched_by_source=not_matched_by_source,
     )
-    address = address_of(uri, storage_options)
-    base = newest(address)
-    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
+    address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
     counts: dict[str, int] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
@@ -155,14 +153,7 @@ def merge(
         )
 
     after = target.retried(base, attempt, checked_message(message))
-    return JobReport(
-        job="merge",
-        uri=target.root.name,
-        version_before=base.version,
-        version_after=after.version,
-        seconds=watch.seconds,
-        counts=counts,
-    )
+    return watch.report(target.root.name, base.version, after.version, counts)
 
 
 @dataclass(frozen=True, slots=True)

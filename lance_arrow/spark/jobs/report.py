@@ -60,7 +60,7 @@ class JobReport:
 
 
 class Stopwatch:
-    """Tells how long a job took, and its steps to whoever wants to know."""
+    """Times a job, tells its steps to `on_progress`, and reports what it did."""
 
     def __init__(self, job: str, on_progress: OnProgress | None) -> None:
         self._job, self._on_progress = job, on_progress
@@ -71,7 +71,24 @@ class Stopwatch:
         if self._on_progress is not None:
             self._on_progress(f"{self._job}: {said}")
 
-    @property
-    def seconds(self) -> float:
-        """Seconds since it was made."""
-        return round(time.perf_counter() - self._begun, 3)
+    def report(
+        self,
+        uri: str,
+        version_before: int | None,
+        version_after: int | None,
+        counts: Mapping[str, int],
+        *,
+        problems: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> JobReport:
+        """Report what the job did, at its end; parameters are those of `JobReport`."""
+        return JobReport(
+            job=self._job,
+            uri=uri,
+            version_before=version_before,
+            version_after=version_after,
+            seconds=round(time.perf_counter() - self._begun, 3),
+            counts=counts,
+            problems=problems,
+            notes=notes,
+        )

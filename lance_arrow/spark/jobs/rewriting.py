@@ -19,7 +19,7 @@ from lance_arrow.spark.committing import GuardedOverwrite
 from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
 from lance_arrow.spark.jobs.frames import read_options, written_counts
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import address_of, newest, reader_of, writable_branch
+from lance_arrow.spark.jobs.snapshots import opened, reader_of
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
@@ -86,9 +86,7 @@ def rewrite(
         overwritten and has indices, and `drop_indices` is not set.
     """
     watch = Stopwatch("rewrite", on_progress)
-    address = address_of(uri, storage_options)
-    base = newest(address)
-    target = writable_branch(address, unsafe_single_writer=unsafe_single_writer)
+    address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
     options = WriteOptions(
         file_version=file_version or overwriting_version(base),
         preset=preset,
@@ -125,15 +123,7 @@ def rewrite(
             after, made = _in_place(spark, address, target, base, how, found, num_tasks, checked_message(message))
             new = [fragment for group in made for fragment in group.new]
             counts = {"rows_written": sum(one.physical_rows for one in new), "files_written": len(new)}
-    return JobReport(
-        job="rewrite",
-        uri=target.root.name,
-        version_before=base.version,
-        version_after=after,
-        seconds=watch.seconds,
-        counts=counts,
-        notes=tuple(notes),
-    )
+    return watch.report(target.root.name, base.version, after, counts, notes=tuple(notes))
 
 
 def indices_lost_by_overwriting(target: WritableBranch, base: ManifestMeta, *, drop_indices: bool) -> tuple[str, ...]:

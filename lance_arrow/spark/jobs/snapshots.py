@@ -56,6 +56,14 @@ def newest(address: TableAddress, version: int | None = None) -> ManifestMeta:
     return open_version(address.location(), VersionChoice(version=version), default_runtime().settings.limits)
 
 
+def opened(
+    uri: str, storage_options: Mapping[str, Any] | None, *, unsafe_single_writer: bool
+) -> tuple[TableAddress, ManifestMeta, WritableBranch]:
+    """Return the address of a table, its newest version, and its main line as something to write."""
+    address = address_of(uri, storage_options)
+    return address, newest(address), writable_branch(address, unsafe_single_writer=unsafe_single_writer)
+
+
 def reader_of(address: TableAddress, facts: TableFacts, fragments: Sequence[FragmentMeta]) -> TableReader:
     """Return what reads fragments, columns as files hold them."""
     return TableReader(TableColumns(facts, STORED), fragments, address.location().filesystem, OpenFiles(STORED))

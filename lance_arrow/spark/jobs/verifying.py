@@ -61,19 +61,18 @@ def verify(
     watch.step(f"{len(manifest.fragments)} fragments of version {manifest.version}")
     items = [FragmentGroup(address, manifest.facts, (one,)) for one in manifest.fragments]
     found = spread(spark, _verdict, items, num_tasks=num_tasks)
-    return JobReport(
-        job="verify",
-        uri=address.location().name,
-        version_before=manifest.version,
-        version_after=manifest.version,
-        seconds=watch.seconds,
-        counts={
-            "fragments": len(found),
-            "files": sum(one.num_files for one in found),
-            "rows": sum(one.num_rows for one in found),
-            "blocks_compared": sum(one.num_blocks for one in found),
-            "files_without_checksums": sum(one.files_without_checksums for one in found),
-        },
+    counts = {
+        "fragments": len(found),
+        "files": sum(one.num_files for one in found),
+        "rows": sum(one.num_rows for one in found),
+        "blocks_compared": sum(one.num_blocks for one in found),
+        "files_without_checksums": sum(one.files_without_checksums for one in found),
+    }
+    return watch.report(
+        address.location().name,
+        manifest.version,
+        manifest.version,
+        counts,
         problems=tuple(problem for one in found for problem in one.problems),
     )
 

@@ -73,21 +73,15 @@ def zones(
                 items[path] = path, chosen
     watch.step(f"{len(items)} files")
     built = spread(spark, functools.partial(_build, address, rows_per_zone), list(items.values()), num_tasks=num_tasks)
-    return JobReport(
-        job="zones",
-        uri=address.location().name,
-        version_before=manifest.version,
-        version_after=manifest.version,
-        seconds=watch.seconds,
-        counts={
-            "files": len(built),
-            "sidecars_written": sum(one.sidecar is not None for one in built),
-            "columns_built": sum(len(one.columns) for one in built),
-            "columns_present": sum(len(one.present) for one in built),
-            "rows_read": sum(one.num_rows for one in built if one.sidecar is not None),
-            "bytes_written": sum(one.size_bytes for one in built),
-        },
-    )
+    counts = {
+        "files": len(built),
+        "sidecars_written": sum(one.sidecar is not None for one in built),
+        "columns_built": sum(len(one.columns) for one in built),
+        "columns_present": sum(len(one.present) for one in built),
+        "rows_read": sum(one.num_rows for one in built if one.sidecar is not None),
+        "bytes_written": sum(one.size_bytes for one in built),
+    }
+    return watch.report(address.location().name, manifest.version, manifest.version, counts)
 
 
 def _build(address: TableAddress, rows_per_zone: int, item: tuple[str, list[str] | None]) -> BuiltZones:

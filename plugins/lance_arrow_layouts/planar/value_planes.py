@@ -15,6 +15,7 @@ from lance_arrow.pages import (
     DictionaryPage,
     IndexPage,
     RepeatedPage,
+    StructuredPage,
     ZippedPages,
     bind_chunked,
     bind_zipped,
@@ -301,33 +302,6 @@ class IndexedSlots:
         if not self.num_items:
             return RepeatedPage(selected, self.items.values.shape, selected.num_slots, None)
         return DictionaryPage.of(selected, chosen, index.items)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StructuredPage:
-    """A page whose values are those of another, slot by slot, and whose levels come from elsewhere."""
-
-    levels: Structure
-    values: LoadedPage
-
-    @property
-    def shape(self) -> BlockShape | None:
-        return self.values.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.values.num_values
-
-    @property
-    def num_bytes(self) -> NumBytes:
-        return self.values.num_bytes
-
-    @property
-    def dictionary(self) -> Any:
-        return self.values.dictionary
-
-    def decode(self, out: BlockSlice) -> None:
-        self.values.decode(out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,26 +5,23 @@ A page is read whole. Source: ArrayEncoding.Bitpacked; spec 2.0, 3.10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import page_buffer
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
 from lance_arrow.spi import (
     ARRAY,
     BindScope,
     BlockSlice,
-    BufferRole,
     BufferSlices,
     Bytes,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
-    ItemValidity,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -52,54 +49,26 @@ class Bitpacked:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundBitpacked:
+class BoundBitpacked(OneBufferArray):
     """Integers of one packed width."""
 
-    shape: FixedWidth
-    buffer: int
     packed_bits: int
     is_signed: bool
-    has_nulls = False
-    index_buffers: tuple[int, ...] = ()
-
-    @property
-    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
-        return ((self.buffer, BufferRole.DATA),)
-
-    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
-        needed, size = (page.num_rows * self.packed_bits + 7) // 8, page.buffer_sizes[self.buffer]
-        if size < needed:
-            raise CorruptPageError(f"buffer {self.buffer} has {size} bytes, {page.num_rows} values take {needed}")
+        self.check_size(page, (page.num_rows * self.packed_bits + 7) // 8)
         return PageReadPlan((BufferSlices.whole(page, self.buffer),), rows)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
-        return LoadedBitpacked(self, fetched[0].one(), plan.notes)
+        return LoadedBitpacked(self.shape, plan.notes, self, fetched[0].one())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedBitpacked:
+class LoadedBitpacked(SelectedValues):
     """Selected integers, still packed."""
 
     bound: BoundBitpacked
     data: Bytes
-    rows: RowRanges
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def shape(self) -> FixedWidth:
-        return self.bound.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.rows.num_rows
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         width = self.shape.bytes_per_value

@@ -5,26 +5,22 @@ Source: ArrayEncoding.BitpackedForNonNeg; spec 2.0, 3.10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lance_arrow import kernels
-from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import page_buffer
+from lance_arrow.errors import CorruptFileError
+from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
 from lance_arrow.spi import (
     ARRAY,
     BindScope,
     BlockSlice,
-    BufferRole,
     BufferSlices,
-    Bytes,
     EncodingKey,
     FetchedSlices,
     FixedWidth,
-    ItemValidity,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -52,63 +48,36 @@ class BitpackedForNonNeg:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundBlocks:
+class BoundBlocks(OneBufferArray):
     """Blocks of one packed width; those from the first wanted value to the last are read."""
 
-    shape: FixedWidth
-    buffer: int
     packed_bits: int
     scratch: Scratch
-    has_nulls = False
-    index_buffers: tuple[int, ...] = ()
-
-    @property
-    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
-        return ((self.buffer, BufferRole.DATA),)
 
     @property
     def block_bytes(self) -> int:
         return _BLOCK_VALUES // 8 * self.packed_bits
 
-    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
-
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
-        needed, size = -(-page.num_rows // _BLOCK_VALUES) * self.block_bytes, page.buffer_sizes[self.buffer]
-        if size < needed:
-            raise CorruptPageError(f"buffer {self.buffer} has {size} bytes, {page.num_rows} values take {needed}")
+        self.check_size(page, -(-page.num_rows // _BLOCK_VALUES) * self.block_bytes)
         first = int(rows.starts[0]) // _BLOCK_VALUES if len(rows) else 0
         last = -(-int(rows.stops[-1]) // _BLOCK_VALUES) if len(rows) else 0
         start, stop = np.array([first * self.block_bytes]), np.array([last * self.block_bytes])
-        return PageReadPlan((BufferSlices(self.buffer, start, stop),), (rows, first, last))
+        return PageReadPlan((BufferSlices(self.buffer, start, stop),), (rows, (first, last)))
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
-        return LoadedBlocks(self, fetched[0], *plan.notes)
+        rows, blocks = plan.notes
+        return LoadedBlocks(self.shape, rows, self, fetched[0], *blocks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedBlocks:
+class LoadedBlocks(SelectedValues):
     """Packed blocks ``first .. last`` that hold the selected integers."""
 
     bound: BoundBlocks
     fetched: FetchedSlices
-    rows: RowRanges
     first: int
     last: int
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def shape(self) -> FixedWidth:
-        return self.bound.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.rows.num_rows
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         num_blocks, size = self.last - self.first, self.bound.block_bytes

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.pages import ValidValues
 from lance_arrow.spi import (
     ARRAY,
     BindScope,
@@ -24,7 +25,6 @@ from lance_arrow.spi import (
     EncodingKey,
     FetchedSlices,
     FixedWidth,
-    ItemValidity,
     Limits,
     LoadedPage,
     PageFacts,
@@ -80,18 +80,12 @@ class BoundConstant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedConstant:
+class LoadedConstant(ValidValues):
     """Selected rows."""
 
     shape: FixedWidth
     value: Bytes
     num_values: int
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         out.values.reshape(self.num_values, self.shape.bytes_per_value)[:] = self.value

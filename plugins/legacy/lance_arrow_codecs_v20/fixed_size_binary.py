@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import require_width
+from lance_arrow.pages import ValidValues, require_width
 from lance_arrow.spi import (
     ARRAY,
     BindScope,
@@ -23,7 +23,6 @@ from lance_arrow.spi import (
     EncodingKey,
     FetchedSlices,
     FixedWidth,
-    ItemValidity,
     LoadedPage,
     PageFacts,
     PageIndex,
@@ -91,13 +90,12 @@ class BoundFixedSizeBinary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedFixedSizeBinary:
+class LoadedFixedSizeBinary(ValidValues):
     """Selected byte strings."""
 
     shape: VariableWidth
     values: LoadedPage
     byte_width: int
-    dictionary = None
 
     @property
     def num_values(self) -> int:
@@ -106,10 +104,6 @@ class LoadedFixedSizeBinary:
     @property
     def num_bytes(self) -> int:
         return self.values.num_values
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         offsets = out.offsets.view(f"<i{self.shape.offset_bits // 8}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.pages import ValidValues
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.spi import (
@@ -123,21 +124,15 @@ class BoundFixedSizeList:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedFixedSizeLists:
+class LoadedFixedSizeLists(ValidValues):
     """Selected lists."""
 
     shape: FixedSizeList
     items: LoadedPage
-    num_bytes = 0
-    dictionary = None
 
     @property
     def num_values(self) -> int:
         return self.items.num_values // self.shape.dimension
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         inner = out.validity

@@ -14,7 +14,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import page_buffer
+from lance_arrow.pages import ValidValues, page_buffer
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer
 from lance_arrow.proto.encodings_v20_pb2 import Flat as FlatMessage
 from lance_arrow.proto.encodings_v21_pb2 import LZ4, ZSTD, BufferCompression
@@ -32,7 +32,6 @@ from lance_arrow.spi import (
     EncodingKey,
     FetchedSlices,
     FixedWidth,
-    ItemValidity,
     Limits,
     LoadedPage,
     PageFacts,
@@ -169,7 +168,7 @@ class BoundFlat:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedFlat:
+class LoadedFlat(ValidValues):
     """Runs of values at bit positions `first_bits` of `data`."""
 
     shape: FixedWidth
@@ -177,12 +176,6 @@ class LoadedFlat:
     data: Bytes
     first_bits: Any
     rows: RowRanges
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         if not self.num_values:

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import ArrayIndices, LoadedNulls, fetched_parts, joined_plan, native_values, require_width
+from lance_arrow.pages import (
+    ArrayIndices,
+    LoadedNulls,
+    StructuredPage,
+    fetched_parts,
+    joined_plan,
+    native_values,
+    require_width,
+)
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Nullable as NullableMessage
 from lance_arrow.spi import (
@@ -25,7 +33,6 @@ from lance_arrow.spi import (
     BoundArray,
     BufferRole,
     Bytes,
-    DictionaryItems,
     EncodedArray,
     EncodeScope,
     EncodingKey,
@@ -37,7 +44,6 @@ from lance_arrow.spi import (
     Limits,
     LoadedPage,
     NodeKind,
-    NumBytes,
     PageFacts,
     PageReadPlan,
     RowRanges,
@@ -156,34 +162,7 @@ class BoundNullable:
         loaded.decode(BlockSlice(FixedWidth(1), loaded.num_values, bits))
         values = self.values.load(page, of_values, *values_part)
         assert isinstance(values.levels, ItemValidity)
-        return LoadedNullable(values, values.levels.under(ItemValidity(loaded.num_values, bits)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedNullable:
-    """Values under a bitmap."""
-
-    values: LoadedPage
-    levels: ItemValidity
-
-    @property
-    def shape(self) -> BlockShape | None:
-        return self.values.shape
-
-    @property
-    def num_values(self) -> int:
-        return self.values.num_values
-
-    @property
-    def num_bytes(self) -> NumBytes:
-        return self.values.num_bytes
-
-    @property
-    def dictionary(self) -> DictionaryItems | None:
-        return self.values.dictionary
-
-    def decode(self, out: BlockSlice) -> None:
-        self.values.decode(out)
+        return StructuredPage(values.levels.under(ItemValidity(loaded.num_values, bits)), values)
 
 
 @hookimpl

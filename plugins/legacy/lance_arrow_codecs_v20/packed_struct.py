@@ -5,7 +5,6 @@ What describes the fields names no buffer of theirs. Source: ArrayEncoding.Packe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import page_buffer
+from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Flat, Nullable
 from lance_arrow.proto.encodings_v20_pb2 import PackedStruct as PackedStructMessage
 from lance_arrow.spi import (
@@ -22,16 +21,13 @@ from lance_arrow.spi import (
     BindScope,
     BlockShape,
     BlockSlice,
-    BufferRole,
     BufferSlices,
-    Bytes,
     EncodedArray,
     EncodeScope,
     EncodingKey,
     FetchedSlices,
     FixedSizeList,
     FixedWidth,
-    ItemValidity,
     LoadedPage,
     PackedStruct,
     PageFacts,
@@ -103,21 +99,10 @@ def _field_bytes(field: BlockShape) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPackedStruct:
+class BoundPackedStruct(OneBufferArray):
     """Rows of one width."""
 
-    shape: PackedStruct
-    buffer: int
     field_bytes: tuple[int, ...]
-    has_nulls = False
-    index_buffers: tuple[int, ...] = ()
-
-    @property
-    def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
-        return ((self.buffer, BufferRole.DATA),)
-
-    def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         width, size = sum(self.field_bytes), page.buffer_sizes[self.buffer]
@@ -128,27 +113,15 @@ class BoundPackedStruct:
         return PageReadPlan((BufferSlices(self.buffer, rows.starts * width, rows.stops * width),), rows)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
-        return LoadedRows(self.shape, self.field_bytes, fetched[0], plan.notes)
+        return LoadedRows(self.shape, plan.notes, self.field_bytes, fetched[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoadedRows:
+class LoadedRows(SelectedValues):
     """Selected rows, not yet split."""
 
-    shape: PackedStruct
     field_bytes: tuple[int, ...]
     fetched: FetchedSlices
-    rows: RowRanges
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def num_values(self) -> int:
-        return self.rows.num_rows
-
-    @property
-    def levels(self) -> ItemValidity:
-        return ItemValidity(self.num_values)
 
     def decode(self, out: BlockSlice) -> None:
         starts = np.zeros(len(self.rows) + 1, np.int64)

@@ -24,7 +24,7 @@ from lance_arrow.proto import encodings_v20_pb2 as last
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, FullZipLayout, MiniBlockLayout, PageLayout
 from lance_arrow.proto.reading import parse
 from lance_arrow.spi import BindScope, BoundLayout, EncodingKey, LayerKind, NodeKind, hookimpl
-from lance_arrow_layouts.drafts.dialects import (
+from lance_arrow_layouts_legacy.drafts.dialects import (
     SaidOfChunks,
     SaidOfZipped,
     is_counted_in_items,
@@ -34,11 +34,11 @@ from lance_arrow_layouts.drafts.dialects import (
     said_of_zipped,
     untold_layers,
 )
-from lance_arrow_layouts.drafts.dictionaries import DraftDictionaryPages
-from lance_arrow_layouts.drafts.early_chunks import EarlyChunkedPages
-from lance_arrow_layouts.drafts.flattened import FlattenedLists
-from lance_arrow_layouts.drafts.uncounted import UncountedPages
-from lance_arrow_layouts.drafts.wire import PAGE_LAYOUT, UnopenedPageLayout, refuse_unknown
+from lance_arrow_layouts_legacy.drafts.dictionaries import DraftDictionaryPages
+from lance_arrow_layouts_legacy.drafts.early_chunks import EarlyChunkedPages
+from lance_arrow_layouts_legacy.drafts.flattened import FlattenedLists
+from lance_arrow_layouts_legacy.drafts.uncounted import UncountedPages
+from lance_arrow_layouts_legacy.drafts.wire import PAGE_LAYOUT, UnopenedPageLayout, refuse_unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from lance_arrow.proto import encodings_v20_pb2 as last
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.reading import parse
 from lance_arrow.spi import FixedSizeList, FixedWidth, LayerKind, LeafType, NodeKind
-from lance_arrow_layouts.drafts.restated import early, flat, late, levels
-from lance_arrow_layouts.drafts.wire import DELIMITED, refuse_unknown, wire_types
+from lance_arrow_layouts_legacy.drafts.restated import early, flat, late, levels
+from lance_arrow_layouts_legacy.drafts.wire import DELIMITED, refuse_unknown, wire_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,198 @@
+"""`FilePages`: columns and pages of one open file: their metadata read, bound and cut to rows; no value is read.
+
+Metadata is read once per file and column; pages are bound when a read plans them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrays.schema_cache import ShownColumns, cached_tree
+from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.errors import CorruptFileError, LanceError, located
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.read_plan import ByColumns
+from lance_arrow.scan.row_weights import RowWeights
+from lance_arrow.spi import BoundLayout, LeafType, PageIndex, RowRanges
+from lance_arrow.structure.page_scan import PageTask, load_indices
+from lance_arrow.structure.row_selection import by_page, scaled
+
+CHEAP_GAP_BYTES = 64 << 10
+"""Sources that read through larger holes than this rather than ask twice are far away."""
+_DIVISIBLE_COLUMN_BYTES = 256 << 10
+
+Indices: TypeAlias = Mapping[Hashable, PageIndex]
+"""Indices of pages that were loaded for one read, by the names they are cached under."""
+
+
+class FilePages:
+    """Columns and pages of one open file.
+
+    Parameters
+    ----------
+    file
+        The open container.
+    runtime
+        Plugins, caches and limits.
+    options
+        How callers see columns.
+    """
+
+    def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
+        self.file = file
+        self.runtime = runtime
+        self.options = options if options is not None else ReadOptions()
+        self._token = object()
+        self._columns: dict[int, ColumnMeta] = {}
+        self._weights: ByColumns[RowWeights] = ByColumns()
+        self._lock = Lock()
+
+    def __del__(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Drop the cached indices of its pages."""
+        self.runtime.indices.forget(self._token)
+
+    @cached_property
+    def _shown(self) -> ShownColumns:
+        return cached_tree(self.file, self.options)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """What callers see."""
+        return self._shown.schema
+
+    @property
+    def num_rows(self) -> int:
+        return self.file.num_rows
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """The whole column tree; the same object for files of one schema."""
+        return self._shown.roots
+
+    def weights(self, nodes: Sequence[ColumnNode]) -> RowWeights:
+        """Estimate what rows of (pruned) columns take in memory; reads their metadata, once per file."""
+        return self._weights.of(nodes, lambda: self._weighed(nodes))
+
+    def _weighed(self, nodes: Sequence[ColumnNode]) -> RowWeights:
+        with located(path=self.file.name):
+            leaves = self._readable(nodes)
+            metas = self.metas(leaves)
+            starts = [self.page_rows(leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+            return RowWeights.of(leaves, metas, starts, self.num_rows)
+
+    def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
+        """Return the bytes that all pages of (pruned) columns take; 0 where dividing their rows does not pay.
+
+        Each part of a column is planned and asked for by itself. That is too much for small columns, and for sources
+        whose requests are dear: parts cannot be joined with their neighbours'.
+
+        Raises
+        ------
+        UnsupportedError, CorruptFileError, TruncatedReadError
+            As `read`.
+        """
+        if self.file.source.coalescing.max_gap_bytes > CHEAP_GAP_BYTES:
+            return 0
+        with located(path=self.file.name):
+            metas = self.metas(self._readable(nodes))
+            stored_bytes = sum(meta.stored_bytes for meta in metas)
+            return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
+
+    def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
+        """Load the indices of pages of (pruned) columns, so that reads of their parts, in threads, share them.
+
+        Parameters
+        ----------
+        nodes
+            As for `read`.
+        rows
+            Only pages with some of these rows count; all pages when None.
+
+        Raises
+        ------
+        UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
+            As `read`.
+        """
+        with located(path=self.file.name):
+            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows) if rows is None else rows, {})
+            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+
+    def metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
+        """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
+        missing = [leaf for leaf in leaves if leaf.column not in self._columns]
+        if missing:
+            with self._lock:
+                for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
+                    with located(column=leaf.path):
+                        self._check_wrapper(leaf, meta)
+                    self._columns[leaf.column] = meta
+        return [self._columns[leaf.column] for leaf in leaves]
+
+    def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
+        """Return column metadata without looking at pages."""
+        return self.file.described([leaf.column for leaf in leaves])
+
+    def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
+        self._check_described(leaf, meta.message, meta.description, len(meta.buffer_sizes))
+
+    def _check_described(self, leaf: LeafNode, message: str, description: bytes, num_buffers: int) -> None:
+        bound = self.runtime.binder.column(message, description, num_buffers)
+        if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
+            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
+
+    def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
+        """Bind a page's description as that of a column of some type."""
+        page = meta.pages[number]
+        try:
+            return self.runtime.binder.page(page.message, page.description, leaf, page.distribution)
+        except LanceError as error:
+            located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
+            raise
+
+    def _bound(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
+        """Bind a page's description, which lies in the metadata of its column."""
+        return self.bound(leaf.page_leaf, meta, number)
+
+    def pages_of(self, leaf: LeafNode, meta: ColumnMeta, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:
+        """Yield the pages of a leaf that hold rows, and which of their rows these are, as `by_page`."""
+        return by_page(scaled(rows, leaf.lengths_per_row), meta.page_starts)
+
+    def page_rows(self, leaf: LeafNode, meta: ColumnMeta) -> NDArray[np.int64]:
+        """Return the first row of each page of a leaf, and the number of rows."""
+        return meta.page_starts // leaf.lengths_per_row
+
+    def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        for leaf in leaves:
+            refuse_unreadable(leaf)
+        return leaves
+
+    def _tasks(
+        self, leaves: Sequence[LeafNode], rows: RowRanges, indices: Indices
+    ) -> tuple[list[PageTask], list[tuple[int, int]]]:
+        tasks: list[PageTask] = []
+        spans = []
+        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
+            start = len(tasks)
+            with located(column=leaf.path):
+                for number, part in self.pages_of(leaf, meta, rows):
+                    page = meta.pages[number]
+                    layout = self._bound(leaf, meta, number)
+                    key = (self._token, leaf.column, number)
+                    tasks.append(PageTask(leaf.path, page, layout, part, key, indices.get(key)))
+            spans.append((start, len(tasks)))
+        return tasks, spans
