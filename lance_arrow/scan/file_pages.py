@@ -62,7 +62,7 @@ class FilePages:
         self.release()
 
     def release(self) -> None:
-        """Have the indices of its pages dropped: nobody will ask for them again."""
+        """Drop the cached indices of its pages."""
         self.runtime.indices.forget(self._token)
 
     @cached_property
@@ -143,7 +143,7 @@ class FilePages:
         return [self._columns[leaf.column] for leaf in leaves]
 
     def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
-        """Column metadata, of which nobody wants pages: none is looked at."""
+        """Return column metadata without looking at pages."""
         return self.file.described([leaf.column for leaf in leaves])
 
     def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:

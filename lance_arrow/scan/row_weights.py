@@ -148,7 +148,7 @@ def _is_sure(leaf: LeafNode) -> bool:
 
 
 class ExpansionWatch:
-    """Counts the rows that a scan hands out, for those who cannot say whether they will be kept: pyarrow's scans.
+    """Counts the rows that a pyarrow scan reads, since pyarrow may keep all of them.
 
     Parameters
     ----------
