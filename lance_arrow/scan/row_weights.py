@@ -148,7 +148,7 @@ def _is_sure(leaf: LeafNode) -> bool:
 
 
 class ExpansionWatch:
-    """Counts the rows that a scan of pyarrow reads, which may keep all of them.
+    """Counts the rows that a pyarrow scan reads, since pyarrow may keep all of them.
 
     Parameters
     ----------
