@@ -10,8 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.engine import read_file_head
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
@@ -86,14 +88,15 @@ class KnownSchemas:
         self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
-        key = message.SerializeToString(deterministic=True), version
+    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
+        """Return what a serialized Schema says."""
+        key = message, version
         with self._lock:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
                 return held
-        facts = SchemaFacts.of(message, version)
+        facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
         if len(key[0]) <= self.max_bytes and not facts.has_extensions:
             with self._lock:
                 self._held[key] = facts
@@ -165,6 +168,10 @@ class LanceFileReader:
         with located(path=self.name):
             metadata = MetadataBytes(source, self.limits)
             self.tail = metadata.tail
+            head = read_file_head(metadata.tail, metadata.file_size, verify != "off")
+            if head is not None:
+                self._take_head(metadata, head)
+                return
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
@@ -218,15 +225,35 @@ class LanceFileReader:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
-            facts = known_schemas.get(descriptor.schema, self.version)
-            self.fields: tuple[SchemaField, ...] = facts.fields
-            self.schema: pa.Schema = facts.schema
-            self.leaves: tuple[LeafColumn, ...] = facts.leaves
-            self._lengths = facts.lengths
-            if facts.num_columns != self.footer.num_columns:
-                raise CorruptFileError(
-                    f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
-                )
+            self._take_schema(known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version))
+
+    def _take_head(self, metadata: MetadataBytes, head: tuple[Any, ...]) -> None:
+        """Take what was read natively of a file that is as writers make it."""
+        *places, first, stop, schema, self.num_rows, self.promises_checksums, sums = head
+        self.footer = FileFooter.known(metadata.file_size, *places)
+        self.zone_maps = {}
+        self.checks = None
+        if sums is not None:
+            blocks, start, size = sums
+            tail_start = metadata.file_size - len(metadata.tail)
+            table = metadata.tail[start - tail_start : start - tail_start + size]
+            self.checks = FileChecks(partial(ChecksumTable.of, table), blocks)
+        self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
+        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, is_sound=True)
+        with located(byte_range=(first, stop), stage="reading the file descriptor"):
+            self._take_schema(known_schemas.get(schema, self.version))
+        if self.checks is not None:
+            self._check_reads(self.checks)
+
+    def _take_schema(self, facts: SchemaFacts) -> None:
+        self.fields: tuple[SchemaField, ...] = facts.fields
+        self.schema: pa.Schema = facts.schema
+        self.leaves: tuple[LeafColumn, ...] = facts.leaves
+        self._lengths = facts.lengths
+        if facts.num_columns != self.footer.num_columns:
+            raise CorruptFileError(
+                f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
+            )
 
     def _zone_map(self, place: file_schema_pb2.GlobalZoneMap) -> ByteRange:
         """Check where a zone map is said to be."""
@@ -243,7 +270,7 @@ class LanceFileReader:
 
         self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
-        facts = known_schemas.get(legacy.schema, self.version)
+        facts = known_schemas.get(legacy.schema.SerializeToString(deterministic=True), self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])
