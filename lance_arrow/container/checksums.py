@@ -132,7 +132,7 @@ class ChecksumTable:
         place = start, start + len(data)
         if len(data) < HEADER_BYTES:
             raise CorruptFileError(f"the table of checksums has {len(data)} bytes, too few", byte_range=place)
-        (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *of_metadata) = _HEADER.unpack(
+        (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *_) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
         if crc32c(data[_CHECKED_FROM:]) != own:

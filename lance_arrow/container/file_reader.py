@@ -10,9 +10,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +22,11 @@ from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.file_checks import FileChecks, check_verify
+from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
-from lance_arrow.engine import read_file_head
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
@@ -88,20 +87,29 @@ class KnownSchemas:
         self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
-        """Return what a serialized Schema says."""
+    def held(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
+        """Return what a serialized Schema says, if it is known."""
         key = message, version
         with self._lock:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
-                return held
-        facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
-        if len(key[0]) <= self.max_bytes and not facts.has_extensions:
+            return held
+
+    def keep(self, message: bytes, version: FileVersion, facts: SchemaFacts) -> None:
+        """Keep what a serialized Schema says, if it is small."""
+        if len(message) <= self.max_bytes and not facts.has_extensions:
             with self._lock:
-                self._held[key] = facts
+                self._held[message, version] = facts
                 if len(self._held) > self.max_schemas:
                     self._held.popitem(last=False)
+
+    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
+        """Return what a serialized Schema says."""
+        facts = self.held(message, version)
+        if facts is None:
+            facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
+            self.keep(message, version, facts)
         return facts
 
 
@@ -168,9 +176,10 @@ class LanceFileReader:
         with located(path=self.name):
             metadata = MetadataBytes(source, self.limits)
             self.tail = metadata.tail
-            head = read_file_head(metadata.tail, metadata.file_size, verify != "off")
-            if head is not None:
-                self._take_head(metadata, head)
+            head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
+            facts = None if head is None else known_schemas.held(head.schema, head.footer.version)
+            if head is not None and facts is not None:
+                self._take_head(metadata, head, facts)
                 return
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
@@ -187,7 +196,10 @@ class LanceFileReader:
                 self.checks.tables(metadata, self.footer)
             self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks)
             self._table = ColumnTable(metadata, self.footer, self.limits, self.checks)
-            self._read_descriptor()
+            facts = self._read_descriptor()
+            if head is not None:
+                # Its bytes need not be those that the message is written as.
+                known_schemas.keep(head.schema, self.version, facts)
             if self.checks is not None:
                 self._check_reads(self.checks)
 
@@ -201,7 +213,7 @@ class LanceFileReader:
         self._columns: dict[int, ColumnMeta] = {}
         self._sound: set[int] = set()
 
-    def _read_descriptor(self) -> None:
+    def _read_descriptor(self) -> SchemaFacts:
         if not len(self.global_buffers):
             raise UnsupportedError(
                 "the file holds no schema (it has no global buffers): it was made to live inside another"
@@ -225,23 +237,18 @@ class LanceFileReader:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
-            self._take_schema(known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version))
+            facts = known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version)
+            self._take_schema(facts)
+            return facts
 
-    def _take_head(self, metadata: MetadataBytes, head: tuple[Any, ...]) -> None:
+    def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts) -> None:
         """Take what was read natively of a file that is as writers make it."""
-        *places, first, stop, schema, self.num_rows, self.promises_checksums, sums = head
-        self.footer = FileFooter.known(metadata.file_size, *places)
-        self.zone_maps = {}
-        self.checks = None
-        if sums is not None:
-            blocks, start, size = sums
-            tail_start = metadata.file_size - len(metadata.tail)
-            table = metadata.tail[start - tail_start : start - tail_start + size]
-            self.checks = FileChecks(partial(ChecksumTable.of, table), blocks)
+        self.footer, self.checks = head.footer, head.checks
+        self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
         self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
         self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, is_sound=True)
-        with located(byte_range=(first, stop), stage="reading the file descriptor"):
-            self._take_schema(known_schemas.get(schema, self.version))
+        with located(byte_range=head.descriptor, stage="reading the file descriptor"):
+            self._take_schema(facts)
         if self.checks is not None:
             self._check_reads(self.checks)
 
