@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 Dictionaries: TypeAlias = Literal["keep", "decode"]
@@ -26,6 +27,7 @@ NotMatchedBySource: TypeAlias = Literal["keep", "delete"]
 """What a merge does with rows of the table whose key the source lacks."""
 
 
+@cache
 def names(choice: Any) -> tuple[str, ...]:
     """Return the values of one of these types, in order."""
     return get_args(choice)

@@ -8,6 +8,7 @@ written comes as encoded pages and leaves as bytes in order.
 |---|---|
 | `file_reader` | `LanceFileReader`, which opens a source once: start here |
 | `joined_files` | `JoinedFiles`: small files of one schema, in memory, as one |
+| `file_head` | footer, checksums and schema in one native call, where the file is as writers make it |
 | `footer` | the last 40 bytes, versions |
 | `metadata_bytes` | the bytes of the file's end, kept since the first read |
 | `global_buffers` | buffers shared by all columns |

@@ -132,7 +132,7 @@ class ChecksumTable:
         place = start, start + len(data)
         if len(data) < HEADER_BYTES:
             raise CorruptFileError(f"the table of checksums has {len(data)} bytes, too few", byte_range=place)
-        (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *of_metadata) = _HEADER.unpack(
+        (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *_) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
         if crc32c(data[_CHECKED_FROM:]) != own:
@@ -144,10 +144,21 @@ class ChecksumTable:
             )
         if len(data) != table_bytes(num_buffers, num_blocks, num_columns) or block_bytes < 1:
             raise CorruptFileError("the table of checksums has another size than its counts say", byte_range=place)
+        table = cls.of(data)
+        if not table._is_sound(file_size):
+            raise CorruptFileError("the table of checksums names buffers that cannot be", byte_range=place)
+        return table
+
+    @classmethod
+    def of(cls, data: Bytes) -> ChecksumTable:
+        """Read a table that is known to be sound."""
+        (_, _, _, _, block_bytes, num_buffers, _, num_columns, *of_metadata) = _HEADER.unpack(
+            data[:HEADER_BYTES].tobytes()
+        )
         rest = data[HEADER_BYTES:].tobytes()
         positions = np.frombuffer(rest, "<u8", 2 * num_buffers).reshape(2, -1)
         words = np.frombuffer(rest, "<u4", offset=16 * num_buffers)
-        table = cls(
+        return cls(
             block_bytes=block_bytes,
             starts=positions[0].astype(np.int64),
             sizes=positions[1].astype(np.int64),
@@ -162,14 +173,14 @@ class ChecksumTable:
                 columns=words[2 * num_buffers : 2 * num_buffers + num_columns],
             ),
         )
-        if not table._is_sound(positions, file_size):
-            raise CorruptFileError("the table of checksums names buffers that cannot be", byte_range=place)
-        return table
 
-    def _is_sound(self, positions: NDArray[np.uint64], file_size: int) -> bool:
+    def _is_sound(self, file_size: int) -> bool:
         if not len(self.starts):
             return not len(self.crcs)
-        if int(positions.max()) > file_size or int(self.sizes.min()) < 1:
+        # Numbers above 63 bits are negative here.
+        if int(self.starts.min()) < 0 or int(self.starts.max()) > file_size:
+            return False
+        if int(self.sizes.min()) < 1 or int(self.sizes.max()) > file_size:
             return False
         stops = self.starts + self.sizes
         num_blocks = int((-(-self.sizes // self.block_bytes)).sum())

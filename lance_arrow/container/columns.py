@@ -128,6 +128,8 @@ class ColumnTable:
         Ceilings for sizes.
     checks
         Checksums of the file, if it has any.
+    is_sound
+        Whether the places of the blocks are known to be right; else they are checked now.
 
     Raises
     ------
@@ -136,21 +138,30 @@ class ColumnTable:
     """
 
     def __init__(
-        self, metadata: MetadataBytes, footer: FileFooter, limits: Limits, checks: FileChecks | None = None
+        self,
+        metadata: MetadataBytes,
+        footer: FileFooter,
+        limits: Limits,
+        checks: FileChecks | None = None,
+        *,
+        is_sound: bool = False,
     ) -> None:
         self._metadata = metadata
         self._footer = footer
         self._limits = limits
         self._checks = checks
         self._descriptions = DescriptionReader(metadata, limits)
-        (table,) = metadata.read([footer.column_table])
+        self._places: list[tuple[int, int]] | None = None if is_sound else self._read_places()
+
+    def _read_places(self) -> list[tuple[int, int]]:
+        footer = self._footer
+        (table,) = self._metadata.read([footer.column_table])
         entries = parse_table(table)
         with located(byte_range=footer.column_table):
             places = check_places(
                 entries[:, 0], entries[:, 1], file_size=footer.file_size, what="the metadata of column"
             )
-        self._starts = places.offsets
-        self._stops = places.offsets + places.sizes
+        return list(zip(places.offsets.tolist(), (places.offsets + places.sizes).tolist(), strict=True))
 
     def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
         """Read and parse the metadata of some columns, at most one wave of requests for all.
@@ -185,7 +196,9 @@ class ColumnTable:
 
     def place(self, column: int) -> tuple[int, int]:
         """Return the half-open bytes of the file that the metadata of a column has."""
-        return int(self._starts[column]), int(self._stops[column])
+        if self._places is None:
+            self._places = self._read_places()
+        return self._places[column]
 
     def _parse(self, column: int, name: str, place: tuple[int, int], block: Bytes) -> ColumnMeta:
         message = parse(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -35,20 +34,29 @@ def check_verify(verify: object) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class FileChecks:
     """Checksums of one open file.
 
     Parameters
     ----------
     table
-        What they are.
+        What they are, or what makes them when they are first asked for.
     blocks
         Which blocks were checked.
     """
 
-    table: ChecksumTable
-    blocks: BlockChecks = field(repr=False)
+    __slots__ = ("_table", "blocks")
+
+    def __init__(self, table: ChecksumTable | Callable[[], ChecksumTable], blocks: BlockChecks) -> None:
+        self._table = table
+        self.blocks = blocks
+
+    @property
+    def table(self) -> ChecksumTable:
+        """The file's table."""
+        if not isinstance(self._table, ChecksumTable):
+            self._table = self._table()
+        return self._table
 
     @classmethod
     def find(cls, metadata: MetadataBytes) -> FileChecks | None:

@@ -22,6 +22,7 @@ from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.file_checks import FileChecks, check_verify
+from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
@@ -86,19 +87,29 @@ class KnownSchemas:
         self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
-        key = message.SerializeToString(deterministic=True), version
+    def held(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
+        """Return what a serialized Schema says, if it is known."""
+        key = message, version
         with self._lock:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
-                return held
-        facts = SchemaFacts.of(message, version)
-        if len(key[0]) <= self.max_bytes and not facts.has_extensions:
+            return held
+
+    def keep(self, message: bytes, version: FileVersion, facts: SchemaFacts) -> None:
+        """Keep what a serialized Schema says, if it is small."""
+        if len(message) <= self.max_bytes and not facts.has_extensions:
             with self._lock:
-                self._held[key] = facts
+                self._held[message, version] = facts
                 if len(self._held) > self.max_schemas:
                     self._held.popitem(last=False)
+
+    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
+        """Return what a serialized Schema says."""
+        facts = self.held(message, version)
+        if facts is None:
+            facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
+            self.keep(message, version, facts)
         return facts
 
 
@@ -165,6 +176,11 @@ class LanceFileReader:
         with located(path=self.name):
             metadata = MetadataBytes(source, self.limits)
             self.tail = metadata.tail
+            head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
+            facts = None if head is None else known_schemas.held(head.schema, head.footer.version)
+            if head is not None and facts is not None:
+                self._take_head(metadata, head, facts)
+                return
             # Found before the footer is believed: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
@@ -180,7 +196,10 @@ class LanceFileReader:
                 self.checks.tables(metadata, self.footer)
             self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks)
             self._table = ColumnTable(metadata, self.footer, self.limits, self.checks)
-            self._read_descriptor()
+            facts = self._read_descriptor()
+            if head is not None:
+                # Its bytes need not be those that the message is written as.
+                known_schemas.keep(head.schema, self.version, facts)
             if self.checks is not None:
                 self._check_reads(self.checks)
 
@@ -194,7 +213,7 @@ class LanceFileReader:
         self._columns: dict[int, ColumnMeta] = {}
         self._sound: set[int] = set()
 
-    def _read_descriptor(self) -> None:
+    def _read_descriptor(self) -> SchemaFacts:
         if not len(self.global_buffers):
             raise UnsupportedError(
                 "the file holds no schema (it has no global buffers): it was made to live inside another"
@@ -218,15 +237,30 @@ class LanceFileReader:
                 raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
-            facts = known_schemas.get(descriptor.schema, self.version)
-            self.fields: tuple[SchemaField, ...] = facts.fields
-            self.schema: pa.Schema = facts.schema
-            self.leaves: tuple[LeafColumn, ...] = facts.leaves
-            self._lengths = facts.lengths
-            if facts.num_columns != self.footer.num_columns:
-                raise CorruptFileError(
-                    f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
-                )
+            facts = known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version)
+            self._take_schema(facts)
+            return facts
+
+    def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts) -> None:
+        """Take what was read natively of a file that is as writers make it."""
+        self.footer, self.checks = head.footer, head.checks
+        self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
+        self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
+        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, is_sound=True)
+        with located(byte_range=head.descriptor, stage="reading the file descriptor"):
+            self._take_schema(facts)
+        if self.checks is not None:
+            self._check_reads(self.checks)
+
+    def _take_schema(self, facts: SchemaFacts) -> None:
+        self.fields: tuple[SchemaField, ...] = facts.fields
+        self.schema: pa.Schema = facts.schema
+        self.leaves: tuple[LeafColumn, ...] = facts.leaves
+        self._lengths = facts.lengths
+        if facts.num_columns != self.footer.num_columns:
+            raise CorruptFileError(
+                f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
+            )
 
     def _zone_map(self, place: file_schema_pb2.GlobalZoneMap) -> ByteRange:
         """Check where a zone map is said to be."""
@@ -243,7 +277,7 @@ class LanceFileReader:
 
         self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
-        facts = known_schemas.get(legacy.schema, self.version)
+        facts = known_schemas.get(legacy.schema.SerializeToString(deterministic=True), self.version)
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])

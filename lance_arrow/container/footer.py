@@ -77,6 +77,21 @@ class FileFooter:
     num_columns: int
     num_global_buffers: int
 
+    @classmethod
+    def known(
+        cls, file_size: int, minor: int, first: int, columns: int, buffers: int, num_columns: int, num_buffers: int
+    ) -> FileFooter:
+        """Make the footer of a file of version 2 that was read before; positions and counts as it has them."""
+        return cls(
+            version=_VERSION_OF[2, minor],
+            file_size=file_size,
+            first_column_position=first,
+            column_table_position=columns,
+            buffer_table_position=buffers,
+            num_columns=num_columns,
+            num_global_buffers=num_buffers,
+        )
+
     @property
     def data_stop(self) -> int:
         """Where metadata begins, hence where values end."""

@@ -21,6 +21,8 @@ class GlobalBuffers:
         Its footer.
     checks
         Checksums of the file, if it has any.
+    is_sound
+        Whether the places of the buffers are known to be right; else they are checked now.
 
     Raises
     ------
@@ -28,10 +30,17 @@ class GlobalBuffers:
         A buffer lies outside the file, or, since 2.1, is not aligned.
     """
 
-    def __init__(self, metadata: MetadataBytes, footer: FileFooter, checks: FileChecks | None = None) -> None:
+    def __init__(
+        self, metadata: MetadataBytes, footer: FileFooter, checks: FileChecks | None = None, *, is_sound: bool = False
+    ) -> None:
         self._metadata = metadata
+        self._footer = footer
         self._checks = checks
-        (table,) = metadata.read([footer.buffer_table])
+        self._places: list[ByteRange] | None = None if is_sound else self._read()
+
+    def _read(self) -> list[ByteRange]:
+        footer = self._footer
+        (table,) = self._metadata.read([footer.buffer_table])
         entries = parse_table(table)
         with located(byte_range=footer.buffer_table):
             places = check_places(
@@ -41,11 +50,11 @@ class GlobalBuffers:
                 what="global buffer",
                 alignment_bytes=required_alignment(footer.version),
             )
-        self._starts = places.offsets.tolist()
-        self._stops = (places.offsets + places.sizes).tolist()
+        starts, stops = places.offsets.tolist(), (places.offsets + places.sizes).tolist()
+        return [ByteRange(start, stop) for start, stop in zip(starts, stops, strict=True)]
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return self._footer.num_global_buffers
 
     def place(self, index: int) -> ByteRange:
         """Return where a buffer lies in the file.
@@ -57,7 +66,9 @@ class GlobalBuffers:
         """
         if not 0 <= index < len(self):
             raise InvalidArgumentError(f"there is no global buffer {index}, the file has {len(self)}", detail=index)
-        return ByteRange(self._starts[index], self._stops[index])
+        if self._places is None:
+            self._places = self._read()
+        return self._places[index]
 
     def read(self, index: int) -> Bytes:
         """Return the bytes of a buffer.

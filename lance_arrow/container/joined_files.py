@@ -25,8 +25,7 @@ from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, walk_colu
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, VerifiedSource
 from lance_arrow.kernels import BlockChecks
-from lance_arrow.proto import file_schema_pb2
-from lance_arrow.proto.reading import parse, unpack_any
+from lance_arrow.proto.reading import unpack_any
 from lance_arrow.spi import PageFacts
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
@@ -193,8 +192,7 @@ class JoinedFiles:
     def __init__(self, small: SmallFiles, version: FileVersion, schema: bytes, numbers: NDArray[np.intp]) -> None:
         self.name = f"{len(numbers)} files"
         self.version = version
-        message = parse(file_schema_pb2.Schema, schema, what="the schema")
-        known: SchemaFacts = known_schemas.get(message, version)
+        known: SchemaFacts = known_schemas.get(schema, version)
         self.fields: tuple[SchemaField, ...] = known.fields
         self.schema, self.leaves = known.schema, known.leaves
         self._facts = np.ascontiguousarray(small.facts[numbers])

@@ -27,6 +27,7 @@ include "door/codec_abi.pxi"
 
 # Tables: what describes files and pages.
 include "door/checksums.pxi"
+include "door/file_head.pxi"
 include "door/chunk_tables.pxi"
 include "door/file_tables.pxi"
 include "door/positional.pxi"

@@ -124,15 +124,19 @@ cdef class BlockChecks:
         self, const int64_t[::1] starts not None, const int64_t[::1] sizes not None, const uint32_t[::1] crcs not None,
         int64_t block_bytes,
     ) -> None:
-        cdef Outcome outcome
         if sizes.shape[0] != starts.shape[0]:
             raise refusal(b"starts and sizes have contradicting lengths", -1, 0)
-        outcome = Checks.validate(&starts[0], &sizes[0], starts.shape[0], crcs.shape[0], block_bytes)
-        _check(outcome)
-        self.num_blocks = crcs.shape[0]
-        self.checks.reset(
-            new Checks(&starts[0], &sizes[0], starts.shape[0], &crcs[0], crcs.shape[0], block_bytes))
+        self._fill(&starts[0], &sizes[0], starts.shape[0], &crcs[0], crcs.shape[0], block_bytes)
+
+    cdef int _fill(
+        self, const int64_t* starts, const int64_t* sizes, int64_t num_buffers, const uint32_t* crcs, int64_t num_blocks,
+        int64_t block_bytes,
+    ) except -1:
+        _check(Checks.validate(starts, sizes, num_buffers, num_blocks, block_bytes))
+        self.num_blocks = num_blocks
+        self.checks.reset(new Checks(starts, sizes, num_buffers, crcs, num_blocks, block_bytes))
         self.pointer = PyCapsule_New(self.checks.get(), "lance_arrow.BlockChecks", NULL)
+        return 0
 
     @property
     def num_pending(self) -> int:

@@ -1,11 +1,5 @@
 # The native file pruner: which files a filter leaves nothing of; made and filled by `file_pruner`, asked by the bridge.
 
-cdef extern from "<string_view>" namespace "std" nogil:
-    cdef cppclass string_view:
-        string_view()
-        string_view(const char*, size_t)
-
-
 cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
     cdef cppclass Value:
         pass

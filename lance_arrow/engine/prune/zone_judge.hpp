@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "engine/prune/wire.hpp"
+#include "engine/tables/wire.hpp"
 
 namespace lance_arrow {
+
+using engine::Bytes;
 
 // Values of one column, or literals: signed and unsigned integers (also what counts time), floats, bytes.
 using Value = std::variant<int64_t, uint64_t, double, Bytes>;

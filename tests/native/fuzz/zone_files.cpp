@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/prune/file_pruner.hpp"
+#include "engine/tables/checksums.hpp"
 #include "input.hpp"
 
 namespace {

@@ -1,25 +1,29 @@
-// wire.hpp and zone_judge.hpp: fields of messages that are cut, and filters on zones with NaN, zeros and open bounds.
+// wire.hpp, file_head.hpp and zone_judge.hpp: fields of messages that are cut, and filters on zones with NaN, zeros and
+// open bounds.
 #include <limits>
 #include <optional>
 
 #include "engine/prune/zone_judge.hpp"
+#include "engine/tables/file_head.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace lance_arrow;
+using engine::Fields;
+using engine::Tail;
 using namespace std::string_view_literals;
 
 bool walks(Bytes message, int num_fields) {
   Fields fields(message);
   int found = 0;
-  while (fields.Next()) ++found;
+  while (fields.next()) ++found;
   return fields.is_sound && found == num_fields;
 }
 
 TEST_CASE("numbers of up to 64 bits in up to ten bytes") {
   Fields most("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"sv);
-  CHECK(most.Next());
+  CHECK(most.next());
   CHECK(most.value == UINT64_MAX);
   CHECK_FALSE(walks("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"sv, 1));
   CHECK_FALSE(walks("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"sv, 1));
@@ -40,22 +44,23 @@ TEST_CASE("fields of every kind, and what is cut") {
 
 TEST_CASE("repeated numbers, packed or one by one") {
   std::vector<uint64_t> numbers;
+  const auto keep = [&](uint64_t one) { return numbers.push_back(one), true; };
   Fields packed("\x0A\x03\x01\xAC\x02"sv), cut("\x0A\x02\x01\xAC"sv), alone("\x08\x07"sv);
-  CHECK((packed.Next() && packed.AppendTo(&numbers)));
-  CHECK((cut.Next() && !cut.AppendTo(&numbers)));
-  CHECK((alone.Next() && alone.AppendTo(&numbers)));
+  CHECK((packed.next() && packed.each_number(keep)));
+  CHECK((cut.next() && !cut.each_number(keep)));
+  CHECK((alone.next() && alone.each_number(keep)));
   CHECK(numbers == std::vector<uint64_t>{1, 300, 1, 7});
 }
 
 TEST_CASE("bytes of a file that its tail holds") {
   Tail tail{"0123456789", 100};
-  CHECK(tail.At(90, 10) == "0123456789");
-  CHECK(tail.At(100, 0) == "");
-  CHECK_FALSE(tail.At(89, 2).has_value());
+  CHECK(tail.at(90, 10) == "0123456789");
+  CHECK(tail.at(100, 0) == "");
+  CHECK_FALSE(tail.at(89, 2).has_value());
   CHECK(tail.wanted_bytes == 11);
-  CHECK_FALSE(tail.At(95, 6).has_value());
-  CHECK_FALSE(tail.At(UINT64_MAX, 2).has_value());
-  CHECK_FALSE(tail.At(99, UINT64_MAX).has_value());
+  CHECK_FALSE(tail.at(95, 6).has_value());
+  CHECK_FALSE(tail.at(UINT64_MAX, 2).has_value());
+  CHECK_FALSE(tail.at(99, UINT64_MAX).has_value());
   CHECK(tail.wanted_bytes == 11);
 }
 

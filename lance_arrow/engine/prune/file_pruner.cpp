@@ -1,0 +1,258 @@
+#include "engine/prune/file_pruner.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "engine/common/scratch.hpp"
+
+namespace lance_arrow {
+
+using engine::Fields;
+using engine::FileHead;
+
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kMostKnown = 64;
+constexpr int64_t kMostZones = 64;
+// So many files are looked at before it is asked whether that pays, and of so many one must be left out.
+constexpr int64_t kPatience = 32, kWorthwhile = 8;
+
+auto AppendedTo(std::vector<uint64_t>* numbers) {
+  return [numbers](uint64_t one) {
+    numbers->push_back(one);
+    return true;
+  };
+}
+
+// Source: lance.file.v2.ColumnMetadata; pages are passed over.
+struct Column {
+  Bytes description;
+  std::vector<uint64_t> offsets, sizes;
+
+  bool Read(Bytes message) {
+    bool has_encoding = false;
+    Fields fields(message);
+    while (fields.next()) {
+      if (fields.number == 1) {
+        if (has_encoding || fields.type != Fields::kDelimited) return false;
+        has_encoding = true;
+        if (!Fields::only(fields.content, 2, &description) || !Fields::only(description, 1, &description)) return false;
+      } else if (fields.number == 3) {
+        if (!fields.each_number(AppendedTo(&offsets))) return false;
+      } else if (fields.number == 4) {
+        if (!fields.each_number(AppendedTo(&sizes))) return false;
+      } else if (fields.number != 2) {
+        return false;
+      }
+    }
+    return fields.is_sound && has_encoding && offsets.size() == sizes.size();
+  }
+};
+
+template <typename Map>
+bool Keep(Map* map, typename Map::key_type key, typename Map::mapped_type value) {
+  if (map->size() >= kMostKnown && map->find(key) == map->end()) return false;
+  map->insert_or_assign(std::move(key), std::move(value));
+  return true;
+}
+
+uint64_t CountAt(const KnownStream::Count& count, Bytes stream, int64_t number, uint64_t otherwise) {
+  if (count.place < 0) return otherwise;
+  uint64_t found = 0;
+  std::memcpy(&found, stream.data() + count.place + number * count.width, static_cast<size_t>(count.width));
+  return found;
+}
+
+// False for what is none; an absent bound stays absent.
+bool ReadBound(const KnownStream& layout, const KnownStream::Bound& bound, Bytes stream, int64_t number,
+               std::optional<Value>* out) {
+  if (bound.validity >= 0 && ((stream[static_cast<size_t>(bound.validity + number / 8)] >> (number % 8)) & 1) == 0) {
+    return true;
+  }
+  const char* place = stream.data() + (layout.kind == 'b' ? bound.offsets : bound.values) + number * layout.width;
+  switch (layout.kind) {
+    case 'i':
+      *out = layout.width == 8   ? engine::load_at<int64_t>(place)
+             : layout.width == 4 ? int64_t{engine::load_at<int32_t>(place)}
+             : layout.width == 2 ? int64_t{engine::load_at<int16_t>(place)}
+                                 : int64_t{engine::load_at<int8_t>(place)};
+      return true;
+    case 'u': {
+      uint64_t found = 0;
+      std::memcpy(&found, place, static_cast<size_t>(layout.width));
+      *out = found;
+      return true;
+    }
+    case 'f': {
+      const double found = layout.width == 8 ? engine::load_at<double>(place) : double{engine::load_at<float>(place)};
+      *out = found;
+      return !std::isnan(found);
+    }
+    default: {
+      const int64_t start =
+          layout.width == 8 ? engine::load_at<int64_t>(place) : int64_t{engine::load_at<int32_t>(place)};
+      const int64_t stop =
+          layout.width == 8 ? engine::load_at<int64_t>(place + 8) : int64_t{engine::load_at<int32_t>(place + 4)};
+      if (start < 0 || stop < start || stop > bound.values_bytes) return false;
+      *out = stream.substr(static_cast<size_t>(bound.values + start), static_cast<size_t>(stop - start));
+      return true;
+    }
+  }
+}
+
+// What `decode_zones` refuses is not read.
+bool ReadZones(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t rows_per_zone,
+               std::vector<Zone>* zones) {
+  for (int64_t number = 0; number < layout.num_zones; ++number) {
+    const bool is_last = number + 1 == layout.num_zones;
+    const uint64_t rows = CountAt(layout.rows, stream, number, 0);
+    if (rows != (is_last ? num_rows - static_cast<uint64_t>(number) * rows_per_zone : rows_per_zone)) return false;
+    const uint64_t items = CountAt(layout.items, stream, number, rows);
+    const uint64_t nulls = CountAt(layout.nulls, stream, number, 0), nans = CountAt(layout.nans, stream, number, 0);
+    if (items != rows || nulls > items || nans > items - nulls || (nans != 0 && layout.kind != 'f')) return false;
+    Zone zone;
+    zone.is_known = true;
+    zone.value = items > nulls + nans;
+    zone.null = nulls > 0;
+    zone.nan = nans > 0;
+    if (!ReadBound(layout, layout.low, stream, number, &zone.low)) return false;
+    if (!ReadBound(layout, layout.high, stream, number, &zone.high)) return false;
+    if (zone.low.has_value() != zone.value || (zone.high.has_value() && !zone.value)) return false;
+    if (layout.kind != 'b' && zone.high.has_value() != zone.value) return false;
+    if (zone.low.has_value() && zone.high.has_value() && !(*zone.low <= *zone.high)) return false;
+    zones->push_back(zone);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool FilePruner::Excludes(const std::string& path) {
+  if (IsIdle()) return false;
+  const int64_t asked = num_asked_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const bool is_excluded = Looks(path);
+  if (is_excluded) {
+    num_excluded_.fetch_add(1, std::memory_order_relaxed);
+  } else if (asked >= kPatience && num_excluded_.load(std::memory_order_relaxed) * kWorthwhile < asked) {
+    is_idle_.store(true, std::memory_order_relaxed);
+  }
+  return is_excluded;
+}
+
+bool FilePruner::RegisterSchema(Bytes descriptor, uint16_t minor_version, KnownSchema known) {
+  FileHead found;
+  if (!found.read_descriptor(descriptor) || known.columns.size() != static_cast<size_t>(num_columns_)) return false;
+  for (const int column : known.columns) {
+    if (column >= 0 && static_cast<uint32_t>(column) >= known.num_columns) return false;
+  }
+  std::unique_lock lock(mutex_);
+  return Keep(&schemas_, {minor_version, std::string(found.schema)}, std::move(known));
+}
+
+bool FilePruner::RegisterEncoding(Bytes metadata, KnownEncoding known) {
+  Column found;
+  if (!found.Read(metadata)) return false;
+  known.num_buffers = found.offsets.size();
+  std::unique_lock lock(mutex_);
+  return Keep(&encodings_, std::string(found.description), known);
+}
+
+bool FilePruner::RegisterStream(int column, KnownStream known) {
+  if (column < 0 || column >= num_columns_ || !known.IsSound()) return false;
+  std::unique_lock lock(mutex_);
+  auto& held = streams_[static_cast<size_t>(column)];
+  if (held.size() >= kMostKnown) return false;
+  for (const auto& one : held) {
+    if (one->size == known.size && one->head == known.head) return true;
+  }
+  held.push_back(std::make_shared<const KnownStream>(std::move(known)));
+  return true;
+}
+
+bool FilePruner::Looks(const std::string& path) {
+  const engine::Leased<std::vector<char>> leased;
+  std::vector<char>& memory = *leased;
+  memory.resize(kTailBytes);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct stat status;
+  bool is_excluded = false;
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 40) {
+    const auto file_size = static_cast<uint64_t>(status.st_size);
+    // As much as files like this one took so far; where that is not enough, all that may be looked at.
+    for (size_t room = usual_bytes_.load(std::memory_order_relaxed);; room = kTailBytes) {
+      const auto size = static_cast<size_t>(std::min<uint64_t>(file_size, room));
+      const ssize_t received = pread(descriptor, memory.data(), size, static_cast<off_t>(file_size - size));
+      if (received != static_cast<ssize_t>(size)) break;
+      Tail tail{Bytes(memory.data(), size), file_size};
+      is_excluded = Judges(&tail);
+      if (is_excluded) Learn(tail.wanted_bytes);
+      if (tail.wanted_bytes <= size || room == kTailBytes) break;
+    }
+  }
+  close(descriptor);
+  return is_excluded;
+}
+
+void FilePruner::Learn(uint64_t wanted_bytes) {
+  const size_t usual = usual_bytes_.load(std::memory_order_relaxed);
+  const auto pages = static_cast<size_t>((wanted_bytes + kPageBytes - 1) / kPageBytes * kPageBytes);
+  usual_bytes_.store(usual == kTailBytes ? pages : std::max(usual, pages), std::memory_order_relaxed);
+}
+
+bool FilePruner::Judges(Tail* tail) {
+  FileHead head;
+  if (!head.read(tail, has_checks_)) return false;
+
+  std::shared_lock lock(mutex_);
+  const auto schema = schemas_.find(std::pair<uint16_t, Bytes>(head.minor, head.schema));
+  if (schema == schemas_.end() || schema->second.num_columns != head.num_columns || head.num_rows == 0) return false;
+  uint64_t rows_per_zone = 0;
+  int64_t num_zones = 0;
+  std::vector<std::vector<Zone>> of_columns(static_cast<size_t>(num_columns_));
+  for (int one = 0; one < num_columns_; ++one) {
+    const int number = schema->second.columns[static_cast<size_t>(one)];
+    if (number < 0) continue;
+    const auto [start, size] = head.column_place(static_cast<uint32_t>(number));
+    const auto metadata = tail->at(start, size);
+    Column column;
+    if (!metadata || (head.has_sums && head.sums.column(static_cast<uint32_t>(number)) != engine::crc_of(*metadata)))
+      return false;
+    if (!column.Read(*metadata)) return false;
+    const auto encoding = encodings_.find(column.description);
+    if (encoding == encodings_.end() || encoding->second.num_buffers != column.offsets.size()) return false;
+    if (encoding->second.rows_per_zone == 0) continue;
+    const uint64_t buffer = encoding->second.column_buffer;
+    if (buffer >= column.offsets.size()) return false;
+    const auto stream = tail->at(column.offsets[buffer], column.sizes[buffer]);
+    if (!stream || (head.has_sums && !head.sums.confirms(column.offsets[buffer], *stream))) return false;
+    if (rows_per_zone != 0 && rows_per_zone != encoding->second.rows_per_zone) return false;
+    rows_per_zone = encoding->second.rows_per_zone;
+    num_zones = static_cast<int64_t>((static_cast<uint64_t>(head.num_rows) - 1) / rows_per_zone + 1);
+    if (num_zones > kMostZones) return false;
+    const KnownStream* layout = nullptr;
+    for (const auto& known : streams_[static_cast<size_t>(one)]) {
+      if (known->size == stream->size() && stream->substr(0, known->head.size()) == known->head) layout = known.get();
+    }
+    if (layout == nullptr || layout->num_zones != num_zones) return false;
+    auto& zones = of_columns[static_cast<size_t>(one)];
+    if (!ReadZones(*layout, *stream, static_cast<uint64_t>(head.num_rows), rows_per_zone, &zones)) return false;
+  }
+  std::vector<Zone> at(static_cast<size_t>(num_columns_));
+  for (int64_t zone = 0; zone < num_zones; ++zone) {
+    for (size_t one = 0; one < at.size(); ++one) {
+      at[one] = of_columns[one].empty() ? Zone() : of_columns[one][static_cast<size_t>(zone)];
+    }
+    if (!program_.Excludes(at)) return false;
+  }
+  return num_zones > 0;
+}
+
+}  // namespace lance_arrow

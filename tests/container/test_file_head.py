@@ -1,0 +1,121 @@
+"""`read_file_head`: what it tells of a file, sound or damaged, is what `container` finds out step by step."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lance_arrow
+from lance_arrow.container import file_reader
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import read_file_head
+from lance_arrow.errors import InternalError, LanceError
+from lance_arrow.io import open_source
+
+TABLE = pa.table(
+    {
+        "n": pa.array(range(40)),
+        "s": pa.array([f"text {n}" if n % 3 else None for n in range(40)]),
+        "l": pa.array([[n] * (n % 3) for n in range(40)]),
+    },
+    metadata={"of": "the schema"},
+)
+
+
+@pytest.fixture(scope="module", params=["2.0", "2.1", "2.2", "2.3"])
+def content(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("heads") / "a.lance"
+    lance_arrow.write_table(TABLE, path, file_version=request.param)
+    return path.read_bytes()
+
+
+def told(data: bytes, verify: str = "touched") -> tuple[Any, ...]:
+    """What opening the file and the metadata of its columns tells, or how it fails."""
+    try:
+        with LanceFileReader(open_source(pa.py_buffer(data)), verify=verify) as file:
+            places = [file.global_buffers.place(one) for one in range(len(file.global_buffers))]
+            metas = file.columns(range(file.footer.num_columns))
+            pages = [(meta.byte_range, meta.num_rows, len(meta.pages)) for meta in metas]
+            checks = None if file.checks is None else (file.checks.table.crcs.tolist(), file.checks.blocks.num_pending)
+            return (
+                file.footer,
+                file.schema,
+                file.num_rows,
+                file.promises_checksums,
+                file.zone_maps,
+                places,
+                pages,
+                checks,
+            )
+    except LanceError as error:
+        return type(error), str(error)
+
+
+def told_patiently(data: bytes, monkeypatch: pytest.MonkeyPatch, verify: str = "touched") -> tuple[Any, ...]:
+    with monkeypatch.context() as patch:
+        patch.setattr(file_reader.FileHead, "read", lambda *_: None)
+        return told(data, verify)
+
+
+@pytest.mark.parametrize("verify", ["touched", "off", "full"])
+def test_sound_files(content: bytes, monkeypatch: pytest.MonkeyPatch, verify: str) -> None:
+    found = told(content, verify)
+    assert found[2] == 40
+    assert found == told_patiently(content, monkeypatch, verify)
+
+
+def test_only_files_of_2_0_are_left_to_python(content: bytes) -> None:
+    minor = int.from_bytes(content[-6:-4], "little")
+    head = read_file_head(memoryview(content), len(content), True)
+    assert (head is None) == (minor == 3 and content[-8:-6] == b"\0\0")
+    # A table that lies before the tail is not there.
+    assert read_file_head(memoryview(content[-60:]), len(content), True) is None
+
+
+@pytest.mark.parametrize("verify", ["touched", "off"])
+def test_every_flipped_bit_of_metadata(content: bytes, monkeypatch: pytest.MonkeyPatch, verify: str) -> None:
+    first = int.from_bytes(content[-40:-32], "little")
+    places = [(at, at % 8) for at in range(min(first, len(content) - 1500), len(content))]
+    for at, bit in places:
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << bit
+        data = bytes(damaged)
+        assert told(data, verify) == told_patiently(data, monkeypatch, verify), (at, bit)
+
+
+def test_every_length(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in range(0, 200):
+        cut = content[-size:] if size else b""
+        assert told(cut) == told_patiently(cut, monkeypatch), size
+
+
+def test_a_tail_is_no_larger_than_its_file(content: bytes) -> None:
+    with pytest.raises(InternalError, match="larger than its file"):
+        read_file_head(memoryview(content), len(content) - 1, True)
+
+
+def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None:
+    """Of Python and C together; 347 before the native call."""
+    paths = [tmp_path / f"{one}.lance" for one in range(3)]
+    for one, path in enumerate(paths):
+        lance_arrow.write_table(TABLE.slice(one), path)
+    for _ in range(2):
+        lance_arrow.LanceFile(paths[0]).close()
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    for path in paths[1:]:
+        calls = 0
+        sys.setprofile(count)
+        try:
+            lance_arrow.LanceFile(str(path)).close()
+        finally:
+            sys.setprofile(None)
+        assert calls <= 210, calls
