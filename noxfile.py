@@ -60,7 +60,9 @@ SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
 # What is run under sanitizers; tests that count calls or measure memory and time are elsewhere.
-SANITIZED = ("kernels", "container", "arrays", "scan", "statistics", "pruning", "plugins", "faults", "files", "arrow_dataset")
+SANITIZED = (
+    "kernels", "container", "arrays", "scan", "statistics", "pruning", "plugins", "faults", "files", "arrow_dataset",
+)  # fmt: skip
 SANITIZED_THREADS = (
     "scan/test_windows.py",
     "arrow_dataset/test_bridge_scan.py",
