@@ -34,7 +34,7 @@ include "door/positional.pxi"
 
 # Decoding.
 include "door/bits.pxi"
-include "door/frames.pxi"
+include "door/lz4.pxi"
 include "door/gather.pxi"
 include "door/interleave.pxi"
 include "door/offsets.pxi"

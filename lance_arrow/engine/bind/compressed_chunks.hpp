@@ -4,7 +4,7 @@
 #include <new>
 
 #include "engine/bind/codec_tables.hpp"
-#include "engine/decode/frames.hpp"
+#include "engine/decode/lz4.hpp"
 #include "engine/decode/streams.hpp"
 
 namespace lance_arrow::engine {

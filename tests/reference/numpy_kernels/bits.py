@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/bits.pyx``."""
+"""Numpy twins of ``engine/door/bits.pxi``."""
 
 from __future__ import annotations
 

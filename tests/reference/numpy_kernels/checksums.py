@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/checksums.pyx``."""
+"""Numpy twins of ``engine/door/checksums.pxi``."""
 
 from __future__ import annotations
 

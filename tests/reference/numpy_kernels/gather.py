@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/gather.pyx``."""
+"""Numpy twins of ``engine/door/gather.pxi``."""
 
 from __future__ import annotations
 

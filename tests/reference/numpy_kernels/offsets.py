@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/offsets.pyx``."""
+"""Numpy twins of ``engine/door/offsets.pxi``."""
 
 from __future__ import annotations
 

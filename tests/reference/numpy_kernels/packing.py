@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/packing.pyx``."""
+"""Numpy twins of ``engine/door/packing.pxi``."""
 
 from __future__ import annotations
 

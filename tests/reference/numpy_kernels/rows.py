@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/rows.pyx``."""
+"""Numpy twins of ``engine/door/rows.pxi``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/run_encoding.pyx``."""
+"""Numpy twins of ``engine/door/run_encoding.pxi``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/runs.pyx``."""
+"""Numpy twins of ``engine/door/runs.pxi``."""
 
 from __future__ import annotations
 

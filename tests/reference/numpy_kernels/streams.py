@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/streams.pyx``."""
+"""Numpy twins of ``engine/door/streams.pxi``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/summaries.pyx``."""
+"""Numpy twins of ``engine/door/summaries.pxi``."""
 
 from __future__ import annotations
 

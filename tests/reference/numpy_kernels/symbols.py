@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/symbols.pyx``."""
+"""Numpy twins of ``engine/door/symbols.pxi``."""
 
 from __future__ import annotations
 

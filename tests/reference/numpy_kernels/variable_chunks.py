@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/variable_chunks.pyx``."""
+"""Numpy twins of ``engine/door/variable_chunks.pxi``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Frame kernels against their twins, and against blocks of a real compressor."""
+"""LZ4 against its twin, and against blocks of a real compressor."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy_kernels import frames as twin
+from numpy_kernels import lz4 as twin
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError

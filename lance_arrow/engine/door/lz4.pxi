@@ -1,6 +1,6 @@
-# Blocks of compressed frames; errors as in `bits`.
+# Blocks of LZ4; errors as in `bits`.
 
-cdef extern from "engine/decode/frames.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/decode/lz4.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _decode_lz4_blocks "lance_arrow::engine::decode_lz4_blocks"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, const int64_t*)
 

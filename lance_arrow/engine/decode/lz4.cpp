@@ -1,4 +1,4 @@
-#include "engine/decode/frames.hpp"
+#include "engine/decode/lz4.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``kernels/frames.pyx``."""
+"""Numpy twins of ``engine/door/frames.pxi``."""
 
 from __future__ import annotations
 
