@@ -1,4 +1,4 @@
-"""Mini-block chunk words and headers: the meaning of ``kernels.chunk_tables``. Source: spec section 3."""
+"""Mini-block chunk words and headers: the meaning of ``engine/door/chunk_tables.pxi``. Source: spec section 3."""
 
 from __future__ import annotations
 

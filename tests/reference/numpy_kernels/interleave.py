@@ -1,4 +1,4 @@
-"""Zipped rows read entry by entry: the meaning of ``kernels.interleave``. Source: spec section 6."""
+"""Zipped rows read entry by entry: the meaning of ``engine/door/interleave.pxi``. Source: spec section 6."""
 
 from __future__ import annotations
 

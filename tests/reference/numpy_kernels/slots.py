@@ -1,4 +1,4 @@
-"""Structure kept as positions, slot by slot: the meaning of ``kernels.slots``. Source: spec section 11."""
+"""Structure kept as positions, slot by slot: the meaning of ``engine/door/slots.pxi``. Source: spec section 11."""
 
 from __future__ import annotations
 
