@@ -30,7 +30,7 @@ from lance_arrow.proto.reading import parse, unpack_any
 from lance_arrow.spi import PageFacts
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
-JOINED_VERSIONS = frozenset(_VERSION_OF.values())
+JOINED_VERSIONS = tuple(_VERSION_OF.values())
 """Generations of files that can be joined."""
 # Places among the facts of a file, see `file_tables`.
 _MINOR, _COLUMNS, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
@@ -292,12 +292,10 @@ class JoinedFiles:
 
     def _descriptions(self, places: Positions) -> tuple[list[Description], Positions]:
         """Open descriptions, each of those that are there once; return which one lies at each place."""
-        numbers: dict[bytes, int] = {}
         held = memoryview(self._data)  # type: ignore[arg-type]
-        which = [
-            numbers.setdefault(bytes(held[start : start + size]), len(numbers))
-            for start, size in places[:, :2].tolist()
-        ]
+        found = [bytes(held[start : start + size]) for start, size in places[:, :2].tolist()]
+        numbers = {data: number for number, data in enumerate(dict.fromkeys(found))}
+        which = list(map(numbers.__getitem__, found))
         return [Description(*unpack_any(data)) for data in numbers], np.array(which, np.int64)
 
 

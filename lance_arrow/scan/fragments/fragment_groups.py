@@ -5,8 +5,7 @@ fragments ─► consecutive ones of the same fields, while rows and bytes are f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,14 +82,19 @@ class FragmentGroups:
         has_blobs = any(node.shown is not node.field for node in self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
 
-    def planned(self, numbers: Sequence[int]) -> Iterator[list[int]]:
+    def planned(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
 
-        The first groups are small, so that the first rows come soon. Whether a group is joined in the end, its files
-        decide.
+        Whether a group is joined in the end, its files decide.
+
+        Parameters
+        ----------
+        numbers
+            Which of the fragments, ascending.
+        has_begun
+            Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
         """
-        lengths = chain((1, LEAST_GROUPED), repeat(WINDOW_ROWS))
-        most, least = next(lengths), LEAST_GROUPED
+        most, least = 1, LEAST_GROUPED
         run: list[int] = []
         rows = size = 0
         key: tuple[object, ...] | None = None
@@ -101,9 +105,10 @@ class FragmentGroups:
             is_full = len(run) >= most or rows + own_rows > WINDOW_ROWS or size + own_bytes > self._group_bytes
             if run and (own != key or is_full):
                 yield from _divided(run, least)
+                if len(run) >= LEAST_GROUPED:
+                    least = 2
                 if len(run) >= most:
-                    most = next(lengths)
-                    least = LEAST_GROUPED if most <= LEAST_GROUPED else 2
+                    most = WINDOW_ROWS if most > 1 and has_begun() else LEAST_GROUPED
                 run, rows, size = [], 0, 0
             key = own
             if own is None:
@@ -166,7 +171,10 @@ class FragmentGroups:
             least_bytes = min(sum(one.files[at].size_bytes or 0 for at in files) for one in fragments)
             most_rows = max(one.physical_rows or 0 for one in fragments)
             check_expansion(self._nodes, most_rows, least_bytes, self._limits)
-            return FilteredReading(group, self._nodes, self._filter, chosen)
+            made = FilteredReading(group, self._nodes, self._filter, chosen)  # type: ignore[arg-type]
+            # Metadata is read now: what is wrong with it, the fragments one by one tell.
+            made.reading.weights()
+            return made
         except LanceError:
             return list(numbers)
 
@@ -217,6 +225,7 @@ def opened_alone(
 
 
 def _divided(run: list[int], least: int) -> Iterator[list[int]]:
+    """Yield fragments as one group; each by itself where they are fewer than `least`."""
     if len(run) >= least:
         yield run
     else:

@@ -337,7 +337,7 @@ def joining_key(fragment: FragmentMeta) -> tuple[object, ...] | None:
         if file.size_bytes is None or file.version not in JOINED_VERSIONS:
             return None
         # Equal tuples of most manifests are one object.
-        key = (*key, id(file.fields), id(file.columns), file.version)
+        key = (*key, id(file.fields), id(file.columns), id(file.version))
     return key
 
 

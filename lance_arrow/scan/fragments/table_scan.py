@@ -70,6 +70,7 @@ class TableScan:
         self._max_bytes = runtime.settings.window_bytes(runtime.settings.num_threads + 1)
         self._max_rows = WINDOW_ROWS if batch_size is None or may_be_sliced(nodes) else batch_size
         self._joins = True
+        self._has_begun = False
 
     def batches(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
@@ -102,7 +103,7 @@ class TableScan:
 
     def _opened(self, numbers: Sequence[int]) -> Iterator[FilteredReading]:
         """Open fragments ahead, in groups as long as these can be read."""
-        for opened in self._runtime.ahead(self._open, self._groups.planned(numbers)):
+        for opened in self._runtime.ahead(self._open, self._groups.planned(numbers, lambda: self._has_begun)):
             for found in opened:
                 if isinstance(found, FilteredReading):
                     self._see(found)
@@ -152,6 +153,7 @@ class TableScan:
             step = self._batch_size or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
                 yield batch if step >= batch.num_rows else batch.slice(start, step)
+                self._has_begun = True
 
     def _see(self, found: FilteredReading) -> None:
         self._watch.note_pruning(found.prune_result)
