@@ -178,25 +178,28 @@ def test_groups_grow_and_have_borders(tmp_path: Path, monkeypatch: pytest.Monkey
     reader = table._reader
     nodes = reader.projection(None).nodes
 
-    def planned(has_begun: bool = True, **limits: int) -> list[int]:
+    def planned(begins_after: int = 0, **limits: int) -> list[int]:
         for name, value in limits.items():
             monkeypatch.setattr(fragment_groups, name, value)
         groups = FragmentGroups(
             reader.columns, reader._filesystem, reader.fragments, reader, nodes, None, reader._runtime
         )
-        found = list(groups.planned(range(len(reader.fragments)), lambda: has_begun))
+        found: list[list[int]] = []
+        for group in groups.planned(range(60), lambda: sum(map(len, found)) >= begins_after):
+            found.append(group)
         assert [number for group in found for number in group] == list(range(60))
         return [len(group) for group in found]
 
-    assert planned() == [1, 8, 51]
-    assert planned(has_begun=False) == [1, *[8] * 7, 3]
-    assert planned(WINDOW_ROWS=200) == [1, 8, 20, 20, 11]
-    assert planned(WINDOW_ROWS=209) == [1, 8, 20, 20, 11]
-    assert planned(WINDOW_ROWS=210) == [1, 8, 21, 21, 9]
+    assert planned() == [60]
+    assert planned(begins_after=9) == [1, 8, 51]
+    assert planned(begins_after=100) == [1, *[8] * 7, 3]
+    assert planned(WINDOW_ROWS=200) == [20, 20, 20]
+    assert planned(WINDOW_ROWS=209) == [20, 20, 20]
+    assert planned(WINDOW_ROWS=210) == [21, 21, 18]
     assert planned(WINDOW_ROWS=9) == [1] * 60
-    size = sum(fragment.files[0].size_bytes for fragment in reader.fragments[9:29])
-    assert planned(WINDOW_ROWS=1000, GROUP_BYTES=size)[:3] == [1, 8, 20]
-    assert planned(GROUP_BYTES=size - 1)[:3] == [1, 8, 19]
+    size = sum(fragment.files[0].size_bytes for fragment in reader.fragments[:20])
+    assert planned(WINDOW_ROWS=1000, GROUP_BYTES=size)[0] == 20
+    assert planned(GROUP_BYTES=size - 1)[0] == 19
     assert planned(GROUP_BYTES=1000) == [1] * 60
     assert planned(GROUP_BYTES=8 << 20, LEAST_GROUPED=100) == [1] * 60
 

@@ -128,7 +128,7 @@ def chunked_page(
 def chunked_pages(
     const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] borders not None, list items=None,
+    const int64_t[::1] borders not None, items=None,
 ) -> list[NativePage] | None:
     """Build many pages of chunks of one form, without lists.
 

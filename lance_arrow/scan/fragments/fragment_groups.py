@@ -75,7 +75,8 @@ class FragmentGroups:
         self._filter = filter
         self._limits = limits = runtime.settings.limits
         self._looked_at = [*nodes, *(() if filter is None else filter.nodes)]
-        self._group_bytes = min(GROUP_BYTES, runtime.settings.window_bytes(runtime.settings.num_threads + 1))
+        # A group is held while it is opened ahead, and while its rows are decoded.
+        self._group_bytes = min(GROUP_BYTES, runtime.settings.window_bytes(2 * (runtime.settings.num_threads + 1)))
         self._most_bytes = min(self._group_bytes // 2, limits.max_metadata_bytes, limits.max_description_bytes)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
@@ -94,7 +95,7 @@ class FragmentGroups:
         has_begun
             Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
         """
-        most, least = 1, LEAST_GROUPED
+        most, least = WINDOW_ROWS if has_begun() else 1, LEAST_GROUPED
         run: list[int] = []
         rows = size = 0
         key: tuple[object, ...] | None = None
@@ -107,8 +108,10 @@ class FragmentGroups:
                 yield from _divided(run, least)
                 if len(run) >= LEAST_GROUPED:
                     least = 2
-                if len(run) >= most:
-                    most = WINDOW_ROWS if most > 1 and has_begun() else LEAST_GROUPED
+                if has_begun():
+                    most = WINDOW_ROWS
+                elif len(run) >= most:
+                    most = LEAST_GROUPED
                 run, rows, size = [], 0, 0
             key = own
             if own is None:

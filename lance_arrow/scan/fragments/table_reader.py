@@ -21,12 +21,10 @@ from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.fragments.field_sources import expanded
-from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_filter import TableFilter
-from lance_arrow.scan.fragments.table_scan import TableScan
 from lance_arrow.scan.fragments.table_taking import TableTaking
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
@@ -115,6 +113,7 @@ class TableReader:
         batch_size: int | None,
         *,
         within: Sequence[RowRanges] | None = None,
+        wants_all: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
@@ -128,13 +127,15 @@ class TableReader:
             The most rows of a batch; as `LanceFile.to_batches` when None.
         within
             For each fragment the rows of its files to choose from; all when None.
+        wants_all
+            Whether the caller waits for the last row. Else the first rows are made to come soon.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None, wants_all=wants_all):
                 yield projection.cut(batch, filled=True)
             return
         condition = self.filter(filter)
-        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition, wants_all=wants_all):
             if batch.num_rows:
                 yield projection.cut(batch, filled=True)
 
@@ -157,13 +158,14 @@ class TableReader:
         ResourceLimitError
             As `check_expansion`, for each fragment.
         """
-        return table_of(list(self.batches(projection, columns, filter, None)), projection.schema)
+        return table_of(list(self.batches(projection, columns, filter, None, wants_all=True)), projection.schema)
 
     def count(self, filter: Predicate | None) -> int:
         """Count rows; without a filter nothing is read where the manifest tells."""
         if filter is None:
             return self.num_rows
-        return sum(batch.num_rows for batch in self.batches(self.projection([]), [], filter, None))
+        batches = self.batches(self.projection([]), [], filter, None, wants_all=True)
+        return sum(batch.num_rows for batch in batches)
 
     def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
         """Read rows by number, counted over live rows in order of scans; order and duplicates are the caller's.
@@ -288,10 +290,15 @@ class TableReader:
         within: Sequence[RowRanges] | None,
         *,
         filter: TableFilter | None,
+        wants_all: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
+        # For tables that pyarrow does not scan.
+        from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
+        from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
+
         groups = FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
-        scan = TableScan(self, groups, nodes, filter, batch_size, within, self._runtime)
+        scan = TableScan(self, groups, nodes, filter, batch_size, within, self._runtime, wants_all=wants_all)
         yield from scan.batches(self.numbers_left(filter))
 
 

@@ -47,6 +47,8 @@ class TableScan:
         For each fragment rows of its files to choose from; all when None.
     runtime
         Threads, memory, and who gets the report.
+    wants_all
+        Whether the caller waits for the last row. Else the first rows are made to come soon.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class TableScan:
         batch_size: int | None,
         within: Sequence[RowRanges] | None,
         runtime: Runtime,
+        *,
+        wants_all: bool = False,
     ) -> None:
         self._reader = reader
         self._groups = groups
@@ -70,7 +74,7 @@ class TableScan:
         self._max_bytes = runtime.settings.window_bytes(runtime.settings.num_threads + 1)
         self._max_rows = WINDOW_ROWS if batch_size is None or may_be_sliced(nodes) else batch_size
         self._joins = True
-        self._has_begun = False
+        self._has_begun = wants_all
 
     def batches(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
@@ -88,6 +92,8 @@ class TableScan:
             if batches is None:
                 yield from self._pieces_alone(task)
                 continue
+            # Where a filter leaves no row, the first rows are further on.
+            self._has_begun = self._has_begun or not any(batch.num_rows for batch in batches)
             yield from self._counted(task, batches, num_pages)
 
     def _pieces_alone(self, task: _Task) -> Iterator[pa.RecordBatch]:
