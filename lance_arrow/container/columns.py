@@ -92,8 +92,13 @@ class ColumnMeta:
     def stored_bytes(self) -> int:
         """Bytes that the buffers of all pages take."""
         if self._stored_bytes is None:
-            self._stored_bytes = sum(sum(page.facts.buffer_sizes) for page in self.pages)
+            self._stored_bytes = sum(self.page_bytes)
         return self._stored_bytes
+
+    @property
+    def page_bytes(self) -> list[int]:
+        """Bytes that the buffers of each page take."""
+        return [sum(page.facts.buffer_sizes) for page in self.pages]
 
     def page_at(self, position: int) -> int | None:
         """Return the page that has a buffer with this byte of the file."""

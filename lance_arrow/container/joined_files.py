@@ -29,6 +29,8 @@ from lance_arrow.proto.reading import unpack_any
 from lance_arrow.spi import PageFacts
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
+JOINED_VERSIONS = tuple(_VERSION_OF.values())
+"""Generations of files that can be joined."""
 # Places among the facts of a file, see `file_tables`.
 _MINOR, _COLUMNS, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
     0, 1, 3, 4, 5, 6, 7, 8, 9
@@ -165,6 +167,13 @@ class JoinedColumn:
     page_starts: Positions = field(repr=False)
     byte_range: tuple[int, int] | None = None
 
+    @property
+    def page_bytes(self) -> Positions:
+        """``(n,) int64``: bytes that the buffers of each page take."""
+        before = np.zeros(len(self.pages.sizes) + 1, np.int64)
+        np.cumsum(self.pages.sizes, out=before[1:])
+        return np.diff(before[self.pages.borders])
+
 
 class JoinedFiles:
     """Files of one version and schema as one; has of `LanceFileReader` what `RowReader` asks for.
@@ -281,12 +290,10 @@ class JoinedFiles:
 
     def _descriptions(self, places: Positions) -> tuple[list[Description], Positions]:
         """Open descriptions, each of those that are there once; return which one lies at each place."""
-        numbers: dict[bytes, int] = {}
         held = memoryview(self._data)  # type: ignore[arg-type]
-        which = [
-            numbers.setdefault(bytes(held[start : start + size]), len(numbers))
-            for start, size in places[:, :2].tolist()
-        ]
+        found = [bytes(held[start : start + size]) for start, size in places[:, :2].tolist()]
+        numbers = {data: number for number, data in enumerate(dict.fromkeys(found))}
+        which = list(map(numbers.__getitem__, found))
         return [Description(*unpack_any(data)) for data in numbers], np.array(which, np.int64)
 
 

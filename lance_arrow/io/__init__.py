@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import coalesce as coalesce
     from lance_arrow.io.sink import ByteSink as ByteSink
     from lance_arrow.io.small_files import read_small_files as read_small_files
+    from lance_arrow.io.small_files import reads_small_files as reads_small_files
     from lance_arrow.io.source import Bytes as Bytes
     from lance_arrow.io.source import Coalescing as Coalescing
     from lance_arrow.io.source import Positional as Positional
@@ -94,7 +95,7 @@ else:
             "lance_arrow.io.open_source": ("locate", "open_source"),
             "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce"),
             "lance_arrow.io.sink": ("ByteSink",),
-            "lance_arrow.io.small_files": ("read_small_files",),
+            "lance_arrow.io.small_files": ("read_small_files", "reads_small_files"),
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
             "lance_arrow.io.stream_sink": ("StreamSink",),
             "lance_arrow.io.trees": ("ListedFile", "list_tree"),

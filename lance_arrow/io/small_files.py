@@ -26,6 +26,13 @@ _ALIGNMENT_BYTES = 64
 _FILES_PER_PART = 32
 
 
+def reads_small_files(filesystem: AnyFileSystem) -> bool:
+    """Whether `read_small_files` reads any file of a filesystem."""
+    if type(filesystem) is LocalFileSystem:
+        return True
+    return not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem)
+
+
 @foreign_errors()
 def read_small_files(
     filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, side_by_side: SideBySide, num_threads: int
@@ -62,7 +69,8 @@ def read_small_files(
 
         num_parts = max(1, min(num_threads, len(names) // _FILES_PER_PART))
         side_by_side(read, range(num_parts))
-    elif not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem):
+    elif reads_small_files(filesystem):
+        assert not isinstance(filesystem, arrow_fs.FileSystem)
         answers = filesystem.cat_ranges(list(paths), [0] * len(paths), sizes.tolist(), on_error="return")
         for number, answer in enumerate(answers):
             if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == sizes[number]:

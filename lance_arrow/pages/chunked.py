@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.engine import NativePage
-from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
 from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
 from lance_arrow.pages.native_pages import many_native_chunks, native_chunks
@@ -167,15 +167,25 @@ class ChunkedPages(BoundChunks):
         return ChunkIndex(chunk_starts, value_starts, rows, items, made)
 
     def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
-        return (0,)
+        return (0,) if self.items is None else (0, 2)
 
     def native_pages(self, pages: ManyPages) -> list[NativePage] | None:
-        if self.rep is not None or self.items is not None or not len(pages.num_rows):
+        if self.rep is not None or self.keeps_items or not len(pages.num_rows):
             return None
         self.roles(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
         if self.num_values is not None and (pages.num_rows != self.num_values).any():
             raise CorruptFileError(f"pages have other numbers of rows than {self.num_values}, that of their values")
-        return many_native_chunks(self, pages, many_chunk_tables(pages, self.large))
+        items = None
+        if self.items is not None:
+            from lance_arrow.pages.loaded_chunks import decode_many_items  # noqa: PLC0415
+
+            starts, sizes = np.ascontiguousarray(pages.starts[:, 2]), np.ascontiguousarray(pages.sizes[:, 2])
+            try:
+                items = decode_many_items(self.items, (pages.data, starts, sizes), self.num_items, self.limits)
+            except ResourceLimitError:
+                # Each by itself may be within the limit.
+                return None
+        return many_native_chunks(self, pages, many_chunk_tables(pages, self.large), items)
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         selection = index.select(rows)

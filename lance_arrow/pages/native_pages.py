@@ -77,8 +77,8 @@ def native_chunks(
         return None
     held = None
     if items is not None:
-        bits = value_bits(items.shape)
-        if bits is None or bits == 1 or not isinstance(layout.values.shape, FixedWidth):
+        bits = _item_bits(layout, items.shape)
+        if bits is None:
             return None
         offset_bits = _offset_bits(items.shape)
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
@@ -101,13 +101,31 @@ def native_chunks(
 
 
 def many_native_chunks(
-    layout: BoundChunks, pages: ManyPages, tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    layout: BoundChunks,
+    pages: ManyPages,
+    tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    items: BlockSlice | None,
 ) -> list[engine.NativePage] | None:
-    """Build pages without lists and dictionaries, as `native_chunks` builds one; `tables` are their chunk tables."""
+    """Build pages without lists, as `native_chunks` builds one.
+
+    Parameters
+    ----------
+    layout, pages
+        The pages.
+    tables
+        Their chunk tables.
+    items
+        Their dictionaries, one behind the other; None for pages without.
+    """
     values = native_side(layout.values)
     def_ = None if layout.def_ is None else native_side(layout.def_)
     if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
         return None
+    held = None
+    if items is not None:
+        held = _dictionaries(layout, items, len(pages.num_rows))
+        if held is None:
+            return None
     return engine.chunked_pages(
         pages.num_rows,
         layout.layers,
@@ -117,7 +135,29 @@ def many_native_chunks(
         def_,
         layout.large,
         *tables,
+        held,
     )
+
+
+def _dictionaries(layout: BoundChunks, items: BlockSlice, num_pages: int) -> list[tuple[Any, ...]] | None:
+    """Divide the items of pages, each of which has as many; an empty one is added to those of variable width."""
+    bits, count = _item_bits(layout, items.shape), layout.num_items
+    if bits is None or not len(items.values):
+        return None
+    offset_bits = _offset_bits(items.shape)
+    if not offset_bits:
+        size = count * bits // 8
+        return [(bits, items.values[at * size : (at + 1) * size], None, 0, count) for at in range(num_pages)]
+    # Nulls expand to an item of no bytes behind the dictionary.
+    places = np.arange(num_pages)[:, None] * count + np.append(np.arange(count + 1), count)
+    offsets = items.offsets.view(f"u{offset_bits // 8}")[places].view(np.uint8)
+    return [(bits, items.values, one, offset_bits, count) for one in offsets]
+
+
+def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
+    """Bits of an item of a dictionary, 0 where its width varies; None where the engine has no room for such items."""
+    bits = value_bits(shape)
+    return bits if bits is not None and bits != 1 and isinstance(layout.values.shape, FixedWidth) else None
 
 
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:

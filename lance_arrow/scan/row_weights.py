@@ -56,7 +56,7 @@ class RowWeights:
         curves = []
         for leaf, meta, starts in zip(leaves, metas, page_rows, strict=True):
             expansion = 1.0 if _is_sure(leaf) else USUAL_EXPANSION
-            encoded = [expansion * sum(page.facts.buffer_sizes) for page in meta.pages]
+            encoded = expansion * np.array(meta.page_bytes, np.float64)
             decoded = np.diff(starts) * (_row_bits(leaf) / 8)
             curves.append((starts, np.concatenate(([0.0], np.cumsum(np.maximum(encoded, decoded))))))
         ends = np.array([0, num_rows], np.int64)

@@ -6,6 +6,8 @@ What a step must give is computed here with pyarrow alone; where rows move, thei
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from same import assert_same
 from witness import Witness
 
 from lance_arrow import LanceTable
-from lance_arrow.scan.fragments import table_taking
+from lance_arrow.scan.fragments import fragment_groups, table_taking
 from lance_arrow.scan.sql_predicates import parse_sql
 
 ADDRESSES = ["_rowid", "_rowaddr"]
@@ -25,6 +27,17 @@ STEPS = (
     "update", "update", "add_column", "drop_column", "rename", "cast", "compact", "compact", "merge", "merge", "index",
     "reindex", "configure", "branch", "clean",
 )  # fmt: skip
+
+
+@contextmanager
+def joined_early() -> Iterator[None]:
+    """Read fragments together as soon as there are two."""
+    least = table_taking.LEAST_JOINED, fragment_groups.LEAST_GROUPED
+    table_taking.LEAST_JOINED = fragment_groups.LEAST_GROUPED = 2
+    try:
+        yield
+    finally:
+        table_taking.LEAST_JOINED, fragment_groups.LEAST_GROUPED = least
 
 
 class History:
@@ -96,7 +109,8 @@ class History:
         assert opened.version == (self.version if version is None else version)
         assert_same(expected, opened.to_table())
         assert_same(expected, theirs.drop_columns(ADDRESSES))
-        assert_same(theirs, opened.to_table(columns=theirs.column_names))
+        with joined_early():
+            assert_same(theirs, opened.to_table(columns=theirs.column_names))
         assert opened.count_rows() == expected.num_rows
         if version is None:
             self._ask(opened)
@@ -115,7 +129,8 @@ class History:
             questions += ["s IS NULL", f"s = 'text {number % 13}'"]
         text = str(self.random.choice(questions))
         try:
-            ours = sorted(map(repr, opened.to_table(filter=text).to_pylist()))
+            with joined_early():
+                ours = sorted(map(repr, opened.to_table(filter=text).to_pylist()))
             assert ours == sorted(map(repr, rows.filter(parse_sql(text, rows.schema)).to_pylist()))
             theirs = sorted(map(repr, self.witness.read_version(self.path, None, None, filter=text).to_pylist()))
             differing = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
@@ -131,13 +146,10 @@ class History:
         wanted = self.random.integers(theirs.num_rows, size=theirs.num_rows + 5)
         names = theirs.column_names
         rows = theirs.take(pa.array(wanted)).combine_chunks()
-        least, table_taking.LEAST_JOINED = table_taking.LEAST_JOINED, 2
-        try:
+        with joined_early():
             for _ in range(2):
                 assert_same(rows, opened.take(wanted, columns=names).combine_chunks())
                 assert_same(rows, opened.take_row_ids(rows["_rowid"], columns=names).combine_chunks())
-        finally:
-            table_taking.LEAST_JOINED = least
 
     def _step(self) -> None:
         rows = self.expected[self.version]

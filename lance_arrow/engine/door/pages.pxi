@@ -61,6 +61,22 @@ cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_
     return True
 
 
+cdef bint _has_items(ChunkForm* form, tuple items) except -1:
+    """Write down a dictionary; False where the indices into it are beyond the engine."""
+    cdef const uint8_t[::1] values = items[1]
+    cdef const uint8_t[::1] offsets
+    if form.values.bits not in (8, 16, 32, 64):
+        return False
+    form.has_items = True
+    form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
+    form.items.values, form.items.values_bytes = &values[0], values.shape[0]
+    form.items.offsets = NULL
+    if items[2] is not None:
+        offsets = items[2]
+        form.items.offsets = &offsets[0]
+    return True
+
+
 def chunked_page(
     int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
@@ -93,20 +109,10 @@ def chunked_page(
     """
     cdef ChunkForm form
     cdef ChunkPlaces places
-    cdef const uint8_t[::1] item_values, item_offsets
     if not _has_form(&form, levels, large, values, rep, def_):
         return None
-    form.has_items = items is not None
-    if items is not None and form.values.bits not in (8, 16, 32, 64):
+    if items is not None and not _has_items(&form, items):
         return None
-    if items is not None:
-        item_values = items[1]
-        form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
-        form.items.values, form.items.values_bytes = &item_values[0], item_values.shape[0]
-        form.items.offsets = NULL
-        if items[2] is not None:
-            item_offsets = items[2]
-            form.items.offsets = &item_offsets[0]
     places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
     places.num_chunks = chunk_starts.shape[0] - 1
     places.rows_started = NULL
@@ -122,9 +128,9 @@ def chunked_page(
 def chunked_pages(
     const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] borders not None,
+    const int64_t[::1] borders not None, items=None,
 ) -> list[NativePage] | None:
-    """Build many pages of chunks of one form, without lists and dictionaries.
+    """Build many pages of chunks of one form, without lists.
 
     Parameters
     ----------
@@ -136,6 +142,8 @@ def chunked_pages(
         As in `chunked_page`, of all pages one after the other.
     borders
         ``(n + 1,) int64``: where in these each page begins, and their end.
+    items
+        The dictionary of each page, as in `chunked_page`; None without dictionaries.
 
     Returns
     -------
@@ -145,9 +153,9 @@ def chunked_pages(
     cdef ChunkForm form
     cdef ChunkPlaces places
     cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
-    cdef tuple kept = (values, def_, chunk_starts, value_starts)
+    cdef tuple dictionary = None
     cdef tuple kinds = tuple([int(kind) for kind in layers])
-    if borders.shape[0] != n + 1 or value_starts.shape[0] != total:
+    if borders.shape[0] != n + 1 or value_starts.shape[0] != total or (items is not None and len(items) != n):
         raise ValueError("arrays over pages have contradicting lengths")
     for one in range(n):
         if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
@@ -159,6 +167,11 @@ def chunked_pages(
     for one in range(n):
         places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
         places.num_chunks = borders[one + 1] - borders[one] - 1
+        if items is not None:
+            dictionary = items[one]
+            if not _has_items(&form, dictionary):
+                return None
+        kept = (values, def_, chunk_starts, value_starts, dictionary)
         found.append(_page(new_chunked_page(form, places), num_rows[one], kinds, 1, offset_bits, kept))
     return found
 

@@ -6,5 +6,6 @@
 | `table_columns`, `field_sources` | the version's columns, and which file of a fragment each comes from |
 | `fragment_rows`, `fragment_reading` | live rows of one fragment: zones, deletions, its files side by side |
 | `table_filter`, `table_zones` | rows that satisfy a filter; what bounds the rows of a fragment |
+| `table_scan`, `fragment_groups` | one pass over fragments; which of them are read together |
 | `table_taking`, `joined_fragments` | rows of many fragments at once; fragments of small files read together |
 """

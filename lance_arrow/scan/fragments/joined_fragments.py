@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import Protocol
 
@@ -14,10 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
 from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.pruning.zone_predicates import ZonePredicate
+from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
@@ -27,7 +31,8 @@ from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.zone_reader import ZoneReader
-from lance_arrow.structure.row_selection import take_order
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
 SMALL_FILE_BYTES = 512 << 10
 """Reading so much of a file takes less time than reading it piece by piece."""
@@ -81,6 +86,35 @@ class JoinedFragments:
     def num_physical(self) -> int:
         """Rows of all files, deleted ones included."""
         return int(self.row_starts[-1])
+
+    @cached_property
+    def live(self) -> RowRanges:
+        """Live rows, as ranges of rows of the files; deletion files are read one by one. Errors are theirs."""
+        if all(fragment.deletion is None for fragment in self._fragments):
+            return RowRanges.one(0, self.num_physical)
+        return self.placed(
+            [
+                RowRanges.one(0, fragment.physical_rows or 0)
+                if fragment.deletion is None
+                else self._reader.fragment(int(number)).live
+                for number, fragment in zip(self.numbers, self._fragments, strict=True)
+            ]
+        )
+
+    def placed(self, parts: Sequence[RowRanges]) -> RowRanges:
+        """Return rows of each fragment as rows of all of them."""
+        starts = [part.starts + start for part, start in zip(parts, self.row_starts, strict=False)]
+        stops = [part.stops + start for part, start in zip(parts, self.row_starts, strict=False)]
+        return joined_ranges(np.concatenate(starts), np.concatenate(stops))
+
+    def parts(self, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:
+        """Yield the numbers of the fragments that hold rows, and which of their rows these are."""
+        for member, part in by_page(rows, self.row_starts):
+            yield int(self.numbers[member]), part
+
+    def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
+        """Leave all rows: decoding so few takes less time than looking at the zone maps of each file."""
+        return PruneResult(within, RowRanges.one(0, 0))
 
     @property
     def fetched(self) -> ReadStats:
@@ -186,7 +220,12 @@ class HeldFragments:
 
 
 def joined_files(
-    columns: TableColumns, filesystem: AnyFileSystem, fragments: Sequence[FragmentMeta], files: Sequence[int]
+    columns: TableColumns,
+    filesystem: AnyFileSystem,
+    fragments: Sequence[FragmentMeta],
+    files: Sequence[int],
+    *,
+    in_order: bool = False,
 ) -> list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]]:
     """Read some files of fragments that have as many, all small, and join those of one schema.
 
@@ -198,6 +237,8 @@ def joined_files(
         Fragments whose numbers of rows and sizes of files are known.
     files
         Which of the files of each fragment; at least one.
+    in_order
+        Whether only fragments that follow each other are joined.
 
     Returns
     -------
@@ -230,7 +271,16 @@ def joined_files(
     groups: dict[tuple[object, ...], list[int]] = {}
     for member in np.flatnonzero(left).tolist():
         groups.setdefault(tuple(keys[member]), []).append(member)
-    return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in groups.items()]
+    found = list(groups.items())
+    if in_order:
+        found = [(key, run.tolist()) for key, members in found for run in _runs(np.array(members))]
+        found.sort(key=lambda one: one[1])
+    return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
+
+
+def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Divide ascending numbers where one does not follow the other."""
+    return np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
 def _joined(
@@ -263,20 +313,37 @@ def alike(
     held: dict[tuple[object, ...], int] = {}
     for number in numbers:
         fragment = fragments[number]
-        size = 0
-        key: tuple[object, ...] = ()
-        for file in fragment.files:
-            if file.size_bytes is None or file.size_bytes > most_bytes:
-                break
-            size += file.size_bytes
-            # Equal tuples of most manifests are one object.
-            key = (*key, id(file.fields), id(file.columns), file.version)
-        else:
-            if fragment.physical_rows is None or not fragment.files:
-                continue
-            groups.setdefault(key, []).append(number)
-            held[key] = held.get(key, 0) + size
-            if held[key] >= group_bytes:
-                yield groups.pop(key)
-                held[key] = 0
+        key = joining_key(fragment)
+        sizes = [file.size_bytes or 0 for file in fragment.files]
+        if key is None or max(sizes) > most_bytes:
+            continue
+        groups.setdefault(key, []).append(number)
+        held[key] = held.get(key, 0) + sum(sizes)
+        if held[key] >= group_bytes:
+            yield groups.pop(key)
+            held[key] = 0
     yield from groups.values()
+
+
+def joining_key(fragment: FragmentMeta) -> tuple[object, ...] | None:
+    """Return what is equal for fragments whose files may be joined; None for one whose manifest tells too little.
+
+    Files of generations before 2.1 are not joined.
+    """
+    if fragment.physical_rows is None or not fragment.files:
+        return None
+    key: tuple[object, ...] = ()
+    for file in fragment.files:
+        if file.size_bytes is None or file.version not in JOINED_VERSIONS:
+            return None
+        # Equal tuples of most manifests are one object.
+        key = (*key, id(file.fields), id(file.columns), id(file.version))
+    return key
+
+
+def files_with(columns: TableColumns, fragment: FragmentMeta, nodes: Sequence[ColumnNode]) -> list[int]:
+    """Number the files of a fragment that hold some of (pruned) columns of the table."""
+    leaves = [leaf for node in nodes for leaf in node.leaves() if leaf.column >= 0]
+    found = [fragment.file_of(columns.field_id(leaf)) for leaf in leaves]
+    held = [place[0] for place in found if place is not None]
+    return [number for number, file in enumerate(fragment.files) if any(file is one for one in held)]

@@ -17,7 +17,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.errors import located
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.runtime import Runtime, default_runtime
@@ -25,17 +24,15 @@ from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_taking import TableTaking
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.scan.projection import Projection, column_paths
-from lance_arrow.scan.read_counts import TableWatch, ended_by
+from lance_arrow.scan.read_counts import TableWatch
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import rows_without_columns
-from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
 
@@ -116,6 +113,7 @@ class TableReader:
         batch_size: int | None,
         *,
         within: Sequence[RowRanges] | None = None,
+        wants_all: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
@@ -129,13 +127,15 @@ class TableReader:
             The most rows of a batch; as `LanceFile.to_batches` when None.
         within
             For each fragment the rows of its files to choose from; all when None.
+        wants_all
+            Whether the caller waits for the last row. Else the first rows are made to come soon.
         """
         if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, within, filter=None):
+            for batch in self._stream(projection.nodes, batch_size, within, filter=None, wants_all=wants_all):
                 yield projection.cut(batch, filled=True)
             return
         condition = self.filter(filter)
-        for batch in self._stream(projection.nodes, batch_size, within, filter=condition):
+        for batch in self._stream(projection.nodes, batch_size, within, filter=condition, wants_all=wants_all):
             if batch.num_rows:
                 yield projection.cut(batch, filled=True)
 
@@ -158,13 +158,14 @@ class TableReader:
         ResourceLimitError
             As `check_expansion`, for each fragment.
         """
-        return table_of(list(self.batches(projection, columns, filter, None)), projection.schema)
+        return table_of(list(self.batches(projection, columns, filter, None, wants_all=True)), projection.schema)
 
     def count(self, filter: Predicate | None) -> int:
         """Count rows; without a filter nothing is read where the manifest tells."""
         if filter is None:
             return self.num_rows
-        return sum(batch.num_rows for batch in self.batches(self.projection([]), [], filter, None))
+        batches = self.batches(self.projection([]), [], filter, None, wants_all=True)
+        return sum(batch.num_rows for batch in batches)
 
     def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
         """Read rows by number, counted over live rows in order of scans; order and duplicates are the caller's.
@@ -289,62 +290,16 @@ class TableReader:
         within: Sequence[RowRanges] | None,
         *,
         filter: TableFilter | None,
+        wants_all: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
-        settings = self._runtime.settings
-        watch = TableWatch()
-        max_bytes = settings.window_bytes(settings.num_threads + 1)
-        sliceable = may_be_sliced(nodes)
+        # For tables that pyarrow does not scan.
+        from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
+        from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
 
-        def opened(number: int) -> FilteredReading:
-            return FilteredReading(self.fragment(number), nodes, filter, None if within is None else within[number])
-
-        def windows() -> Iterator[tuple[FilteredReading, Windows, Window]]:
-            for found in self._runtime.ahead(opened, self.numbers_left(filter)):
-                watch.see(found.opened)
-                watch.note_pruning(found.prune_result)
-                check_expansion_of(found.reading)
-                if not found.live.num_rows:
-                    continue
-                cuts = Windows(
-                    found.live,
-                    batch_size,
-                    weights=found.reading.weights(),
-                    max_bytes=max_bytes,
-                    max_rows=WINDOW_ROWS if batch_size is None or sliceable else batch_size,
-                )
-                yield from ((found, cuts, window) for window in cuts)
-
-        def read(
-            task: tuple[FilteredReading, Windows, Window],
-        ) -> tuple[Windows, Window, list[pa.RecordBatch], int]:
-            found, cuts, window = task
-            return cuts, window, *found.read(window.rows)
-
-        def pieces() -> Iterator[pa.RecordBatch]:
-            for cuts, window, batches, num_pages in self._runtime.ahead(read, windows()):
-                if filter is None:
-                    cuts.learn(window, sum(batch.nbytes for batch in batches))
-                watch.count(num_pages, sum(batch.num_rows for batch in batches))
-                for batch in batches:
-                    step = batch_size or max(1, batch.num_rows)
-                    for start in range(0, batch.num_rows, step):
-                        yield batch if step >= batch.num_rows else batch.slice(start, step)
-
-        def send() -> None:
-            if self._runtime.is_watched:
-                looked_at = nodes if filter is None else [*nodes, *filter.nodes]
-                self._runtime.finished(watch.report(looked_at, None if filter is None else str(filter.expression)))
-
-        yield from ended_by(pieces(), send)
-
-
-def check_expansion_of(reading: FragmentReading) -> None:
-    """Refuse rows that are far more than the files of their fragment can explain; see `check_expansion`."""
-    facts = reading.rows.columns.facts
-    with located(path=facts.manifest_path):
-        limits = default_runtime().settings.limits
-        check_expansion(reading.nodes, reading.rows.num_rows, reading.file_bytes, limits)
+        groups = FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
+        scan = TableScan(self, groups, nodes, filter, batch_size, within, self._runtime, wants_all=wants_all)
+        yield from scan.batches(self.numbers_left(filter))
 
 
 def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

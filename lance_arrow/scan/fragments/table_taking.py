@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import FragmentMeta
@@ -31,6 +30,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     JoinedFragments,
     OpensFragment,
     alike,
+    files_with,
     joined_files,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -261,7 +261,7 @@ class TableTaking:
                 continue
             fragments = [self._fragments[number] for number in some]
             try:
-                files = self._files_of(fragments[0], projection)
+                files = files_with(self._columns, fragments[0], projection.nodes)
                 opened = joined_files(self._columns, self._filesystem, fragments, files) if files else []
             except LanceError:
                 continue
@@ -282,17 +282,6 @@ class TableTaking:
             while len(self._held) > 1 and sum(one.group.nbytes for one in self._held.values()) > self._budget_bytes:
                 self._held.popitem(last=False)
         return made
-
-    def _files_of(self, fragment: FragmentMeta, projection: Projection) -> list[int]:
-        """Number the files that hold some of what is wanted."""
-        leaves = [leaf for node in projection.nodes for leaf in node.leaves()]
-        found = [fragment.file_of(self._columns.field_id(leaf)) for leaf in leaves if not _is_virtual(leaf)]
-        held = [place[0] for place in found if place is not None]
-        return [number for number, file in enumerate(fragment.files) if any(file is one for one in held)]
-
-
-def _is_virtual(leaf: LeafNode) -> bool:
-    return leaf.column < 0
 
 
 def _spread(starts: NDArray[np.intp], stops: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,0 +1,235 @@
+"""`FragmentGroups`: which fragments a scan reads together, and how they are opened.
+
+fragments ─► consecutive ones of the same fields, while rows and bytes are few ─► one reading, or one for each of them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.container.joined_files import JoinedFiles
+from lance_arrow.errors import LanceError
+from lance_arrow.io import AnyFileSystem, Location, reads_small_files
+from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.fragments.fragment_reading import check_expansion_of
+from lance_arrow.scan.fragments.joined_fragments import (
+    SMALL_FILE_BYTES,
+    JoinedFragments,
+    OpensFragment,
+    files_with,
+    joined_files,
+    joining_key,
+)
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.row_weights import check_expansion
+from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.spi import RowRanges
+
+LEAST_GROUPED = 8
+"""Of so few fragments it pays to keep what is learnt of each: they are opened one by one."""
+GROUP_BYTES = 8 << 20
+"""The most bytes of the files of a group."""
+_TINY_FILE_BYTES = 64 << 10
+# Files of which a smaller part is wanted are read piece by piece.
+_LEAST_SHARE = 1 / 3
+
+
+class FragmentGroups:
+    """Divides the fragments of a scan into groups.
+
+    Parameters
+    ----------
+    columns, filesystem
+        The table's.
+    fragments
+        Its fragments.
+    reader
+        What opens a fragment by itself.
+    nodes, filter
+        Wanted columns, and the filter of the scan.
+    runtime
+        Limits, and how much memory there is.
+    """
+
+    def __init__(
+        self,
+        columns: TableColumns,
+        filesystem: AnyFileSystem,
+        fragments: Sequence[FragmentMeta],
+        reader: OpensFragment,
+        nodes: Sequence[ColumnNode],
+        filter: TableFilter | None,
+        runtime: Runtime,
+    ) -> None:
+        self._columns = columns
+        self._filesystem = filesystem
+        self._fragments = fragments
+        self._reader = reader
+        self._nodes = nodes
+        self._filter = filter
+        self._limits = limits = runtime.settings.limits
+        self._looked_at = [*nodes, *(() if filter is None else filter.nodes)]
+        # A group is held while it is opened ahead, and while its rows are decoded.
+        self._group_bytes = min(GROUP_BYTES, runtime.settings.window_bytes(2 * (runtime.settings.num_threads + 1)))
+        self._most_bytes = min(self._group_bytes // 2, limits.max_metadata_bytes, limits.max_description_bytes)
+        self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
+        # Blobs lie apart from their pages; a full verification looks at all of each file.
+        has_blobs = any(node.shown is not node.field for node in self._looked_at)
+        self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
+
+    def planned(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[list[int]]:
+        """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
+
+        Whether a group is joined in the end, its files decide.
+
+        Parameters
+        ----------
+        numbers
+            Which of the fragments, ascending.
+        has_begun
+            Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
+        """
+        most, least = WINDOW_ROWS if has_begun() else 1, LEAST_GROUPED
+        run: list[int] = []
+        rows = size = 0
+        key: tuple[object, ...] | None = None
+        for number in numbers:
+            fragment = self._fragments[number]
+            own, own_bytes = self._kind_of(fragment)
+            own_rows = fragment.physical_rows or 0
+            is_full = len(run) >= most or rows + own_rows > WINDOW_ROWS or size + own_bytes > self._group_bytes
+            if run and (own != key or is_full):
+                yield from _divided(run, least)
+                if len(run) >= LEAST_GROUPED:
+                    least = 2
+                if has_begun():
+                    most = WINDOW_ROWS
+                elif len(run) >= most:
+                    most = LEAST_GROUPED
+                run, rows, size = [], 0, 0
+            key = own
+            if own is None:
+                yield [number]
+                continue
+            run.append(number)
+            rows, size = rows + own_rows, size + own_bytes
+        yield from _divided(run, least)
+
+    def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
+        """Open the fragments of a group.
+
+        Parameters
+        ----------
+        numbers
+            Which of the fragments.
+        within
+            For each fragment rows of its files to choose from; all when None.
+
+        Returns
+        -------
+        list
+            Readings of fragments that were joined, and numbers of those that must be opened by themselves; in order.
+        """
+        fragments = [self._fragments[number] for number in numbers]
+        files = files_with(self._columns, fragments[0], self._looked_at)
+        found: list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]] = [(np.arange(len(numbers)), {})]
+        made: list[FilteredReading | list[int]] = []
+        try:
+            if files:
+                found = joined_files(self._columns, self._filesystem, fragments, files, in_order=True)
+        except LanceError:
+            return [list(numbers)]
+        done = 0
+        for members, joined in found:
+            first, stop = int(members[0]), int(members[-1]) + 1
+            if done < first:
+                made.append(list(numbers[done:first]))
+            made.append(self._joined(numbers[first:stop], fragments[first:stop], joined, within))
+            done = stop
+        if done < len(numbers):
+            made.append(list(numbers[done:]))
+        return made
+
+    def _joined(
+        self,
+        numbers: Sequence[int],
+        fragments: Sequence[FragmentMeta],
+        files: dict[int, JoinedFiles],
+        within: Sequence[RowRanges] | None,
+    ) -> FilteredReading | list[int]:
+        """Make a reading of fragments; their numbers where they cannot be read together."""
+        if len(numbers) < 2:
+            return list(numbers)
+        group = JoinedFragments(self._columns, self._filesystem, fragments, np.array(numbers), self._reader)
+        group.adopt(files)
+        chosen = None if within is None else group.placed([within[number] for number in numbers])
+        try:
+            # No fragment has more rows, or fewer bytes, than these.
+            least_bytes = min(sum(one.files[at].size_bytes or 0 for at in files) for one in fragments)
+            most_rows = max(one.physical_rows or 0 for one in fragments)
+            check_expansion(self._nodes, most_rows, least_bytes, self._limits)
+            made = FilteredReading(group, self._nodes, self._filter, chosen)  # type: ignore[arg-type]
+            # Metadata is read now: what is wrong with it, the fragments one by one tell.
+            made.reading.weights()
+            return made
+        except LanceError:
+            return list(numbers)
+
+    def _kind_of(self, fragment: FragmentMeta) -> tuple[tuple[object, ...] | None, int]:
+        """Return what fragments of one group have in common, None for one read by itself, and its wanted bytes."""
+        key = None if self._is_off else joining_key(fragment)
+        if key is None:
+            return None, 0
+        known = self._kinds.get(key)
+        if known is None:
+            files = files_with(self._columns, fragment, self._looked_at)
+            known = self._kinds[key] = files, self._most_of_a_file(fragment, files)
+        files, most_bytes = known
+        sizes = [fragment.files[number].size_bytes or 0 for number in files]
+        fits = max(sizes, default=0) <= most_bytes and (fragment.physical_rows or 0) <= WINDOW_ROWS
+        return (key, sum(sizes)) if fits else (None, 0)
+
+    def _most_of_a_file(self, fragment: FragmentMeta, files: Sequence[int]) -> int:
+        """Return up to what size files of a kind are read whole: larger ones take less time piece by piece."""
+        local = Location(self._filesystem, "").is_local
+        # Zone maps may tell that of a file elsewhere nothing is wanted but its end.
+        is_judged = self._filter is not None and self._filter.predicate is not None
+        if local or not is_judged:
+            num_columns = sum(column != NO_COLUMN for number in files for column in fragment.files[number].columns)
+            leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
+            if len(leaves) >= _LEAST_SHARE * num_columns:
+                return self._most_bytes
+        return min(self._most_bytes, SMALL_FILE_BYTES if local else _TINY_FILE_BYTES)
+
+
+def opened_alone(
+    reader: OpensFragment,
+    number: int,
+    nodes: Sequence[ColumnNode],
+    filter: TableFilter | None,
+    within: RowRanges | None,
+) -> FilteredReading:
+    """Open a fragment by itself.
+
+    Raises
+    ------
+    LanceError, OSError
+        As `FilteredReading`; its rows are far more than its files can explain.
+    """
+    found = FilteredReading(reader.fragment(number), nodes, filter, within)
+    check_expansion_of(found.reading)
+    return found
+
+
+def _divided(run: list[int], least: int) -> Iterator[list[int]]:
+    """Yield fragments as one group; each by itself where they are fewer than `least`."""
+    if len(run) >= least:
+        yield run
+    else:
+        yield from ([number] for number in run)
