@@ -1,4 +1,4 @@
-"""Levels entry by entry: the meaning of ``engine/door/levels.pxi``. Source: spec section 2."""
+"""Levels entry by entry: the meaning of ``engine/door/levels.pxi``. Source: spec 2."""
 
 from __future__ import annotations
 
