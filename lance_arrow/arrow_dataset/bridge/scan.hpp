@@ -61,9 +61,9 @@ arrow::Future<typename Outcome::ValueType> RunOutsideArrow(const arrow::dataset:
       Outcome outcome = start.ok() ? call() : Outcome(start);
       if (passage && !ExitGate().IsClosed()) return future.MarkFinished(std::move(outcome));
     }
-    // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process. Whoever still
-    // waits while functions of atexit run gets an answer in the end; later nobody can, and what would be called
-    // (Arrow's executors above all) is being destroyed.
+    // A daemon thread that we woke now would ask for the GIL while Python ends, and abort the process. Threads
+    // that still wait while functions of atexit run get an answer in the end; later no thread can, and what would be
+    // called (Arrow's executors above all) is being destroyed.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     while (!Py_IsInitialized()) std::this_thread::sleep_for(std::chrono::hours(1));
     future.MarkFinished(Outcome(arrow::Status::Cancelled("the Python interpreter is ending")));

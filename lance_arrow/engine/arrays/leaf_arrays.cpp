@@ -21,13 +21,34 @@ Outcome for_each_level_part(const Leaf& leaf, Visit&& visit) {
   return success();
 }
 
-}  // namespace
-
 bool has_lists(const Leaf& leaf) {
   for (const int bits : leaf.offset_bits)
     if (bits != 0) return true;
   return false;
 }
+
+// Level at which a node is null, 0 where it cannot be.
+int null_level(const std::vector<uint8_t>& layers, size_t node) {
+  static constexpr int used[7] = {0, 0, 0, 1, 1, 1, 2};
+  if (layers[node] != kNullableItem) return 0;
+  int level = 0;
+  for (size_t layer = 0; layer <= node; ++layer) level += used[layers[layer]];
+  return level;
+}
+
+template <class Offset>
+void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
+  int64_t base = 0, at = 1;
+  store<Offset>(offsets, 0, 0);
+  for (const auto& part : leaf.parts) {
+    if (values != nullptr) copy_bytes(values + base, part->values.data(), part->num_bytes);
+    for (int64_t value = 0; value < part->num_values; ++value)
+      store<Offset>(offsets, at++, static_cast<Offset>(base + part->ends[static_cast<size_t>(value)]));
+    base += part->num_bytes;
+  }
+}
+
+}  // namespace
 
 Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
   const size_t num_nodes = leaf.offset_bits.size();

@@ -1,7 +1,5 @@
 #include "engine/decode/streams.hpp"
 
-#include <emmintrin.h>
-
 namespace lance_arrow::engine {
 
 namespace {

@@ -1,7 +1,5 @@
 #include "engine/plan/level_masks.hpp"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 
 namespace lance_arrow::engine {

@@ -1,8 +1,8 @@
 // What describes small files that lie whole in memory, side by side: many files per call.
 //
 // It is strict where `container` is patient: a file that is not just as writers make them is left alone (its flag is
-// cleared), and `container` reads it by itself, names what is wrong with it, or finds that nothing is. Nothing outside
-// a file is touched, whatever its bytes say.
+// cleared), and `container` reads it by itself, names what is wrong with it, or finds that nothing is. No bytes
+// outside a file are touched.
 #pragma once
 
 #include "engine/common/outcome.hpp"
