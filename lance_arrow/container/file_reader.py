@@ -311,7 +311,7 @@ class LanceFileReader:
         column = table.owner(position)
         if column is None or column not in self._lengths:
             return None, None
-        page = self._columns[column].page_at(position) if column in self._sound else None
+        page = self._columns[column].pages.page_at(position) if column in self._sound else None
         return self._column_name(column), page
 
     @property

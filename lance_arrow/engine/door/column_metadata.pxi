@@ -1,0 +1,107 @@
+# What the metadata of columns say: of some columns of one file, or of one column of many files.
+
+cdef extern from "engine/tables/column_metadata.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct MetadataFault:
+        int kind
+        int64_t page
+        uint64_t first, second, third
+
+    cdef cppclass DescriptionField:
+        uint64_t where
+        string_view here
+        uint64_t start, size
+
+    cdef cppclass CPageTable "lance_arrow::engine::PageTable":
+        CPageTable()
+        vector[int64_t] row_starts, borders, starts, sizes, description_of
+        vector[DescriptionField] descriptions
+        int64_t num_pages()
+
+    cdef cppclass ColumnMetadata:
+        ColumnMetadata()
+        DescriptionField description
+        vector[uint64_t] starts, sizes
+        MetadataFault fault, pages_fault
+        void read(string_view, uint64_t, uint64_t, int64_t, CPageTable*)
+
+
+cdef object _description(const DescriptionField& field):
+    """Return the bytes of a description, or where they lie in the file: half-open."""
+    if field.where == 1:
+        return (field.start, field.size)
+    return field.here.data()[:field.here.size()]
+
+
+cdef object _fault(const MetadataFault& fault):
+    return None if fault.kind == 0 else (fault.kind, fault.page, fault.first, fault.second, fault.third)
+
+
+cdef int64_t* _copied(int64_t* out, const vector[int64_t]& numbers) noexcept nogil:
+    if numbers.size():
+        memcpy(out, numbers.data(), 8 * numbers.size())
+    return out + numbers.size()
+
+
+cdef tuple _pages_of(CPageTable& pages):
+    """Return the arrays of a table of pages, which are parts of one, and its descriptions."""
+    cdef int64_t n = pages.num_pages(), m = <int64_t>pages.starts.size()
+    numbers = numpy.empty(3 * n + 2 + 2 * m, numpy.int64)
+    cdef int64_t[::1] held = numbers
+    cdef int64_t* out = &held[0]
+    out = _copied(out, pages.row_starts)
+    out = _copied(out, pages.borders)
+    out = _copied(out, pages.description_of)
+    out = _copied(out, pages.starts)
+    _copied(out, pages.sizes)
+    numbers.flags.writeable = False
+    cdef int64_t number
+    descriptions = [_description(pages.descriptions[number]) for number in range(<int64_t>pages.descriptions.size())]
+    buffers = 3 * n + 2
+    return (
+        numbers[:n + 1], numbers[n + 1:2 * n + 2], numbers[buffers:buffers + m], numbers[buffers + m:], descriptions,
+        numbers[2 * n + 2:buffers],
+    )
+
+
+def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alignment) -> list[tuple[Any, ...]]:
+    """Read the metadata of some columns of a file.
+
+    Parameters
+    ----------
+    blocks
+        The message of each column, ``(n,) uint8``.
+    file_size
+        Bytes of the file.
+    alignment
+        What the places of the buffers of pages are multiples of.
+
+    Returns
+    -------
+    list of tuple
+        For each column: the fault of all that is not a page, or None; its description; list of places and list of sizes
+        of the buffers of the column; the fault of its pages, or None; and of its pages, as far as they are sound,
+        ``(n + 1,) int64`` first row of each and rows of all, ``(n + 1,) int64`` first buffer of each and number of all,
+        ``(m,) int64`` places and ``(m,) int64`` sizes of buffers, a list of the descriptions there are, and
+        ``(n,) int64`` which one of them each page has.
+
+        A description is its bytes, a google.protobuf.Any, or a tuple of place and size where it lies apart. A fault is
+        a tuple of its kind and four numbers, which ``MetadataFault`` explains.
+    """
+    cdef const uint8_t[::1] block
+    cdef CPageTable pages
+    cdef ColumnMetadata metadata
+    cdef string_view message
+    found = []
+    for block in blocks:
+        pages = CPageTable()
+        metadata = ColumnMetadata()
+        message = string_view(<const char*>&block[0], block.shape[0]) if block.shape[0] else string_view()
+        metadata.read(message, file_size, alignment, 0, &pages)
+        if metadata.fault.kind != 0:
+            found.append((_fault(metadata.fault), None, None, None, None, None))
+            continue
+        found.append((
+            None, _description(metadata.description), list(metadata.starts), list(metadata.sizes),
+            _fault(metadata.pages_fault), _pages_of(pages),
+        ))
+    return found
