@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -19,6 +19,28 @@ T = TypeVar("T")
 
 _MAX_TREES = 32
 _MAX_ANSWERS = 8
+_MAX_SETS = 16
+
+
+class ByColumns(Generic[T]):
+    """What was found out of the last few sets of columns.
+
+    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], T]] = {}
+
+    def of(self, nodes: Sequence[ColumnNode], find: Callable[[], T]) -> T:
+        """Return what is known of columns, or `find` it out."""
+        key = tuple(map(id, nodes))
+        held = self._kept.get(key)
+        if held is None:
+            found = tuple(nodes), find()
+            if len(self._kept) >= _MAX_SETS:
+                self._kept = {}
+            held = self._kept[key] = found
+        return held[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +53,13 @@ class ShownColumns:
         Blobs and dictionaries as they were asked for.
     roots
         The whole column tree; the same object for files that share it.
+    plans
+        What readers work out of sets of columns, for all files that share the tree.
     """
 
     schema: pa.Schema
     roots: tuple[ColumnNode, ...]
+    plans: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,6 +44,7 @@ from lance_arrow.engine._engine import (
     read_ranges,
     run_leaves,
     select_values,
+    unindexed_page,
     zipped_page,
 )
 
@@ -73,5 +74,6 @@ __all__ = [
     "read_ranges",
     "run_leaves",
     "select_values",
+    "unindexed_page",
     "zipped_page",
 ]

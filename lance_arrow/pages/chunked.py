@@ -12,7 +12,7 @@ from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
 from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
-from lance_arrow.pages.native_pages import many_native_chunks, native_chunks
+from lance_arrow.pages.native_pages import many_native_chunks, native_chunks, unindexed_chunks
 from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
@@ -165,6 +165,13 @@ class ChunkedPages(BoundChunks):
                 items = with_empty_item(items)
         made = native_chunks(self, page, chunk_starts, value_starts, rows, items)
         return ChunkIndex(chunk_starts, value_starts, rows, items, made)
+
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        try:
+            self.roles(page)
+        except CorruptFileError:
+            return None  # `index_slices` says it again, with its place
+        return unindexed_chunks(self, page, self._values_of(page))
 
     def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
         return (0,) if self.items is None else (0, 2)

@@ -100,6 +100,35 @@ def native_chunks(
     )
 
 
+def unindexed_chunks(layout: BoundChunks, page: PageFacts, num_values: int) -> engine.NativePage | None:
+    """Build a page that reads its own index, or return None where its values, levels or items are beyond the engine."""
+    if layout.keeps_items or value_bits(layout.shape) is None:
+        return None
+    codecs = [
+        None if one is None else native_side(one) for one in (layout.values, layout.rep, layout.def_, layout.items)
+    ]
+    bound = (layout.values, layout.rep, layout.def_, layout.items)
+    if any(made is None for made, one in zip(codecs, bound, strict=True) if one is not None):
+        return None
+    values, rep, def_, items = codecs
+    if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
+        return None
+    return engine.unindexed_page(
+        page.num_rows,
+        layout.layers,
+        _levels(layout.layers),
+        _offset_bits(layout.shape),
+        values,
+        rep,
+        def_,
+        layout.large,
+        num_values,
+        items,
+        layout.num_items,
+        layout.limits.max_dictionary_bytes,
+    )
+
+
 def many_native_chunks(
     layout: BoundChunks,
     pages: ManyPages,

@@ -16,6 +16,13 @@ cdef class NativePage:
     cdef readonly int second_buffer
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans
+    cdef public bint is_counted
+    """Whether a cache that holds the page knows what it takes, now that its index is there."""
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it knows where its rows are; else it reads that when they are first wanted."""
+        return self.page.get().is_indexed()
 
     @property
     def num_rows(self) -> int:
@@ -28,6 +35,16 @@ cdef class NativePage:
     @property
     def value_bits(self) -> int:
         return self.page.get().value_bits
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the index that the page has read by itself, in bytes; 0 before that."""
+        return self.page.get().index_bytes()
+
+    @property
+    def native(self) -> NativePage:
+        """The page itself, which needs no other index."""
+        return self
 
 
 cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int offset_bits, tuple kept):
@@ -123,6 +140,44 @@ def chunked_page(
         places.rows_left = &rows_left[0]
     kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
     return _page(new_chunked_page(form, places), num_rows, layers, 1, offset_bits, kept)
+
+
+def unindexed_page(
+    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large, int64_t num_values,
+    items=None, int64_t num_items=0, int64_t most_item_bytes=0,
+) -> NativePage | None:
+    """Build a page of chunks that reads its own tables when its rows are first wanted.
+
+    Parameters
+    ----------
+    num_rows, layers, levels, offset_bits, values, rep, def_, large
+        As in `chunked_page`.
+    num_values
+        Values of the page.
+    items
+        Capsule of the chunk codec of a dictionary, which decodes it as one block; None without one.
+    num_items, most_item_bytes
+        Of the dictionary, and how many bytes they may take at most.
+
+    Returns
+    -------
+    NativePage or None
+        As in `chunked_page`.
+    """
+    cdef ChunkForm form
+    cdef ChunkIndexForm index
+    if not _has_form(&form, levels, large, values, rep, def_):
+        return None
+    index.num_values, index.num_items, index.most_item_bytes = num_values, num_items, most_item_bytes
+    index.items = _chunk_codec(items)
+    if items is not None:
+        if form.values.bits not in (8, 16, 32, 64) or index.items.num_buffers != 1 or index.items.bits == 1:
+            return None
+        form.has_items = True
+        form.items.bits, form.items.num_items = index.items.bits, num_items
+        form.items.values = form.items.offsets = NULL
+        form.items.values_bytes, form.items.offset_bits = 0, 0
+    return _page(new_unindexed_page(form, index), num_rows, layers, 1, offset_bits, (values, rep, def_, items))
 
 
 def chunked_pages(

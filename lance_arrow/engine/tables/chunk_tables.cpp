@@ -5,6 +5,7 @@ namespace lance_arrow::engine {
 namespace {
 
 constexpr int64_t kMaxChunkValues = 1 << 15;
+constexpr uint64_t kMaxChunkEntries = 0xFFFF;  // 16 bits count them, and no row finishes without one
 
 template <class Word>
 Outcome parse_words(const uint8_t* words, int64_t num_chunks, int64_t num_values, int64_t data_bytes, int64_t* starts,
@@ -83,6 +84,30 @@ struct ChunkCursor {
 };
 
 }  // namespace
+
+Outcome parse_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_chunks, int64_t num_rows,
+                        const RowsOut& out) {
+  if (index_bytes / 16 != num_chunks || index_bytes % 16 != 0)
+    return corrupt("a repetition index has another size", -1);
+  int64_t finished = 0, left = 0;
+  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
+    out.finished[chunk] = finished;
+    out.left[chunk] = left;
+    out.started[chunk] = finished + (left > 0 ? 1 : 0);
+    const auto rows = load<uint64_t>(index, 2 * chunk), entries = load<uint64_t>(index, 2 * chunk + 1);
+    if (rows > kMaxChunkEntries || entries > kMaxChunkEntries)
+      return corrupt("the repetition index counts more than the entries a chunk can have", chunk);
+    if (rows == 0 && entries == 0) return corrupt("a chunk has no entry of any row, says the repetition index", chunk);
+    finished += static_cast<int64_t>(rows);
+    left = static_cast<int64_t>(entries);
+  }
+  if (finished != num_rows) return corrupt("the repetition index counts other rows than the page has", -1);
+  if (left != 0) return corrupt("the repetition index leaves the last row of the page open", -1);
+  out.finished[num_chunks] = finished;
+  out.left[num_chunks] = 0;
+  out.started[num_chunks] = finished;
+  return success();
+}
 
 Outcome parse_header(const uint8_t* data, int64_t start, int64_t size, int64_t chunk, int64_t num_chunks,
                      const HeaderForm& form, const HeaderOut& out) {

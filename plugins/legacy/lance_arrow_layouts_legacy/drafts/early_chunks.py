@@ -55,6 +55,9 @@ class EarlyChunkedPages(ChunkedPages):
         # The native engine knows chunks of 2.1 only.
         return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
 
+    def native_page(self, page: PageFacts) -> None:
+        """Leave it to `load_index`, for the same reason."""
+
     def native_pages(self, pages: ManyPages) -> None:
         """Leave them to `load_index`, for the same reason."""
 
