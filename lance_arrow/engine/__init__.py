@@ -21,12 +21,13 @@ from __future__ import annotations
 from lance_arrow.engine._engine import (
     NUM_FACTS,
     BlockChecks,
+    ChunkTemplate,
     ColumnForms,
     NativeFilePruner,
     NativePage,
     binary_page,
+    chunk_template,
     chunked_page,
-    chunked_pages,
     copy_sums,
     expand_values,
     finish_leaves,
@@ -44,19 +45,19 @@ from lance_arrow.engine._engine import (
     read_ranges,
     run_leaves,
     select_values,
-    unindexed_page,
     zipped_page,
 )
 
 __all__ = [
     "NUM_FACTS",
     "BlockChecks",
+    "ChunkTemplate",
     "ColumnForms",
     "NativeFilePruner",
     "NativePage",
     "binary_page",
+    "chunk_template",
     "chunked_page",
-    "chunked_pages",
     "copy_sums",
     "expand_values",
     "finish_leaves",
@@ -74,6 +75,5 @@ __all__ = [
     "read_ranges",
     "run_leaves",
     "select_values",
-    "unindexed_page",
     "zipped_page",
 ]

@@ -63,6 +63,19 @@ cdef tuple _pages_of(CPageTable& pages):
     )
 
 
+cdef object _numbers(const vector[uint64_t]& numbers):
+    """Return places or sizes that lie in the file as an array; the same one for all columns without any."""
+    if numbers.empty():
+        return _NO_NUMBERS
+    found = numpy.array(list(numbers), numpy.int64)
+    found.flags.writeable = False
+    return found
+
+
+_NO_NUMBERS = numpy.empty(0, numpy.int64)
+_NO_NUMBERS.flags.writeable = False
+
+
 def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alignment) -> list[tuple[Any, ...]]:
     """Read the metadata of some columns of a file.
 
@@ -78,7 +91,7 @@ def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alig
     Returns
     -------
     list of tuple
-        For each column: the fault of all that is not a page, or None; its description; list of places and list of sizes
+        For each column: the fault of all that is not a page, or None; its description; ``(k,) int64`` places and sizes
         of the buffers of the column; the fault of its pages, or None; and of its pages, as far as they are sound,
         ``(n + 1,) int64`` first row of each and rows of all, ``(n + 1,) int64`` first buffer of each and number of all,
         ``(m,) int64`` places and ``(m,) int64`` sizes of buffers, a list of the descriptions there are, and
@@ -101,7 +114,7 @@ def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alig
             found.append((_fault(metadata.fault), None, None, None, None, None))
             continue
         found.append((
-            None, _description(metadata.description), list(metadata.starts), list(metadata.sizes),
+            None, _description(metadata.description), _numbers(metadata.starts), _numbers(metadata.sizes),
             _fault(metadata.pages_fault), _pages_of(pages),
         ))
     return found

@@ -61,7 +61,7 @@ cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" 
         const int64_t* rows_left
         int64_t num_chunks
 
-    cdef cppclass ChunkIndexForm:
+    cdef struct ChunkIndexForm:
         int64_t num_values
         const LaChunkCodec* items
         int64_t num_items

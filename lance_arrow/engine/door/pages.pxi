@@ -142,18 +142,39 @@ def chunked_page(
     return _page(new_chunked_page(form, places), num_rows, layers, 1, offset_bits, kept)
 
 
-def unindexed_page(
-    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large, int64_t num_values,
+cdef class ChunkTemplate:
+    """What pages of chunks of one description have in common; they read their own tables when rows are first wanted."""
+
+    cdef ChunkForm form
+    cdef ChunkIndexForm index
+    cdef tuple kinds
+    cdef tuple kept
+    cdef int offset_bits
+
+    def page(self, int64_t num_rows, int64_t num_values) -> NativePage:
+        """Build a page of so many rows and values; without lists these are the same."""
+        self.index.num_values = num_values
+        return _page(new_unindexed_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
+
+    def pages(self, const int64_t[::1] num_rows not None, int64_t num_values=-1) -> list[NativePage]:
+        """Build a page for each of ``(n,) int64`` rows, which have as many values, or `num_values` each."""
+        cdef int64_t one
+        return [
+            self.page(num_rows[one], num_rows[one] if num_values < 0 else num_values)
+            for one in range(num_rows.shape[0])
+        ]
+
+
+def chunk_template(
+    layers, tuple levels, int offset_bits, values, rep, def_, bint large,
     items=None, int64_t num_items=0, int64_t most_item_bytes=0,
-) -> NativePage | None:
-    """Build a page of chunks that reads its own tables when its rows are first wanted.
+) -> ChunkTemplate | None:
+    """Take what a description says of pages of chunks.
 
     Parameters
     ----------
-    num_rows, layers, levels, offset_bits, values, rep, def_, large
+    layers, levels, offset_bits, values, rep, def_, large
         As in `chunked_page`.
-    num_values
-        Values of the page.
     items
         Capsule of the chunk codec of a dictionary, which decodes it as one block; None without one.
     num_items, most_item_bytes
@@ -161,74 +182,25 @@ def unindexed_page(
 
     Returns
     -------
-    NativePage or None
+    ChunkTemplate or None
         As in `chunked_page`.
     """
-    cdef ChunkForm form
-    cdef ChunkIndexForm index
-    if not _has_form(&form, levels, large, values, rep, def_):
+    cdef ChunkTemplate made = ChunkTemplate.__new__(ChunkTemplate)
+    if not _has_form(&made.form, levels, large, values, rep, def_):
         return None
-    index.num_values, index.num_items, index.most_item_bytes = num_values, num_items, most_item_bytes
-    index.items = _chunk_codec(items)
+    made.index.num_values, made.index.num_items, made.index.most_item_bytes = 0, num_items, most_item_bytes
+    made.index.items = _chunk_codec(items)
     if items is not None:
-        if form.values.bits not in (8, 16, 32, 64) or index.items.num_buffers != 1 or index.items.bits == 1:
+        if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers != 1 or made.index.items.bits == 1:
             return None
-        form.has_items = True
-        form.items.bits, form.items.num_items = index.items.bits, num_items
-        form.items.values = form.items.offsets = NULL
-        form.items.values_bytes, form.items.offset_bits = 0, 0
-    return _page(new_unindexed_page(form, index), num_rows, layers, 1, offset_bits, (values, rep, def_, items))
-
-
-def chunked_pages(
-    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
-    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] borders not None, items=None,
-) -> list[NativePage] | None:
-    """Build many pages of chunks of one form, without lists.
-
-    Parameters
-    ----------
-    num_rows
-        ``(n,) int64``: rows of each page.
-    layers, levels, offset_bits, values, def_, large
-        As in `chunked_page`.
-    chunk_starts, value_starts
-        As in `chunked_page`, of all pages one after the other.
-    borders
-        ``(n + 1,) int64``: where in these each page begins, and their end.
-    items
-        The dictionary of each page, as in `chunked_page`; None without dictionaries.
-
-    Returns
-    -------
-    list of NativePage, or None
-        As in `chunked_page`.
-    """
-    cdef ChunkForm form
-    cdef ChunkPlaces places
-    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
-    cdef tuple dictionary = None
-    cdef tuple kinds = tuple([int(kind) for kind in layers])
-    if borders.shape[0] != n + 1 or value_starts.shape[0] != total or (items is not None and len(items) != n):
-        raise ValueError("arrays over pages have contradicting lengths")
-    for one in range(n):
-        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
-            raise ValueError("a page has no chunk, or lies outside the tables")
-    if not _has_form(&form, levels, large, values, None, def_):
-        return None
-    places.rows_started = places.rows_finished = places.rows_left = NULL
-    found = []
-    for one in range(n):
-        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
-        places.num_chunks = borders[one + 1] - borders[one] - 1
-        if items is not None:
-            dictionary = items[one]
-            if not _has_items(&form, dictionary):
-                return None
-        kept = (values, def_, chunk_starts, value_starts, dictionary)
-        found.append(_page(new_chunked_page(form, places), num_rows[one], kinds, 1, offset_bits, kept))
-    return found
+        made.form.has_items = True
+        made.form.items.bits, made.form.items.num_items = made.index.items.bits, num_items
+        made.form.items.values = made.form.items.offsets = NULL
+        made.form.items.values_bytes, made.form.items.offset_bits = 0, 0
+    made.kinds = tuple([int(kind) for kind in layers])
+    made.offset_bits = offset_bits
+    made.kept = (values, rep, def_, items)
+    return made
 
 
 def zipped_page(

@@ -49,23 +49,6 @@ Outcome parse_chunk_words(const uint8_t* words, int64_t words_bytes, bool large,
                : parse_words<uint16_t>(words, num_chunks, num_values, data_bytes, starts, value_starts);
 }
 
-Outcome parse_many_chunk_words(const uint8_t* data, int64_t data_size, const int64_t* word_starts,
-                               const int64_t* word_sizes, bool large, const int64_t* num_values,
-                               const int64_t* data_bytes, const int64_t* borders, int64_t num_pages, int64_t* starts,
-                               int64_t* value_starts, int64_t num_starts) {
-  for (int64_t page = 0; page < num_pages; ++page) {
-    if (!inside(word_starts[page], word_sizes[page], data_size)) return misuse("a table lies outside the data", page);
-    if (borders[page] < 0 || borders[page + 1] < borders[page] || borders[page + 1] > num_starts)
-      return misuse("a page lies outside the outputs", page);
-    const int64_t count = borders[page + 1] - borders[page];
-    const Outcome outcome =
-        parse_chunk_words(data + word_starts[page], word_sizes[page], large, num_values[page], data_bytes[page],
-                          starts + borders[page], count, value_starts + borders[page], count);
-    if (outcome.message != nullptr) return {outcome.message, page, outcome.blame};
-  }
-  return success();
-}
-
 namespace {
 
 // Walks the parts of one chunk; `room` is what is left of it after `position`.

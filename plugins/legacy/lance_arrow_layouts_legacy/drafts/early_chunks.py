@@ -43,7 +43,7 @@ class EarlyChunkedPages(ChunkedPages):
     @classmethod
     def of(cls, pages: ChunkedPages) -> EarlyChunkedPages:
         """Take what a description says from pages as 2.1 has them."""
-        return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
+        return cls(**{field.name: getattr(pages, field.name) for field in fields(pages) if field.init})
 
     @property
     def _are_booleans(self) -> bool:
