@@ -43,15 +43,15 @@ class PagesAtHand:
 
     def keep(self, cache: IndexCache) -> None:
         """Keep pages for the next read, in another thread perhaps, before they have read their index."""
-        for key, page in self.uncounted:
-            cache.put(key, page)
+        cache.put_many(self.uncounted)
 
     def count(self, cache: IndexCache) -> None:
         """Keep pages with what they take, now that they have read their index."""
-        for key, page in self.uncounted:
-            if page.is_indexed:
-                page.is_counted = True
-                cache.put(key, page)
+        done = [(key, page) for key, page in self.uncounted if page.is_indexed]
+        for _, page in done:
+            page.is_counted = True
+        if done:
+            cache.put_many(done)
 
 
 def pages_at_hand(
