@@ -210,7 +210,7 @@ class ColumnTable:
         fault, description, starts, sizes, pages_fault, pages = facts
         if fault is not None:
             raise self._refused("column buffer", fault)
-        own = self._opened([description], lambda number: None)[0]
+        own = self._opened(description, None)
         return ColumnMeta(
             column=column,
             message=own.message,
@@ -224,41 +224,41 @@ class ColumnTable:
     def _pages(
         self, fault: tuple[int, ...] | None, pages: tuple[Any, ...], name: str, place: tuple[int, int]
     ) -> PageTable:
-        with located(column=name, byte_range=place, stage=_STAGE):
+        try:
             if fault is not None:
                 raise self._refused("buffer", fault)
             row_starts, borders, starts, sizes, descriptions, description_of = pages
-            opened = self._opened(descriptions, lambda number: int(np.argmax(description_of == number)))
+            apart = [one for one in descriptions if isinstance(one, tuple)]
+            if len(apart) > 1:
+                # One wave for all of them; those that lie outside the file are named below.
+                size = self._footer.file_size
+                self._metadata.keep([(start, start + count) for start, count in apart if start + count <= size])
+            opened = [
+                self._opened(one, number if len(descriptions) == 1 else int(np.argmax(description_of == number)))
+                for number, one in enumerate(descriptions)
+            ]
             found = PageTable(row_starts, borders, starts, sizes, opened, description_of)
             found.check_descriptions(self._footer.version)
-            return found
-
-    def _opened(
-        self, descriptions: Sequence[bytes | tuple[int, int]], page_of: Callable[[int], int | None]
-    ) -> list[Description]:
-        """Open descriptions; those that lie apart are read in one wave."""
-        apart = {}
-        for number, one in enumerate(descriptions):
-            if isinstance(one, tuple):
-                apart[number] = self._place_apart(*one, page_of(number))
-        read = dict(zip(apart, self._metadata.read(list(apart.values())), strict=True)) if apart else {}
-        found = []
-        for number, one in enumerate(descriptions):
-            try:
-                data = one if isinstance(one, bytes) else read[number].tobytes()
-                self._limits.check("max_description_bytes", len(data))
-                found.append(Description.of(data))
-            except LanceError as error:
-                located(page=page_of(number)).fill(error)
-                raise
+        except LanceError as error:
+            located(column=name, byte_range=place, stage=_STAGE).fill(error)
+            raise
         return found
 
-    def _place_apart(self, start: int, size: int, page: int | None) -> tuple[int, int]:
+    def _opened(self, description: bytes | tuple[int, int], page: int | None) -> Description:
+        """Open a description, of the column or of a page; one that lies apart is read."""
+        try:
+            if isinstance(description, tuple):
+                description = self._metadata.read([self._place_apart(*description)])[0].tobytes()
+            self._limits.check("max_description_bytes", len(description))
+            return Description.of(description)
+        except LanceError as error:
+            located(page=page).fill(error)
+            raise
+
+    def _place_apart(self, start: int, size: int) -> tuple[int, int]:
         file_size = self._footer.file_size
         if start > file_size or size > file_size - start:
-            raise CorruptFileError(
-                f"a description of {size} bytes lies at {start}, but the file has {file_size}", page=page
-            )
+            raise CorruptFileError(f"a description of {size} bytes lies at {start}, but the file has {file_size}")
         self._limits.check("max_description_bytes", size)
         return start, start + size
 

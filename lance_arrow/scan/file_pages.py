@@ -144,8 +144,11 @@ class FilePages:
         if missing:
             with self._lock:
                 for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
-                    with located(column=leaf.path):
+                    try:
                         self._check_wrapper(leaf, meta)
+                    except LanceError as error:
+                        located(column=leaf.path).fill(error)
+                        raise
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
 

@@ -14,7 +14,7 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
-from lance_arrow.errors import located
+from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.spi import BoundLayout, BufferRole, PageIndex, RowRanges
@@ -87,8 +87,7 @@ def pages_at_hand(
             page = meta.pages[number]
             key, index = next(held)
             if index is None:
-                with located(column=leaf.path):
-                    layout = file.bound(leaf.page_leaf, meta, number)
+                layout = _bound(file, leaf, meta, number)
                 index = _page_without_index(layout, page, cache)
                 if index is None:
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
@@ -103,6 +102,14 @@ def pages_at_hand(
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
     return found
+
+
+def _bound(file: FilePages, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
+    try:
+        return file.bound(leaf.page_leaf, meta, number)
+    except LanceError as error:
+        located(column=leaf.path).fill(error)
+        raise
 
 
 def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:
