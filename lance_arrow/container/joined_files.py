@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from lance_arrow.choices import Verify
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.container.file_reader import SchemaFacts, known_schemas
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.pages import PageTable
+from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, VerifiedSource
@@ -138,7 +138,8 @@ class JoinedFiles:
     def __init__(self, small: SmallFiles, version: FileVersion, schema: bytes, numbers: NDArray[np.intp]) -> None:
         self.name = f"{len(numbers)} files"
         self.version = version
-        known: SchemaFacts = known_schemas.get(schema, version)
+        self.facts: SchemaFacts = known_schemas.get(schema, version)
+        known = self.facts
         self.fields: tuple[SchemaField, ...] = known.fields
         self.schema, self.leaves = known.schema, known.leaves
         self._facts = np.ascontiguousarray(small.facts[numbers])
