@@ -45,6 +45,7 @@ from lance_arrow.engine._engine import (
     read_ranges,
     run_leaves,
     select_values,
+    split_any,
     zipped_page,
 )
 
@@ -75,5 +76,6 @@ __all__ = [
     "read_ranges",
     "run_leaves",
     "select_values",
+    "split_any",
     "zipped_page",
 ]

@@ -11,6 +11,11 @@ cdef extern from "engine/tables/column_metadata.hpp" namespace "lance_arrow::eng
         string_view here
         uint64_t start, size
 
+    cdef cppclass AnyMessage:
+        AnyMessage()
+        string_view type_url, value
+        cbool read(string_view)
+
     cdef cppclass CPageTable "lance_arrow::engine::PageTable":
         CPageTable()
         vector[int64_t] row_starts, borders, starts, sizes, description_of
@@ -74,6 +79,17 @@ cdef object _numbers(const vector[uint64_t]& numbers):
 
 _NO_NUMBERS = numpy.empty(0, numpy.int64)
 _NO_NUMBERS.flags.writeable = False
+
+
+def split_any(bytes data not None) -> tuple[str, bytes] | None:
+    """Split a serialized google.protobuf.Any into its type URL and the bytes of its message; None where it is malformed."""
+    cdef AnyMessage message
+    if not message.read(string_view(<const char*>data, len(data))):
+        return None
+    try:
+        return message.type_url.data()[:message.type_url.size()].decode(), message.value.data()[:message.value.size()]
+    except UnicodeDecodeError:
+        return None
 
 
 def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alignment) -> list[tuple[Any, ...]]:

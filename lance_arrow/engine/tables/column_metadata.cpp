@@ -75,6 +75,15 @@ struct Page {
 
 }  // namespace
 
+bool AnyMessage::read(Bytes message) {
+  Fields fields(message);
+  while (fields.next()) {
+    if (fields.number == 1 && fields.type == Fields::kDelimited) type_url = fields.content;
+    if (fields.number == 2 && fields.type == Fields::kDelimited) value = fields.content;
+  }
+  return fields.is_sound;
+}
+
 // Source: lance.file.v2.DirectEncoding, DeferredEncoding.
 bool DescriptionField::read(Bytes message) {
   Fields fields(message);

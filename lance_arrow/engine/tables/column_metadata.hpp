@@ -23,6 +23,13 @@ struct MetadataFault {
   uint64_t first = 0, second = 0, third = 0;
 };
 
+// A google.protobuf.Any.
+struct AnyMessage {
+  Bytes type_url, value;
+
+  bool read(Bytes message);
+};
+
 // Where a description is. Source: lance.file.v2.Encoding.
 struct DescriptionField {
   static constexpr uint64_t kNowhere = 0, kApart = 1, kHere = 2, kNone = 3;
