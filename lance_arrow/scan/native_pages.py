@@ -91,9 +91,13 @@ def pages_at_hand(
                 index = _page_without_index(layout, page, cache)
                 if index is None:
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-            if isinstance(index, NativePage) and not index.is_counted:
-                found.uncounted.append((key, index))
-            pages.append((_native(index, is_scan), page.first_row, page.buffer_offsets, page.buffer_sizes))
+            if type(index) is NativePage:
+                native = index if index.is_for_scans or not is_scan else None
+                if not index.is_counted:
+                    found.uncounted.append((key, index))
+            else:
+                native = _native(index, is_scan)
+            pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
         found.wanted.append(pages)
     if missing:
         tasks = [task for task, _, _ in missing]
