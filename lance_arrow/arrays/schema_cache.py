@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
-from threading import Lock
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, column_tree
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.container.schema import LeafColumn
 
 T = TypeVar("T")
 
-_MAX_TREES = 32
 _MAX_ANSWERS = 8
+_MAX_SETS = 16
+
+
+class ByColumns(Generic[T]):
+    """What was found out of the last few sets of columns.
+
+    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], T]] = {}
+
+    def of(self, nodes: Sequence[ColumnNode], find: Callable[[], T]) -> T:
+        """Return what is known of columns, or `find` it out."""
+        key = tuple(map(id, nodes))
+        held = self._kept.get(key)
+        if held is None:
+            found = tuple(nodes), find()
+            if len(self._kept) >= _MAX_SETS:
+                self._kept = {}
+            held = self._kept[key] = found
+        return held[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,35 +49,22 @@ class ShownColumns:
         Blobs and dictionaries as they were asked for.
     roots
         The whole column tree; the same object for files that share it.
+    plans
+        What readers work out of sets of columns, for all files that share the tree.
     """
 
     schema: pa.Schema
     roots: tuple[ColumnNode, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    schema: pa.Schema
-    leaves: tuple[LeafColumn, ...]
-    shown: ShownColumns
-
-
-_held: OrderedDict[tuple[int, ReadOptions], _Held] = OrderedDict()
-_lock = Lock()
+    plans: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
 
 
 def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
-    """Return the columns of a file, as `options` want them.
+    """Return the columns of a file, as `options` want them; files of equal schemas share them."""
+    shown: ShownColumns = file.facts.derived.of(options, lambda: _shown(file, options))
+    return shown
 
-    Files whose schemas are the same object, as those of equal content are, get the same tree.
-    """
-    key = id(file.schema), options
-    with _lock:
-        found = _held.get(key)
-        # Of a schema that is held here, no other has the number.
-        if found is not None and found.schema is file.schema and found.leaves is file.leaves:
-            _held.move_to_end(key)
-            return found.shown
+
+def _shown(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
     stored = file.schema
     if options.dictionaries == "decode":
         from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone
@@ -68,12 +73,7 @@ def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
     roots = column_tree(stored, file.leaves, options)
     if any(leaf.is_blob for root in roots for leaf in root.leaves()):
         stored = pa.schema([root.shown for root in roots], file.schema.metadata)
-    shown = ShownColumns(stored, roots)
-    with _lock:
-        _held[key] = _Held(file.schema, file.leaves, shown)
-        if len(_held) > _MAX_TREES:
-            _held.popitem(last=False)
-    return shown
+    return ShownColumns(stored, roots)
 
 
 class PerTree(Generic[T]):

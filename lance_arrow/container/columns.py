@@ -1,4 +1,4 @@
-"""Column metadata on demand: only the blocks asked for are read and parsed.
+"""Column metadata on demand: only the blocks asked for are read, and parsed natively.
 
 Source: lance.file.v2.ColumnMetadata.
 """
@@ -6,21 +6,35 @@ Source: lance.file.v2.ColumnMetadata.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from lance_arrow.container.buffer_places import check_places, parse_table
-from lance_arrow.container.descriptions import DescriptionReader
+from lance_arrow.container.buffer_places import check_places, parse_table, required_alignment
+from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.pages import PageMeta, parse_pages
-from lance_arrow.errors import CorruptFileError, located
+from lance_arrow.container.pages import PageTable
+from lance_arrow.engine import read_column_metadata
+from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import Bytes, Positions
-from lance_arrow.proto import file_v2_pb2
-from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
+
+_STAGE = "reading the metadata of a column"
+
+
+class _Fault(IntEnum):
+    """Kinds of faults that the engine finds in metadata; as its ``MetadataFault`` numbers them."""
+
+    MALFORMED = 1
+    UNPAIRED = 2
+    OUTSIDE = 3
+    MISALIGNED = 4
+    TOO_MANY_ROWS = 5
+    NO_DESCRIPTION = 6
 
 
 class ColumnMeta:
@@ -43,7 +57,6 @@ class ColumnMeta:
     __slots__ = (
         "_open_pages",
         "_opened",
-        "_stored_bytes",
         "buffer_offsets",
         "buffer_sizes",
         "byte_range",
@@ -61,7 +74,7 @@ class ColumnMeta:
         buffer_offsets: Positions,
         buffer_sizes: Positions,
         byte_range: tuple[int, int],
-        open_pages: Callable[[], tuple[PageMeta, ...]],
+        open_pages: Callable[[], PageTable],
     ) -> None:
         self.column = column
         self.message = message
@@ -70,18 +83,22 @@ class ColumnMeta:
         self.buffer_sizes = buffer_sizes
         self.byte_range = byte_range
         self._open_pages = open_pages
-        self._opened: tuple[tuple[PageMeta, ...], Positions] | None = None
-        self._stored_bytes: int | None = None
+        self._opened: PageTable | None = None
 
     @property
-    def pages(self) -> tuple[PageMeta, ...]:
+    def pages(self) -> PageTable:
         """Pages in row order; those who got the column from `LanceFileReader.columns` meet no error here."""
-        return self._pages()[0]
+        opened = self._opened
+        if opened is None:
+            opened = self._opened = self._open_pages()
+            # What they were made of takes memory, too.
+            self._open_pages = lambda: opened
+        return opened
 
     @property
     def page_starts(self) -> Positions:
         """First row of each page, and the number of rows, ``(num_pages + 1,) int64``; as `PageMeta.num_rows` counts."""
-        return self._pages()[1]
+        return self.pages.row_starts
 
     @property
     def num_rows(self) -> int:
@@ -91,33 +108,12 @@ class ColumnMeta:
     @property
     def stored_bytes(self) -> int:
         """Bytes that the buffers of all pages take."""
-        if self._stored_bytes is None:
-            self._stored_bytes = sum(self.page_bytes)
-        return self._stored_bytes
+        return int(self.pages.sizes.sum())
 
     @property
-    def page_bytes(self) -> list[int]:
-        """Bytes that the buffers of each page take."""
-        return [sum(page.facts.buffer_sizes) for page in self.pages]
-
-    def page_at(self, position: int) -> int | None:
-        """Return the page that has a buffer with this byte of the file."""
-        for page in self.pages:
-            if bool(((page.buffer_offsets <= position) & (position < page.buffer_offsets + page.buffer_sizes)).any()):
-                return page.number
-        return None
-
-    def _pages(self) -> tuple[tuple[PageMeta, ...], Positions]:
-        opened = self._opened
-        if opened is None:
-            pages = self._open_pages()
-            starts = np.zeros(len(pages) + 1, np.int64)
-            np.cumsum([page.num_rows for page in pages], out=starts[1:])
-            starts.setflags(write=False)
-            opened = self._opened = pages, starts
-            # What they were made of takes as much memory again.
-            self._open_pages = lambda: pages
-        return opened
+    def page_bytes(self) -> Positions:
+        """``(num_pages,) int64``: bytes that the buffers of each page take."""
+        return self.pages.page_bytes
 
 
 class ColumnTable:
@@ -155,7 +151,6 @@ class ColumnTable:
         self._footer = footer
         self._limits = limits
         self._checks = checks
-        self._descriptions = DescriptionReader(metadata, limits)
         self._places: list[tuple[int, int]] | None = None if is_sound else self._read_places()
 
     def _read_places(self) -> list[tuple[int, int]]:
@@ -187,12 +182,18 @@ class ColumnTable:
         """
         places = [self.place(column) for column in columns]
         blocks = self._metadata.read(places)
+        parsed = read_column_metadata(blocks, self._footer.file_size, required_alignment(self._footer.version))
         metas = []
-        for column, name, place, block in zip(columns, names, places, blocks, strict=True):
-            with located(column=name, byte_range=place, stage="reading the metadata of a column"):
+        for column, name, place, block, facts in zip(columns, names, places, blocks, parsed, strict=True):
+            # Not `with`, which would take longer than all else here.
+            try:
+                self._limits.check("max_metadata_bytes", len(block))
                 if self._checks is not None:
                     self._checks.column(column, block)
-                metas.append(self._parse(column, name, place, block))
+                metas.append(self._column(column, name, place, facts))
+            except LanceError as error:
+                located(column=name, byte_range=place, stage=_STAGE).fill(error)
+                raise
         return metas
 
     def stored(self, column: int) -> Bytes:
@@ -205,44 +206,83 @@ class ColumnTable:
             self._places = self._read_places()
         return self._places[column]
 
-    def _parse(self, column: int, name: str, place: tuple[int, int], block: Bytes) -> ColumnMeta:
-        message = parse(
-            file_v2_pb2.ColumnMetadata,
-            block.data,
-            what=f"the metadata of column {column}",
-            byte_range=place,
-            max_bytes=self._limits.max_metadata_bytes,
-        )
-        if len(message.buffer_offsets) != len(message.buffer_sizes):
-            raise CorruptFileError(
-                f"{len(message.buffer_offsets)} column buffer offsets but {len(message.buffer_sizes)} sizes"
-            )
-        buffers = check_places(
-            np.array(message.buffer_offsets, np.uint64),
-            np.array(message.buffer_sizes, np.uint64),
-            file_size=self._footer.file_size,
-            what="column buffer",
-        )
-        (own,) = self._descriptions.read([message.encoding], first_page=None)
-        for array in (buffers.offsets, buffers.sizes):
-            array.setflags(write=False)
+    def _column(self, column: int, name: str, place: tuple[int, int], facts: tuple[Any, ...]) -> ColumnMeta:
+        fault, description, starts, sizes, pages_fault, pages = facts
+        if fault is not None:
+            raise self._refused("column buffer", fault)
+        own = self._opened(description, None)
         return ColumnMeta(
             column=column,
             message=own.message,
             description=own.value,
-            buffer_offsets=buffers.offsets,
-            buffer_sizes=buffers.sizes,
+            buffer_offsets=starts,
+            buffer_sizes=sizes,
             byte_range=place,
-            open_pages=partial(self._pages, message.pages, name, place),
+            open_pages=partial(self._pages, pages_fault, pages, name, place),
         )
 
     def _pages(
-        self, messages: Sequence[file_v2_pb2.ColumnMetadata.Page], name: str, place: tuple[int, int]
-    ) -> tuple[PageMeta, ...]:
-        with located(column=name, byte_range=place, stage="reading the metadata of a column"):
-            return parse_pages(
-                messages,
-                self._descriptions.read([page.encoding for page in messages], first_page=0),
-                version=self._footer.version,
-                file_size=self._footer.file_size,
-            )
+        self, fault: tuple[int, ...] | None, pages: tuple[Any, ...], name: str, place: tuple[int, int]
+    ) -> PageTable:
+        try:
+            if fault is not None:
+                raise self._refused("buffer", fault)
+            row_starts, borders, starts, sizes, descriptions, description_of = pages
+            apart = [one for one in descriptions if isinstance(one, tuple)]
+            if len(apart) > 1:
+                # One wave for all of them; those that lie outside the file are named below.
+                size = self._footer.file_size
+                self._metadata.keep([(start, start + count) for start, count in apart if start + count <= size])
+            opened = [
+                self._opened(one, number if len(descriptions) == 1 else int(np.argmax(description_of == number)))
+                for number, one in enumerate(descriptions)
+            ]
+            found = PageTable(row_starts, borders, starts, sizes, opened, description_of)
+            found.check_descriptions(self._footer.version)
+        except LanceError as error:
+            located(column=name, byte_range=place, stage=_STAGE).fill(error)
+            raise
+        return found
+
+    def _opened(self, description: bytes | tuple[int, int], page: int | None) -> Description:
+        """Open a description, of the column or of a page; one that lies apart is read."""
+        try:
+            if isinstance(description, tuple):
+                description = self._metadata.read([self._place_apart(*description)])[0].tobytes()
+            self._limits.check("max_description_bytes", len(description))
+            return Description.of(description)
+        except LanceError as error:
+            located(page=page).fill(error)
+            raise
+
+    def _place_apart(self, start: int, size: int) -> tuple[int, int]:
+        file_size = self._footer.file_size
+        if start > file_size or size > file_size - start:
+            raise CorruptFileError(f"a description of {size} bytes lies at {start}, but the file has {file_size}")
+        self._limits.check("max_description_bytes", size)
+        return start, start + size
+
+    def _refused(self, buffer: str, fault: tuple[int, ...]) -> CorruptFileError:
+        """Say what is wrong with metadata; `engine/tables/column_metadata.hpp` explains a fault."""
+        kind, number, first, second, third = fault
+        page = None if number < 0 else number
+        match kind:
+            case _Fault.MALFORMED:
+                said = f"not a valid lance.file.v2.ColumnMetadata: malformed at its byte {first}"
+                return CorruptFileError(said, detail=first)
+            case _Fault.UNPAIRED:
+                return CorruptFileError(f"{first} {buffer} offsets but {second} {buffer} sizes", page=page)
+            case _Fault.OUTSIDE:
+                said = f"{buffer} {first} has {third} bytes at {second}, but the file has {self._footer.file_size}"
+                return CorruptFileError(said, page=page, detail=first)
+            case _Fault.MISALIGNED:
+                said = f"{buffer} {first} begins at {second}, which is no multiple of"
+                alignment = required_alignment(self._footer.version)
+                place = second, second + third
+                return CorruptFileError(f"{said} {alignment}", page=page, byte_range=place, detail=first)
+            case _Fault.TOO_MANY_ROWS:
+                rows = first + second
+                return CorruptFileError(f"the pages up to here have {rows} rows, more than 63 bits hold", page=page)
+        case = {0: "None", 3: "none"}.get(first, f"#{first}")
+        what = "a column" if page is None else "a page"
+        return CorruptFileError(f"{what} has no description (its case is {case})", page=page)

@@ -7,9 +7,7 @@ metadata of wanted columns.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,14 +17,14 @@ import pyarrow as pa
 from lance_arrow.choices import Verify
 from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
-from lance_arrow.container.extension_types import EXTENSION_NAME
-from lance_arrow.container.fields import SchemaField, fields_from_messages
+from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_checks import FileChecks, check_verify
 from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.container.schema import LeafColumn
+from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
@@ -38,82 +36,6 @@ if TYPE_CHECKING:
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_OFFSET = np.zeros(1, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaFacts:
-    """What a schema message says, in the ways it is asked for."""
-
-    fields: tuple[SchemaField, ...]
-    schema: pa.Schema
-    leaves: tuple[LeafColumn, ...]
-    num_columns: int
-    lengths: Mapping[int, tuple[str, int | None]]
-    """Path of every physical column, and how often its pages count a row; None where only decoding tells."""
-
-    @classmethod
-    def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
-        fields = fields_from_messages(message.fields)
-        schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
-        return cls(fields, schema, leaves, count_columns(leaves), _lengths(leaves, version))
-
-    @property
-    def has_extensions(self) -> bool:
-        return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
-
-
-def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int, tuple[str, int | None]]:
-    found: dict[int, tuple[str, int | None]] = {}
-    for leaf in leaves:
-        nodes = [(leaf.column, leaf.path), *((above.header_column, above.path) for above in leaf.ancestors)]
-        for depth, (column, path) in enumerate(nodes):
-            if column is not None:
-                above = leaf.ancestors[depth:]
-                in_list = version in LEGACY_VERSIONS and any("list" in node.kind.value for node in above)
-                found[column] = path, None if in_list else leaf.lengths_per_row
-    return found
-
-
-class KnownSchemas:
-    """Schemas of files opened before, by content: the files of a dataset have one, and building it is most of an open.
-
-    Extension types are not kept: which of them are registered may change.
-    """
-
-    max_schemas = 32
-    max_bytes = 64 << 10
-
-    def __init__(self) -> None:
-        self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def held(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
-        """Return what a serialized Schema says, if it is known."""
-        key = message, version
-        with self._lock:
-            held = self._held.get(key)
-            if held is not None:
-                self._held.move_to_end(key)
-            return held
-
-    def keep(self, message: bytes, version: FileVersion, facts: SchemaFacts) -> None:
-        """Keep what a serialized Schema says, if it is small."""
-        if len(message) <= self.max_bytes and not facts.has_extensions:
-            with self._lock:
-                self._held[message, version] = facts
-                if len(self._held) > self.max_schemas:
-                    self._held.popitem(last=False)
-
-    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
-        """Return what a serialized Schema says."""
-        facts = self.held(message, version)
-        if facts is None:
-            facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
-            self.keep(message, version, facts)
-        return facts
-
-
-known_schemas = KnownSchemas()
 
 
 class LanceFileReader:
@@ -147,6 +69,8 @@ class LanceFileReader:
         Whether the file was written with checksums.
     num_rows
         Rows of the file.
+    facts
+        What the schema says; the same object for files of equal schemas, but for those with extension types.
     fields
         Top-level fields of the schema, with ids.
     schema
@@ -253,6 +177,7 @@ class LanceFileReader:
             self._check_reads(self.checks)
 
     def _take_schema(self, facts: SchemaFacts) -> None:
+        self.facts = facts
         self.fields: tuple[SchemaField, ...] = facts.fields
         self.schema: pa.Schema = facts.schema
         self.leaves: tuple[LeafColumn, ...] = facts.leaves
@@ -278,6 +203,7 @@ class LanceFileReader:
         self.legacy = legacy
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema.SerializeToString(deterministic=True), self.version)
+        self.facts = facts
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.num_rows = int(legacy.batch_starts()[-1])
@@ -311,7 +237,7 @@ class LanceFileReader:
         column = table.owner(position)
         if column is None or column not in self._lengths:
             return None, None
-        page = self._columns[column].page_at(position) if column in self._sound else None
+        page = self._columns[column].pages.page_at(position) if column in self._sound else None
         return self._column_name(column), page
 
     @property

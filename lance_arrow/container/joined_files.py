@@ -8,9 +8,8 @@ Their metadata is read natively, all at once, and strictly: a file that is not j
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,13 @@ from numpy.typing import NDArray
 from lance_arrow.choices import Verify
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.container.file_reader import SchemaFacts, known_schemas
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.pages import PageMeta
-from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, walk_columns
+from lance_arrow.container.pages import PageTable
+from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
+from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, VerifiedSource
 from lance_arrow.kernels import BlockChecks
-from lance_arrow.proto.reading import unpack_any
-from lance_arrow.spi import PageFacts
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())
@@ -85,68 +82,6 @@ class SmallFiles:
         return [(_VERSION_OF[minor], schema, np.array(found)) for (minor, _, schema), found in groups.items()]
 
 
-class JoinedPages(Sequence[PageMeta]):
-    """Pages of one column of many files; each is made when it is asked for.
-
-    Parameters
-    ----------
-    page_starts
-        ``(n + 1,) int64``: first row of each page.
-    borders
-        ``(n + 1,) int64``: first buffer of each page.
-    starts, sizes
-        ``(m,) int64``: the buffers.
-    descriptions, description_of
-        The descriptions there are, and ``(n,) int64`` which of them each page has.
-    """
-
-    def __init__(
-        self,
-        page_starts: Positions,
-        borders: Positions,
-        starts: Positions,
-        sizes: Positions,
-        descriptions: Sequence[Description],
-        description_of: Positions,
-    ) -> None:
-        self.page_starts = page_starts
-        self.borders = borders
-        self.starts = starts
-        self.sizes = sizes
-        self.descriptions = descriptions
-        self.description_of = description_of
-
-    def __len__(self) -> int:
-        return len(self.description_of)
-
-    @overload
-    def __getitem__(self, index: int) -> PageMeta: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[PageMeta]: ...
-
-    def __getitem__(self, index: int | slice) -> PageMeta | list[PageMeta]:
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        buffers = slice(int(self.borders[index]), int(self.borders[index + 1]))
-        described = self.descriptions[int(self.description_of[index])]
-        num_rows = int(self.page_starts[index + 1] - self.page_starts[index])
-        return PageMeta(
-            number=index,
-            num_rows=num_rows,
-            first_row=int(self.page_starts[index]),
-            buffer_offsets=self.starts[buffers],
-            buffer_sizes=self.sizes[buffers],
-            message=described.message,
-            description=described.value,
-            facts=PageFacts(num_rows, tuple(self.sizes[buffers].tolist())),
-            distribution=described.distribution,
-        )
-
-    def __iter__(self) -> Iterator[PageMeta]:
-        return (self[index] for index in range(len(self)))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JoinedColumn:
     """One physical column of many files; what `ColumnMeta` is to one.
@@ -157,22 +92,24 @@ class JoinedColumn:
         Its number.
     wrappers
         What describes the columns as a whole: the descriptions there are, and how many buffers belong to each.
-    pages, page_starts
-        As those of `ColumnMeta`, of all files.
+    pages
+        Those of all files, one after the other.
     """
 
     column: int
     wrappers: tuple[tuple[Description, int], ...]
-    pages: JoinedPages = field(repr=False)
-    page_starts: Positions = field(repr=False)
+    pages: PageTable = field(repr=False)
     byte_range: tuple[int, int] | None = None
 
     @property
+    def page_starts(self) -> Positions:
+        """As `ColumnMeta.page_starts`, of all files."""
+        return self.pages.row_starts
+
+    @property
     def page_bytes(self) -> Positions:
-        """``(n,) int64``: bytes that the buffers of each page take."""
-        before = np.zeros(len(self.pages.sizes) + 1, np.int64)
-        np.cumsum(self.pages.sizes, out=before[1:])
-        return np.diff(before[self.pages.borders])
+        """As `ColumnMeta.page_bytes`."""
+        return self.pages.page_bytes
 
 
 class JoinedFiles:
@@ -201,7 +138,8 @@ class JoinedFiles:
     def __init__(self, small: SmallFiles, version: FileVersion, schema: bytes, numbers: NDArray[np.intp]) -> None:
         self.name = f"{len(numbers)} files"
         self.version = version
-        known: SchemaFacts = known_schemas.get(schema, version)
+        self.facts: SchemaFacts = known_schemas.get(schema, version)
+        known = self.facts
         self.fields: tuple[SchemaField, ...] = known.fields
         self.schema, self.leaves = known.schema, known.leaves
         self._facts = np.ascontiguousarray(small.facts[numbers])
@@ -258,43 +196,20 @@ class JoinedFiles:
         return [self._columns[index] for index in indices]
 
     def _column(self, column: int) -> JoinedColumn:
-        num_files = len(self._starts)
-        files = self._data, self._starts, self._sizes, self._facts, column
-        own, counts = np.zeros((num_files, 3), np.int64), np.zeros(num_files, np.int64)
-        flags = np.ones(num_files, np.uint8)
-        num_pages, num_buffers = walk_columns(*files, own, counts, flags)
-        rows, borders = np.empty(num_pages, np.int64), np.empty(num_pages + 1, np.int64)
-        descriptions = np.empty((num_pages, 2), np.int64)
-        starts, sizes = np.empty(num_buffers, np.int64), np.empty(num_buffers, np.int64)
-        if flags.all():
-            walk_columns(*files, own, counts, flags, (rows, descriptions, borders[:-1], starts, sizes))
-        if not flags.all():
+        found = read_column_of_files(self._data, self._starts, self._sizes, self._facts, column)
+        if isinstance(found, int):
             raise CorruptFileError(f"the metadata of column {column} of a file is not as writers make it")
-        borders[-1] = num_buffers
-        page_starts = np.zeros(num_pages + 1, np.int64)
-        np.cumsum(rows, out=page_starts[1:])
+        counts, wrappers, (row_starts, borders, starts, sizes, descriptions, description_of) = found
         last = np.cumsum(counts)
         expected = np.diff(self.row_starts) * self._lengths[column]
-        # Not above what all files have: sums of such numbers cannot wrap.
-        if (rows > expected.sum()).any() or (page_starts[last] - page_starts[last - counts] != expected).any():
+        if (row_starts[last] - row_starts[last - counts] != expected).any():
             raise CorruptFileError(f"pages of column {column} have not the rows of their file")
-        found, description_of = self._descriptions(descriptions)
-        wrappers, wrapper_of = self._descriptions(own)
-        with_buffers = dict.fromkeys(zip(wrapper_of.tolist(), own[:, 2].tolist(), strict=True))
+        opened = [Description.of(one) for one in descriptions]
         return JoinedColumn(
             column=column,
-            wrappers=tuple((wrappers[number], count) for number, count in with_buffers),
-            pages=JoinedPages(page_starts, borders, starts, sizes, found, description_of),
-            page_starts=page_starts,
+            wrappers=tuple((Description.of(one), num_buffers) for one, num_buffers in wrappers),
+            pages=PageTable(row_starts, borders, starts, sizes, opened, description_of),
         )
-
-    def _descriptions(self, places: Positions) -> tuple[list[Description], Positions]:
-        """Open descriptions, each of those that are there once; return which one lies at each place."""
-        held = memoryview(self._data)  # type: ignore[arg-type]
-        found = [bytes(held[start : start + size]) for start, size in places[:, :2].tolist()]
-        numbers = {data: number for number, data in enumerate(dict.fromkeys(found))}
-        which = list(map(numbers.__getitem__, found))
-        return [Description(*unpack_any(data)) for data in numbers], np.array(which, np.int64)
 
 
 def _contradiction() -> CorruptFileError:

@@ -5,21 +5,18 @@ Source: lance.file.v2.ColumnMetadata.Page.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lance_arrow.container.buffer_places import BufferPlaces, check_places, required_alignment
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Positions
-from lance_arrow.proto import file_v2_pb2
 from lance_arrow.spi import PAGE_MESSAGES, PageFacts
 
-_INT64_MAX = np.iinfo(np.int64).max
 _V20, _V21, _V23, _ = PAGE_MESSAGES
 _PAGE_MESSAGES = {
     FileVersion.V2_0: (_V20,),
@@ -74,102 +71,104 @@ class PageMeta:
         return int(self.buffer_offsets.min()), int((self.buffer_offsets + self.buffer_sizes).max())
 
 
-def parse_pages(
-    messages: Sequence[file_v2_pb2.ColumnMetadata.Page],
-    descriptions: Sequence[Description],
-    *,
-    version: FileVersion,
-    file_size: int,
-) -> tuple[PageMeta, ...]:
-    """Check the pages of one column and build their facts.
+@dataclass(frozen=True, slots=True, eq=False)
+class PageTable(Sequence[PageMeta]):
+    """Pages of one column, of one file or of many, as arrays; each is made into a `PageMeta` when it is asked for.
 
     Parameters
     ----------
-    messages
-        Pages in row order.
-    descriptions
-        The description of each.
-    version
-        Version of the file: decides alignment and which messages may describe a page.
-    file_size
-        Bytes of the file.
-
-    Raises
-    ------
-    CorruptFileError
-        Offsets and sizes of unequal number, a buffer outside the file or not aligned, more rows than 63 bits hold, or a
-        description of another version; the page is named.
+    row_starts
+        ``(n + 1,) int64``: first row of each page, and the rows of all.
+    borders
+        ``(n + 1,) int64``: first buffer of each page, and the buffers of all.
+    starts, sizes
+        ``(m,) int64``: where each buffer begins in the file, and its bytes.
+    descriptions, description_of
+        The descriptions there are, and ``(n,) int64`` which of them each page has.
     """
-    counts = [_count(number, message) for number, message in enumerate(messages)]
-    borders = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    places = _places(messages, borders, version=version, file_size=file_size)
-    pages = []
-    first_row = 0
-    bounds = borders.tolist()
-    sizes = places.sizes.tolist()
-    for number, (message, described) in enumerate(zip(messages, descriptions, strict=True)):
-        start, stop = bounds[number], bounds[number + 1]
-        _check_family(described, version, number)
-        pages.append(
-            PageMeta(
-                number=number,
-                num_rows=message.length,
-                first_row=first_row,
-                buffer_offsets=places.offsets[start:stop],
-                buffer_sizes=places.sizes[start:stop],
-                message=described.message,
-                description=described.value,
-                facts=PageFacts(message.length, tuple(sizes[start:stop])),
-                distribution=described.distribution,
-            )
+
+    row_starts: Positions
+    borders: Positions
+    starts: Positions
+    sizes: Positions
+    descriptions: Sequence[Description]
+    description_of: Positions
+    _made: dict[int, PageMeta] = field(init=False, default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.description_of)
+
+    @overload
+    def __getitem__(self, index: int) -> PageMeta: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[PageMeta]: ...
+
+    def __getitem__(self, index: int | slice) -> PageMeta | list[PageMeta]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        number = index + len(self) if index < 0 else index
+        page = self._made.get(number)
+        if page is None:
+            page = self._made[number] = self._page(number)
+        return page
+
+    def __iter__(self) -> Iterator[PageMeta]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def page_bytes(self) -> Positions:
+        """``(n,) int64``: bytes that the buffers of each page take."""
+        before = np.zeros(len(self.sizes) + 1, np.int64)
+        np.cumsum(self.sizes, out=before[1:])
+        taken: Positions = np.diff(before[self.borders])
+        return taken
+
+    def page_at(self, position: int) -> int | None:
+        """Return the page that has a buffer with this byte of the file."""
+        found = np.flatnonzero((self.starts <= position) & (position < self.starts + self.sizes))
+        return int(np.searchsorted(self.borders, found[0], side="right")) - 1 if len(found) else None
+
+    def check_descriptions(self, version: FileVersion) -> None:
+        """Check that pages are described as those of a version of the format are.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError
+            One is described as a page of another version; it is named.
+        """
+        for number, described in enumerate(self.descriptions):
+            if described.message not in _PAGE_MESSAGES[version] and described.message in _FAMILIES:
+                page = int(np.argmax(self.description_of == number))
+                raise _of_another_version(described, version, page)
+
+    def _page(self, number: int) -> PageMeta:
+        start, stop = self.borders[number : number + 2].tolist()
+        first_row, end_row = self.row_starts[number : number + 2].tolist()
+        described = self.descriptions[self.description_of[number]]
+        sizes = self.sizes[start:stop]
+        return PageMeta(
+            number=number,
+            num_rows=end_row - first_row,
+            first_row=first_row,
+            buffer_offsets=self.starts[start:stop],
+            buffer_sizes=sizes,
+            message=described.message,
+            description=described.value,
+            facts=PageFacts(end_row - first_row, tuple(sizes.tolist())),
+            distribution=described.distribution,
         )
-        first_row += message.length
-        if first_row > _INT64_MAX:
-            raise CorruptFileError(f"the pages up to here have {first_row} rows, more than 63 bits hold", page=number)
-    return tuple(pages)
 
 
-def _count(number: int, message: file_v2_pb2.ColumnMetadata.Page) -> int:
-    count = len(message.buffer_offsets)
-    if count != len(message.buffer_sizes):
-        raise CorruptFileError(f"{count} buffer offsets but {len(message.buffer_sizes)} buffer sizes", page=number)
-    return count
-
-
-def _places(
-    messages: Sequence[file_v2_pb2.ColumnMetadata.Page],
-    borders: NDArray[np.int64],
-    *,
-    version: FileVersion,
-    file_size: int,
-) -> BufferPlaces:
-    """Check the buffers of all pages at once."""
-    offsets = np.array([offset for message in messages for offset in message.buffer_offsets], np.uint64)
-    sizes = np.array([size for message in messages for size in message.buffer_sizes], np.uint64)
-    try:
-        places = check_places(
-            offsets, sizes, file_size=file_size, what="buffer", alignment_bytes=required_alignment(version)
-        )
-    except CorruptFileError as error:
-        if isinstance(error.detail, int):
-            error.page = int(np.searchsorted(borders, error.detail, side="right")) - 1
-        raise
-    for array in (places.offsets, places.sizes):
-        array.setflags(write=False)
-    return places
-
-
-def _check_family(described: Description, version: FileVersion, number: int) -> None:
-    # A message of nobody we know may be the layout of a plugin; one of another version's is damage.
-    expected = _PAGE_MESSAGES[version]
+def _of_another_version(described: Description, version: FileVersion, page: int) -> CorruptFileError | UnsupportedError:
     if described.message == _V20 and version is FileVersion.V2_1:
-        raise UnsupportedError(
+        return UnsupportedError(
             f"the page is described by {_V20} in a file of version {version}: a draft of 2.1, as releases 0.16 to 0.18 "
             "of the reference wrote it; it cannot be read yet",
-            page=number,
+            page=page,
             detail=_V20,
         )
-    if described.message not in expected and described.message in _FAMILIES:
-        raise CorruptFileError(
-            f"the page is described by {described.message}, a file of version {version} uses {expected[0]}", page=number
-        )
+    expected = _PAGE_MESSAGES[version][0]
+    return CorruptFileError(
+        f"the page is described by {described.message}, a file of version {version} uses {expected}", page=page
+    )

@@ -11,12 +11,13 @@ from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
 from libcpp.string cimport string
-from libcpp.utility cimport move
+from libcpp.utility cimport move, pair
 from libcpp.vector cimport vector
 
 import os
 import threading
 
+import numpy
 import pyarrow as pa
 
 from lance_arrow.engine.refusals import refusal
@@ -28,6 +29,7 @@ include "door/codec_abi.pxi"
 # Tables: what describes files and pages.
 include "door/checksums.pxi"
 include "door/file_head.pxi"
+include "door/column_metadata.pxi"
 include "door/chunk_tables.pxi"
 include "door/file_tables.pxi"
 include "door/positional.pxi"

@@ -19,7 +19,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 - what encodings are chosen by: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
 - LZ4: `decode_lz4_blocks`
 - smallest and greatest values, for zone maps: `bound_fixed`, `bound_variable`
-- mini-block chunks: `parse_chunk_words`, `parse_many_chunk_words`, `parse_chunk_headers`, `cut_levels`,
+- mini-block chunks: `parse_chunk_words`, `parse_chunk_headers`, `cut_levels`,
   `write_chunks`
 - zipped rows: `zip_entries`, `unzip_fixed`, `unzip_variable`, `unzip_rows`, `read_row_index`, `count_entries`
 - levels to rows, offsets and validity: `select_rows`, `unravel`, `measure_layers`, `check_levels`, `check_open_rows`,
@@ -98,7 +98,6 @@ from lance_arrow.engine._engine import (
     pack_out_of_line,
     parse_chunk_headers,
     parse_chunk_words,
-    parse_many_chunk_words,
     plan_variable_chunks,
     read_row_index,
     renumber_levels,
@@ -215,7 +214,6 @@ __all__ = [
     "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
-    "parse_many_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
     "renumber_levels",

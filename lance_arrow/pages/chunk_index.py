@@ -11,7 +11,7 @@ from lance_arrow import kernels
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.spi.blocks import BlockSlice, Bytes
-from lance_arrow.spi.layouts import FetchedSlices, ManyPages
+from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.rows import RowRanges
 
 _MAX_CHUNK_ENTRIES = np.uint64(0xFFFF)
@@ -137,29 +137,6 @@ def chunk_table(
     value_starts = np.empty(num_chunks + 1, np.int64)
     kernels.parse_chunk_words(words, large, num_values, data_bytes, chunk_starts, value_starts)
     return chunk_starts, value_starts
-
-
-def many_chunk_tables(pages: ManyPages, large: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Parse the chunk tables of pages without lists: as `chunk_table`, one after the other, and where each begins."""
-    sizes = np.ascontiguousarray(pages.sizes[:, 0])
-    word_bytes = 4 if large else 2
-    if (sizes < word_bytes).any():
-        raise CorruptPageError("a chunk table is empty", detail=int(np.argmax(sizes < word_bytes)))
-    borders = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes // word_bytes + 1, out=borders[1:])
-    chunk_starts, value_starts = np.empty(int(borders[-1]), np.int64), np.empty(int(borders[-1]), np.int64)
-    kernels.parse_many_chunk_words(
-        pages.data,
-        np.ascontiguousarray(pages.starts[:, 0]),
-        sizes,
-        large,
-        pages.num_rows,
-        np.ascontiguousarray(pages.sizes[:, 1]),
-        borders,
-        chunk_starts,
-        value_starts,
-    )
-    return chunk_starts, value_starts, borders
 
 
 def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.engine import NativePage
-from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
+from lance_arrow.engine import ChunkTemplate, NativePage
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
-from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, many_chunk_tables, row_table
-from lance_arrow.pages.native_pages import many_native_chunks, native_chunks
+from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
+from lance_arrow.pages.native_pages import chunk_template, native_chunks
 from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
@@ -131,6 +131,9 @@ def _items(form: ChunkedForm, values: BoundChunkCodec, scope: BindScope) -> Boun
 class ChunkedPages(BoundChunks):
     """Pages of chunks, read in the two rounds of layouts."""
 
+    _kept: list[ChunkTemplate | None] = field(init=False, default_factory=list, compare=False, repr=False)
+    """What pages that read themselves have in common, once it was asked for."""
+
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = [BufferRole.CHUNK_TABLE, BufferRole.DATA]
         if self.items is not None:
@@ -166,26 +169,30 @@ class ChunkedPages(BoundChunks):
         made = native_chunks(self, page, chunk_starts, value_starts, rows, items)
         return ChunkIndex(chunk_starts, value_starts, rows, items, made)
 
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        template = self._template()
+        try:
+            self.roles(page)
+        except CorruptFileError:
+            return None  # `index_slices` says it again, with its place
+        return None if template is None else template.page(page.num_rows, self._values_of(page))
+
     def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
-        return (0,) if self.items is None else (0, 2)
+        return ()  # pages read their index themselves
 
     def native_pages(self, pages: ManyPages) -> list[NativePage] | None:
-        if self.rep is not None or self.keeps_items or not len(pages.num_rows):
+        template = self._template()
+        if template is None or not len(pages.num_rows):
             return None
         self.roles(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
-        if self.num_values is not None and (pages.num_rows != self.num_values).any():
+        if self.rep is None and self.num_values is not None and (pages.num_rows != self.num_values).any():
             raise CorruptFileError(f"pages have other numbers of rows than {self.num_values}, that of their values")
-        items = None
-        if self.items is not None:
-            from lance_arrow.pages.loaded_chunks import decode_many_items  # noqa: PLC0415
+        return template.pages(pages.num_rows, -1 if self.num_values is None else self.num_values)
 
-            starts, sizes = np.ascontiguousarray(pages.starts[:, 2]), np.ascontiguousarray(pages.sizes[:, 2])
-            try:
-                items = decode_many_items(self.items, (pages.data, starts, sizes), self.num_items, self.limits)
-            except ResourceLimitError:
-                # Each by itself may be within the limit.
-                return None
-        return many_native_chunks(self, pages, many_chunk_tables(pages, self.large), items)
+    def _template(self) -> ChunkTemplate | None:
+        if not self._kept:
+            self._kept.append(chunk_template(self))
+        return self._kept[0]
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         selection = index.select(rows)

@@ -223,31 +223,11 @@ class IndexPage:
 
 def decode_items(codec: BoundChunkCodec, buffer: Bytes, num_items: int, limits: Limits) -> BlockSlice:
     """Decode the dictionary buffer of a page; its size is checked before it is allocated."""
-    return decode_many_items(codec, (buffer, np.zeros(1, np.int64), np.array([buffer.size])), num_items, limits)
-
-
-def decode_many_items(
-    codec: BoundChunkCodec, buffers: tuple[Bytes, NDArray[np.int64], NDArray[np.int64]], num_items: int, limits: Limits
-) -> BlockSlice:
-    """Decode dictionaries of as many items each, one behind the other.
-
-    Parameters
-    ----------
-    codec
-        Of the dictionaries.
-    buffers
-        Bytes, and ``(n,) int64`` where each dictionary starts in them and how many it has.
-    num_items
-        Items of each.
-    limits
-        All of them together are no larger than one may be.
-    """
-    data, starts, sizes = buffers
-    borders = np.arange(len(starts) + 1, dtype=np.int64) * num_items
-    block = ChunkBatch(data, starts[np.newaxis], sizes[np.newaxis], borders)
+    starts, sizes = np.zeros((1, 1), np.int64), np.array([[buffer.size]])
+    block = ChunkBatch(buffer, starts, sizes, np.array([0, num_items]))
     num_bytes = codec.measure(block)
-    limits.check("max_dictionary_bytes", block_bytes(codec.shape, int(borders[-1]), num_bytes))
-    items = new_block(codec.shape, int(borders[-1]), num_bytes)
+    limits.check("max_dictionary_bytes", block_bytes(codec.shape, num_items, num_bytes))
+    items = new_block(codec.shape, num_items, num_bytes)
     codec.decode(block, items)
     return items
 

@@ -25,7 +25,7 @@ from lance_arrow.spi.blocks import (
 )
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
-from lance_arrow.spi.layouts import ManyPages, PageFacts, PageIndex
+from lance_arrow.spi.layouts import PageFacts, PageIndex
 from lance_arrow.spi.native import native_side, stored_side
 from lance_arrow.spi.scratch import new_block
 
@@ -100,58 +100,29 @@ def native_chunks(
     )
 
 
-def many_native_chunks(
-    layout: BoundChunks,
-    pages: ManyPages,
-    tables: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    items: BlockSlice | None,
-) -> list[engine.NativePage] | None:
-    """Build pages without lists, as `native_chunks` builds one.
-
-    Parameters
-    ----------
-    layout, pages
-        The pages.
-    tables
-        Their chunk tables.
-    items
-        Their dictionaries, one behind the other; None for pages without.
-    """
-    values = native_side(layout.values)
-    def_ = None if layout.def_ is None else native_side(layout.def_)
-    if values is None or (layout.def_ is not None and def_ is None) or value_bits(layout.shape) is None:
+def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
+    """Take what pages have in common that read their own index; None where anything in them is beyond the engine."""
+    if layout.keeps_items or value_bits(layout.shape) is None:
         return None
-    held = None
-    if items is not None:
-        held = _dictionaries(layout, items, len(pages.num_rows))
-        if held is None:
-            return None
-    return engine.chunked_pages(
-        pages.num_rows,
+    if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
+        return None
+    bound = (layout.values, layout.rep, layout.def_, layout.items)
+    codecs = [None if one is None else native_side(one) for one in bound]
+    if any(made is None for made, one in zip(codecs, bound, strict=True) if one is not None):
+        return None
+    values, rep, def_, items = codecs
+    return engine.chunk_template(
         layout.layers,
         _levels(layout.layers),
         _offset_bits(layout.shape),
         values,
+        rep,
         def_,
         layout.large,
-        *tables,
-        held,
+        items,
+        layout.num_items,
+        layout.limits.max_dictionary_bytes,
     )
-
-
-def _dictionaries(layout: BoundChunks, items: BlockSlice, num_pages: int) -> list[tuple[Any, ...]] | None:
-    """Divide the items of pages, each of which has as many; an empty one is added to those of variable width."""
-    bits, count = _item_bits(layout, items.shape), layout.num_items
-    if bits is None or not len(items.values):
-        return None
-    offset_bits = _offset_bits(items.shape)
-    if not offset_bits:
-        size = count * bits // 8
-        return [(bits, items.values[at * size : (at + 1) * size], None, 0, count) for at in range(num_pages)]
-    # Nulls expand to an item of no bytes behind the dictionary.
-    places = np.arange(num_pages)[:, None] * count + np.append(np.arange(count + 1), count)
-    offsets = items.offsets.view(f"u{offset_bits // 8}")[places].view(np.uint8)
-    return [(bits, items.values, one, offset_bits, count) for one in offsets]
 
 
 def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator
 from typing import TypeVar, cast
 
-from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from lance_arrow.engine import split_any
 from lance_arrow.errors import CorruptFileError, InternalError, ResourceLimitError
 from lance_arrow.proto.faults import PARSER_ERRORS, fault_offset
 
@@ -28,7 +28,7 @@ def parse(
     *,
     what: str,
     byte_range: tuple[int, int] | None = None,
-    max_depth: int = DEFAULT_MAX_DEPTH,
+    max_depth: int | None = DEFAULT_MAX_DEPTH,
     max_bytes: int = DEFAULT_MAX_BYTES,
     error: type[CorruptFileError] = CorruptFileError,
 ) -> MessageT:
@@ -45,7 +45,7 @@ def parse(
     byte_range
         Half-open bytes of the file that `data` came from, if they have a place of their own.
     max_depth
-        Messages that may be nested in each other, the outermost counted. The parser itself stops at 100.
+        Messages that may be nested in each other, the outermost counted; None for as many as the parser allows, 100.
     max_bytes
         Largest `data` that is parsed at all; a message takes several times its bytes in memory.
     error
@@ -75,7 +75,7 @@ def parse(
         offset = fault_offset(descriptor, held)
         place = "nested too deeply or malformed" if offset is None else f"malformed at its byte {offset}"
         raise error(f"{what} is not a valid {name}: {place}", byte_range=byte_range, detail=offset) from cause
-    if _static_depth(descriptor) > max_depth and _is_deeper_than(message, max_depth):
+    if max_depth is not None and _static_depth(descriptor) > max_depth and _is_deeper_than(message, max_depth):
         raise error(f"{what} is not a valid {name}: nested deeper than {max_depth} messages", byte_range=byte_range)
     return message
 
@@ -99,11 +99,18 @@ def unpack_any(
     CorruptFileError
         `data` is not an Any, or names no type.
     """
-    wrapper = parse(AnyMessage, data, what=what, byte_range=byte_range)
-    authority, _, name = wrapper.type_url.rpartition("/")
+    held = bytes(data)
+    found = split_any(held)
+    if found is None:
+        from google.protobuf.any_pb2 import Any as AnyMessage  # noqa: PLC0415 - to say what is wrong
+
+        wrapper = parse(AnyMessage, held, what=what, byte_range=byte_range)
+        found = wrapper.type_url, wrapper.value
+    type_url, value = found
+    authority, _, name = type_url.rpartition("/")
     if not name:
-        raise CorruptFileError(f"{what} names no type (type URL {wrapper.type_url!r})", byte_range=byte_range)
-    return name, wrapper.value, "" if authority == _USUAL_AUTHORITY else authority
+        raise CorruptFileError(f"{what} names no type (type URL {type_url!r})", byte_range=byte_range)
+    return name, value, "" if authority == _USUAL_AUTHORITY else authority
 
 
 def set_case(message: Message) -> str | None:

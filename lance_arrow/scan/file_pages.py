@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrays.schema_cache import ShownColumns, cached_tree
+from lance_arrow.arrays.schema_cache import ByColumns, ShownColumns, cached_tree
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.read_plan import ByColumns
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import BoundLayout, LeafType, PageIndex, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
@@ -128,8 +127,16 @@ class FilePages:
             As `read`.
         """
         with located(path=self.file.name):
-            tasks, _ = self._tasks(self._readable(nodes), RowRanges.one(0, self.num_rows) if rows is None else rows, {})
+            self._load_indices(self._readable(nodes), RowRanges.one(0, self.num_rows) if rows is None else rows)
+
+    def _load_indices(self, leaves: Sequence[LeafNode], rows: RowRanges) -> None:
+        if leaves:
+            tasks, _ = self._tasks(leaves, rows, {})
             load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+
+    def index_key(self, leaf: LeafNode, number: int) -> Hashable:
+        """Name the index of a page in the cache of the runtime."""
+        return self._token, leaf.column, number
 
     def metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
@@ -137,8 +144,11 @@ class FilePages:
         if missing:
             with self._lock:
                 for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
-                    with located(column=leaf.path):
+                    try:
                         self._check_wrapper(leaf, meta)
+                    except LanceError as error:
+                        located(column=leaf.path).fill(error)
+                        raise
                     self._columns[leaf.column] = meta
         return [self._columns[leaf.column] for leaf in leaves]
 
@@ -192,7 +202,7 @@ class FilePages:
                 for number, part in self.pages_of(leaf, meta, rows):
                     page = meta.pages[number]
                     layout = self._bound(leaf, meta, number)
-                    key = (self._token, leaf.column, number)
+                    key = self.index_key(leaf, number)
                     tasks.append(PageTask(leaf.path, page, layout, part, key, indices.get(key)))
             spans.append((start, len(tasks)))
         return tasks, spans

@@ -13,8 +13,9 @@ from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import located
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import Pages
-from lance_arrow.scan.row_reader import Indices, RowReader
+from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import ManyPages, OpensManyPages, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
@@ -41,7 +42,7 @@ class JoinedRowReader(RowReader):
         for described, num_buffers in meta.wrappers:
             self._check_described(leaf, described.message, described.value, num_buffers)
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         wanted = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             pages = self._pages.get(leaf.column)
@@ -49,7 +50,7 @@ class JoinedRowReader(RowReader):
                 pages = self._pages[leaf.column] = self._opened(leaf, meta)  # type: ignore[arg-type]
             numbers = pages_with(rows, meta.page_starts)
             wanted.append(pages if len(numbers) == len(pages) else [pages[number] for number in numbers])
-        return wanted, {}
+        return PagesAtHand(wanted)
 
     def _opened(self, leaf: LeafNode, meta: JoinedColumn) -> Pages:
         """Open the indices of all pages of a leaf, those of one description together."""

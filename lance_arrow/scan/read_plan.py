@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,29 +15,6 @@ from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
 from lance_arrow.spi import FixedWidth, VariableWidth
-
-Found = TypeVar("Found")
-_KEPT = 16
-
-
-class ByColumns(Generic[Found]):
-    """What was found out of the last few sets of columns.
-
-    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], Found]] = {}
-
-    def of(self, nodes: Sequence[ColumnNode], find: Callable[[], Found]) -> Found:
-        """Return what is known of columns, or `find` it out."""
-        key = tuple(map(id, nodes))
-        held = self._kept.get(key)
-        if held is None:
-            if len(self._kept) >= _KEPT:
-                self._kept = {}
-            held = self._kept[key] = tuple(nodes), find()
-        return held[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

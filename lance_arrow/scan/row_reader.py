@@ -16,20 +16,21 @@ from lance_arrow.arrays.arrow_arrays import DecodedLeaf, batch_of
 from lance_arrow.arrays.column_destination import Allocator, LeafBuffers, decode_values, overflow
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import CHEAP_GAP_BYTES, FilePages, Indices
-from lance_arrow.scan.native_take import Pages, take_leaves
-from lance_arrow.scan.read_plan import ByColumns, ReadPlan
+from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
+from lance_arrow.scan.native_take import take_leaves
+from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
-from lance_arrow.spi import LoadedPage, PageIndex, RowRanges
-from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
-from lance_arrow.structure.row_selection import halves, pages_with
+from lance_arrow.spi import LoadedPage, RowRanges
+from lance_arrow.structure.page_scan import load_pages
+from lance_arrow.structure.row_selection import halves
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -58,8 +59,11 @@ class RowReader(FilePages):
 
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
-        self._read_plans: ByColumns[ReadPlan] = ByColumns()
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
+
+    def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
+        plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
+        return plan
 
     def read(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None = None
@@ -123,11 +127,11 @@ class RowReader(FilePages):
         source = self.file.source
         if source.coalescing.max_gap_bytes > CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
             return []
-        plans = self._read_plans.of(nodes, lambda: ReadPlan.of(nodes)).plans
+        plans = self._read_plan(nodes).plans
         if not plans or source.positional() is None:
             return []
         with located(path=self.file.name):
-            pages, _ = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True)
+            pages = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
         close = {
             plan.leaf.column
             for plan, of_leaf in zip(plans, pages, strict=True)
@@ -209,12 +213,13 @@ class RowReader(FilePages):
             return None
         assert isinstance(source, MeteredSource)
         with located(path=self.file.name):
-            pages, _ = self._pages_of(wanted.leaves, rows, is_scan=False)
-            num_rows = rows.num_rows
+            found = self._pages_of(wanted.leaves, rows, is_scan=False)
+            pages, num_rows = found.wanted, rows.num_rows
             try:
                 done = take_leaves(
                     wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
+                found.count(self.runtime.indices)
                 if not done or None in done:
                     return None
                 return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
@@ -230,7 +235,7 @@ class RowReader(FilePages):
         all threads to itself.
         """
         source = self.file.source
-        wanted = self._read_plans.of(nodes, lambda: ReadPlan.of(nodes))
+        wanted = self._read_plan(nodes)
         place = source.positional() if isinstance(source, MeteredSource) else None
         if not wanted.plans or not len(rows) or place is None:
             return self._read(nodes, rows, pool, {})
@@ -238,7 +243,8 @@ class RowReader(FilePages):
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name):
-            pages, loaded = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
+            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
+            pages, loaded = found.wanted, found.loaded
             try:
                 done = take_leaves(
                     wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
@@ -246,6 +252,7 @@ class RowReader(FilePages):
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
                 done = []
+            found.count(self.runtime.indices)
             num_pages = sum(map(len, pages))
             if not is_scan:
                 taken = wanted.batch_of(done, num_rows)
@@ -270,36 +277,21 @@ class RowReader(FilePages):
                 return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
-        """The pages that hold the rows, with their indices; and those of them that had to be loaded, in one round."""
-        metas = self.metas(leaves)
-        numbers = [pages_with(rows, meta.page_starts) for meta in metas]
-        keys = [
-            (self._token, leaf.column, number)
-            for leaf, of_leaf in zip(leaves, numbers, strict=True)
-            for number in of_leaf
-        ]
-        held = iter(zip(keys, self.runtime.indices.get_many(keys), strict=True))
-        wanted: list[Pages] = []
-        missing: list[tuple[PageTask, Pages, int]] = []
-        for leaf, meta, of_leaf in zip(leaves, metas, numbers, strict=True):
-            pages: Pages = []
-            for number in of_leaf:
-                page = meta.pages[number]
-                key, index = next(held)
-                if index is None:
-                    with located(column=leaf.path):
-                        layout = self._bound(leaf, meta, number)
-                    missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-                pages.append((_native(index, is_scan), page.first_row, page.buffer_offsets, page.buffer_sizes))
-            wanted.append(pages)
-        if not missing:
-            return wanted, {}
-        tasks = [task for task, _, _ in missing]
-        load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
-        for task, pages, place in missing:
-            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
-        return wanted, {task.cache_key: task.index for task in tasks if task.index is not None}
+    def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
+        source = self.file.source
+        wanted = self._read_plan(nodes)
+        if not wanted.plans or not isinstance(source, MeteredSource) or source.positional() is None:
+            super().keep_indices(nodes, rows)
+            return
+        rows = RowRanges.one(0, self.num_rows) if rows is None else rows
+        with located(path=self.file.name):
+            natively = [plan.leaf for plan in wanted.plans]
+            self._pages_of(natively, rows, is_scan=True).keep(self.runtime.indices)
+            self._load_indices([leaf for leaf in self._readable(nodes) if leaf not in natively], rows)
+
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
+        """The pages that hold the rows, as the engine reads them."""
+        return pages_at_hand(self, leaves, self.metas(leaves), rows, is_scan=is_scan)
 
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)
@@ -329,8 +321,3 @@ def _values(
 
         return decode_dictionary(pages, leaf, own, allocator)
     return decode_values(pages, leaf.leaf.shape, allocator)
-
-
-def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
-    found: NativePage | None = getattr(index, "native", None)
-    return None if found is not None and is_scan and not found.is_for_scans else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lance_arrow.spi.blocks import BlockShape
 
@@ -37,3 +37,16 @@ class LeafType:
     nodes: tuple[NodeKind, ...] = (NodeKind.ITEM,)
     items: BlockShape | None = None
     is_text: bool = False
+    _hash: int = field(init=False, default=0, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        # Asked for whenever a page is bound; the fields have fields of their own.
+        found = self._hash
+        if not found:
+            found = hash((self.shape, self.nodes, self.items, self.is_text))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __reduce__(self) -> tuple[type[LeafType], tuple[object, ...]]:
+        # Texts have another hash in another process.
+        return type(self), (self.shape, self.nodes, self.items, self.is_text)

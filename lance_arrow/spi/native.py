@@ -52,7 +52,10 @@ class HasNativePage(Protocol):
 
 @runtime_checkable
 class ReadNatively(Protocol):
-    """Optional part of a bound layout, or array: rows that the native engine reads without an index."""
+    """Optional part of a bound layout, or array: pages that the native engine reads without an index from `load_index`.
+
+    Such a page needs none, or reads its own when its rows are first wanted.
+    """
 
     def native_page(self, page: PageFacts) -> Any | None:
         """Return a `lance_arrow.pages.NativePage`, as `lance_arrow.pages` builds them.

@@ -113,7 +113,8 @@ class Binder:
 
     def _parse(self, message: str, description: bytes, what: str, distribution: str = "") -> Message:
         self.limits.check("max_description_bytes", len(description))
-        return parse(self.table.message_type(message, distribution), description, what=what)
+        # How deep it goes, binding looks at: it goes as deep, and no deeper.
+        return parse(self.table.message_type(message, distribution), description, what=what, max_depth=None)
 
     def scope(self, leaf: LeafType) -> BindScope:
         """Return the scope in which a description of `leaf` is bound; tests of single plugins start here."""

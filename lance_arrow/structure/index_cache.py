@@ -47,18 +47,27 @@ class IndexCache:
             return found
 
     def put(self, key: Hashable, index: PageIndex) -> None:
-        size = index.nbytes
+        """Hold an index, if it is not above the budget by itself."""
+        self.put_many([(key, index)])
+
+    def put_many(self, indices: Sequence[tuple[Hashable, PageIndex]]) -> None:
+        """Hold indices, as `put` does."""
         with self._lock:
             self._drop_forgotten()
-            self._drop(key)
-            if size > self._budget_bytes:
-                return
-            self._held[key] = index
-            self._sizes[key] = size
-            self._keys_of.setdefault(_owner(key), set()).add(key)
-            self._held_bytes += size
-            while self._held_bytes > self._budget_bytes:
-                self._drop(next(iter(self._held)))
+            for key, index in indices:
+                self._put(key, index)
+
+    def _put(self, key: Hashable, index: PageIndex) -> None:
+        size = index.nbytes
+        self._drop(key)
+        if size > self._budget_bytes:
+            return
+        self._held[key] = index
+        self._sizes[key] = size
+        self._keys_of.setdefault(_owner(key), set()).add(key)
+        self._held_bytes += size
+        while self._held_bytes > self._budget_bytes:
+            self._drop(next(iter(self._held)))
 
     def forget(self, token: Hashable) -> None:
         """Drop what is held of a file, the next time that something is put; may be called while it is collected."""

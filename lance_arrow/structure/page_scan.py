@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from lance_arrow.container.pages import PageMeta
+from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError, LanceError, located
 from lance_arrow.io import RangeSource, fetch
 from lance_arrow.spi import (
@@ -104,7 +105,7 @@ def load_indices(
     few: set[int] = set()
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
-            task.index = cache.get(task.cache_key)
+            task.index = _layouts_index(cache.get(task.cache_key))
         if task.index is None:
             slices_of_few = _few_slices(task) if with_whole_pages and not cache.proves_rows else None
             if slices_of_few is not None:
@@ -132,6 +133,11 @@ def load_indices(
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
+
+
+def _layouts_index(held: PageIndex | None) -> PageIndex | None:
+    """Return the index if it is a layout's own: pages that the engine reads alone are of no use to layouts."""
+    return None if isinstance(held, NativePage) else held
 
 
 def _few_slices(task: PageTask) -> tuple[BufferSlices, ...] | None:

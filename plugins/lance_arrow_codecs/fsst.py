@@ -30,7 +30,6 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     ValueBatch,
-    ValueLocator,
     VariableWidth,
     hookimpl,
     native_side,
@@ -80,7 +79,7 @@ class Fsst:
         table = np.frombuffer(message.symbol_table, np.uint8)
         kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
         # A private codec may locate bytes that are not codes yet.
-        is_located = case == _VARIABLE.case and isinstance(child, ValueLocator)
+        is_located = case == _VARIABLE.case and hasattr(child, "locate")
         return BoundFsst(child, child.shape, table, num_buffers, is_located)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:

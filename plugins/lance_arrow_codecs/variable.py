@@ -179,6 +179,9 @@ class BoundVariableBlocks:
     shape: VariableWidth
     num_buffers: int = 1
 
+    def native(self) -> object:
+        return native_codecs.variable(self.shape.offset_bits, is_block=True)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return kernels.measure_variable_blocks(*_places(chunks), self.shape.offset_bits)
 

@@ -15,13 +15,13 @@ from same import assert_same
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, MissingFileError
-from lance_arrow.pages import native_pages
+from lance_arrow.pages import ChunkedPages
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments import fragment_groups
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
 from lance_arrow.scan.fragments.table_filter import FilteredReading
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.spi import ManyPages, ReadReport, RowRanges
 
 VIRTUAL = ["_rowid", "_rowaddr"]
 VERSIONED = ["_row_created_at_version", "_row_last_updated_at_version"]
@@ -381,13 +381,14 @@ def test_pages_with_dictionaries_are_opened_together(
         }
     )
     counts: list[int] = []
-    divide = native_pages._dictionaries
+    together = ChunkedPages.native_pages
 
-    def counted(layout: Any, items: Any, num_pages: int) -> Any:
-        counts.append(num_pages)
-        return divide(layout, items, num_pages)
+    def counted(self: ChunkedPages, pages: ManyPages) -> Any:
+        found = together(self, pages)
+        counts.append(0 if found is None or self.items is None else len(found))
+        return found
 
-    monkeypatch.setattr(native_pages, "_dictionaries", counted)
+    monkeypatch.setattr(ChunkedPages, "native_pages", counted)
     LanceTable.create(tmp_path / "t.lance", table, max_rows_per_file=500, file_version=version)
     assert_same(table, check(tmp_path / "t.lance"))
     assert sum(counts) > 20

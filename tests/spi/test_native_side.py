@@ -169,7 +169,7 @@ def test_takes_call_a_stranger_and_outlive_its_refusal(
     path = witness.write(table, tmp_path / "flat.lance", "2.1")
     stranger = Stranger(64, refuses)
     monkeypatch.setattr(BoundFlat, "native", lambda _: stranger.capsule)
-    with lance_arrow.LanceFile(path) as file:
+    with lance_arrow.LanceFile(path, runtime=lance_arrow.Runtime()) as file:
         assert_same(table.take([4, 4999]), file.take([4, 4999]))
     assert stranger.calls > 0
 

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.buffer_places import check_places
 from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.pages import PageMeta
+from lance_arrow.container.pages import PageTable
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import CorruptFileError, UnsupportedError, located
 from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2, table_pb2
 from lance_arrow.proto.legacy_pb2 import Dictionary, LegacyPage, ListOffsets, Nothing, Plain, VarBinary
 from lance_arrow.proto.reading import MessageT, parse
-from lance_arrow.spi import PageFacts
 
 _TAIL_BYTES = 16
 _LENGTH_BYTES = 4
@@ -279,21 +279,13 @@ class LegacyColumns:
             file_size=self._file.metadata.file_size,
             what="page",
         )
-        offsets, sizes = places.offsets.reshape(offsets.shape), places.sizes.reshape(sizes.shape)
-        for array in (page_starts, offsets, sizes):
-            array.setflags(write=False)
-        pages = tuple(
-            PageMeta(
-                number=number,
-                num_rows=int(counts[number]),
-                first_row=int(page_starts[number]),
-                buffer_offsets=offsets[number],
-                buffer_sizes=sizes[number],
-                message=_PAGE_MESSAGE,
-                description=descriptions[number].SerializeToString(),
-                facts=PageFacts(int(counts[number]), tuple(sizes[number].tolist())),
-            )
-            for number in range(len(counts))
+        pages = PageTable(
+            page_starts,
+            np.arange(len(counts) + 1) * places.offsets.size // max(1, len(counts)),
+            places.offsets,
+            places.sizes,
+            [Description(_PAGE_MESSAGE, one.SerializeToString()) for one in descriptions],
+            np.arange(len(counts)),
         )
         none = np.empty(0, np.int64)
         return ColumnMeta(

@@ -30,7 +30,11 @@ HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block) {
   return hold(std::make_shared<RunLengths>(RunLengths{bits / 8, is_block}), bits, is_block ? 1 : 2, 0);
 }
 
-HeldChunkCodec* hold_variable(int64_t offset_bits) {
+HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block) {
+  if (is_block) {
+    if (offset_bits == 32) return hold(std::make_shared<VariableBlock<uint32_t>>(), 0, 1, 0);
+    return hold(std::make_shared<VariableBlock<uint64_t>>(), 0, 1, 0);
+  }
   if (offset_bits == 32) return hold(std::make_shared<Variable<uint32_t>>(), 0, 1, 0);
   return hold(std::make_shared<Variable<uint64_t>>(), 0, 1, 0);
 }

@@ -30,7 +30,7 @@ HeldChunkCodec* hold_flat(int64_t bits);
 HeldChunkCodec* hold_inline_bitpacking(int64_t bits);
 HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits);
 HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block);
-HeldChunkCodec* hold_variable(int64_t offset_bits);
+HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block);
 HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 

@@ -12,6 +12,7 @@
 #include "engine/common/bitmaps.hpp"
 #include "engine/common/scratch.hpp"
 #include "engine/decode/fastlanes.hpp"
+#include "engine/decode/offsets.hpp"
 #include "engine/decode/runs.hpp"
 #include "engine/decode/symbols.hpp"
 #include "include/lance_arrow_native.h"
@@ -204,6 +205,31 @@ inline bool append_bytes(const uint8_t* from, int64_t size, int64_t value, LaVal
   });
 }
 
+// Appends runs of values whose stored offsets count from `first`, where `values` begin, and end at `last` or before.
+template <class Offset>
+LaRefusal append_runs(const uint8_t* offsets, const uint8_t* values, uint64_t first, uint64_t last, const LaRuns& runs,
+                      LaValues* out) {
+  constexpr int64_t width = sizeof(Offset);
+  int64_t at = 0;
+  for (int64_t run = 0; run < runs.num_runs; ++run) {
+    const int64_t begin = runs.starts[run], count = runs.stops[run] - begin;
+    const uint64_t start = load<Offset>(offsets, begin), stop = load<Offset>(offsets, begin + count);
+    if (start < first || start > stop || stop > last || !ascending<Offset>(offsets + begin * width, count))
+      return "a chunk's offsets descend or leave it";
+    // Values of a run lie as they are wanted: one copy, then their ends.
+    const auto num_bytes = static_cast<int64_t>(stop - start);
+    uint8_t* to = out->reserve(out->host, out->end, num_bytes);
+    if (to == nullptr) return "the values are above their limit of bytes";
+    copy_bytes(to, values + (start - first), num_bytes);
+    const int64_t shift = out->end - static_cast<int64_t>(start);
+    for (int64_t value = 0; value < count; ++value)
+      out->ends[at + value] = static_cast<int64_t>(load<Offset>(offsets, begin + value + 1)) + shift;
+    out->end += num_bytes;
+    at += count;
+  }
+  return kDone;
+}
+
 // Offsets and bytes of one chunk.
 template <class Offset>
 struct Variable {
@@ -213,27 +239,22 @@ struct Variable {
     const int64_t size = chunk->sizes[0];
     if (!runs_fit(*runs, chunk->num_values) || chunk->num_values >= size / width)
       return "a chunk is shorter than its offsets";
-    const uint64_t header = static_cast<uint64_t>((chunk->num_values + 1) * width);
+    const auto header = static_cast<uint64_t>((chunk->num_values + 1) * width);
     if (load<Offset>(bytes, 0) != header) return "a chunk's first offset is not its header";
-    int64_t at = 0;
-    for (int64_t run = 0; run < runs->num_runs; ++run) {
-      const int64_t first = runs->starts[run], count = runs->stops[run] - first;
-      const uint64_t start = load<Offset>(bytes, first), stop = load<Offset>(bytes, first + count);
-      if (start < header || start > stop || stop > static_cast<uint64_t>(size) ||
-          !ascending<Offset>(bytes + first * width, count))
-        return "a chunk's offsets descend or leave it";
-      // Values of a run lie as they are wanted: one copy, then their ends.
-      const auto num_bytes = static_cast<int64_t>(stop - start);
-      uint8_t* to = out->reserve(out->host, out->end, num_bytes);
-      if (to == nullptr) return "the values are above their limit of bytes";
-      copy_bytes(to, bytes + start, num_bytes);
-      const int64_t shift = out->end - static_cast<int64_t>(start);
-      for (int64_t value = 0; value < count; ++value)
-        out->ends[at + value] = static_cast<int64_t>(load<Offset>(bytes, first + value + 1)) + shift;
-      out->end += num_bytes;
-      at += count;
-    }
-    return kDone;
+    return append_runs<Offset>(bytes, bytes + header, header, static_cast<uint64_t>(size), *runs, out);
+  }
+};
+
+// The same of a block, which has a header of its own.
+template <class Offset>
+struct VariableBlock {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    if (!runs_fit(*runs, chunk->num_values)) return "a block has fewer values";
+    VariableChunk opened;
+    const Chunk block{0, chunk->buffers[0], chunk->sizes[0], 0, chunk->num_values};
+    const Outcome outcome = open_block<Offset>(block, &opened);
+    if (outcome.message != nullptr) return outcome.message;
+    return append_runs<Offset>(opened.offsets, opened.bytes, 0, static_cast<uint64_t>(opened.num_bytes), *runs, out);
   }
 };
 

@@ -18,9 +18,6 @@ cdef extern from "engine/tables/chunk_tables.hpp" namespace "lance_arrow::engine
 
     Outcome _parse_words "lance_arrow::engine::parse_chunk_words"(
         const uint8_t*, int64_t, cbool, int64_t, int64_t, int64_t*, int64_t, int64_t*, int64_t)
-    Outcome _parse_many "lance_arrow::engine::parse_many_chunk_words"(
-        const uint8_t*, int64_t, const int64_t*, const int64_t*, cbool, const int64_t*, const int64_t*, const int64_t*,
-        int64_t, int64_t*, int64_t*, int64_t)
     Outcome _parse_headers "lance_arrow::engine::parse_chunk_headers"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, HeaderForm, HeaderOut)
 
@@ -51,46 +48,6 @@ def parse_chunk_words(
     with nogil:
         outcome = _parse_words(&words[0], words.shape[0], large, num_values, data_bytes, &out_starts[0],
                                out_starts.shape[0], &out_value_starts[0], out_value_starts.shape[0])
-    _check(outcome)
-
-
-def parse_many_chunk_words(
-    const uint8_t[::1] data not None, const int64_t[::1] word_starts not None, const int64_t[::1] word_sizes not None,
-    cbool large, const int64_t[::1] num_values not None, const int64_t[::1] data_bytes not None,
-    const int64_t[::1] borders not None, int64_t[::1] out_starts not None, int64_t[::1] out_value_starts not None,
-) -> None:
-    """Do `parse_chunk_words` for many pages.
-
-    Parameters
-    ----------
-    data
-        Holds the chunk tables.
-    word_starts, word_sizes
-        ``(n,) int64``: where each lies.
-    large
-        As in `parse_chunk_words`.
-    num_values, data_bytes
-        ``(n,) int64``, as there.
-    borders
-        ``(n + 1,) int64``: where the places of each page begin in the outputs, and their end.
-    out_starts, out_value_starts
-        ``(m,) int64``, as there, page by page.
-
-    Raises
-    ------
-    CorruptPageError, InternalError
-        As `parse_chunk_words`; ``detail`` is the page.
-    """
-    cdef Outcome outcome
-    cdef int64_t n = word_starts.shape[0]
-    if (word_sizes.shape[0] != n or num_values.shape[0] != n or data_bytes.shape[0] != n or borders.shape[0] != n + 1
-            or out_value_starts.shape[0] != out_starts.shape[0]):
-        raise refusal(b"arrays over pages have different lengths", -1, 0)
-    if n == 0:
-        return
-    with nogil:
-        outcome = _parse_many(&data[0], data.shape[0], &word_starts[0], &word_sizes[0], large, &num_values[0],
-                              &data_bytes[0], &borders[0], n, &out_starts[0], &out_value_starts[0], out_starts.shape[0])
     _check(outcome)
 
 

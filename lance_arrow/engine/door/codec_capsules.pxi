@@ -11,7 +11,7 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
     HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) except +
     HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
-    HeldChunkCodec* hold_variable(int64_t offset_bits) except +
+    HeldChunkCodec* hold_variable(int64_t offset_bits, cbool is_block) except +
     HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
@@ -76,9 +76,9 @@ def run_lengths_codec(int64_t bits, bint is_block) -> object:
     return _chunk(hold_run_lengths(bits, is_block))
 
 
-def variable_codec(int64_t offset_bits) -> object:
-    """Offsets of 32 or 64 bits and bytes of a chunk."""
-    return _chunk(hold_variable(offset_bits))
+def variable_codec(int64_t offset_bits, bint is_block=False) -> object:
+    """Offsets of 32 or 64 bits and bytes, of a chunk or of a block with a header."""
+    return _chunk(hold_variable(offset_bits, is_block))
 
 
 def symbols_codec(child, const uint8_t[::1] table not None) -> object | None:

@@ -5,7 +5,16 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         int64_t num_rows
         int64_t value_bits
         vector[uint8_t] layers
+        cbool is_indexed()
+        int64_t index_bytes()
         cbool picks_selected(int64_t)
+
+    cdef struct PageBuffers:
+        int64_t* starts
+        int64_t* sizes
+        size_t count
+
+    const size_t MOST_BUFFERS "lance_arrow::engine::PageBuffers::kMost"
 
     cdef cppclass Lendable "lance_arrow::engine::Buffer":
         uint8_t* data()
@@ -52,7 +61,14 @@ cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" 
         const int64_t* rows_left
         int64_t num_chunks
 
+    cdef struct ChunkIndexForm:
+        int64_t num_values
+        const LaChunkCodec* items
+        int64_t num_items
+        int64_t most_item_bytes
+
     Page* new_chunked_page(const ChunkForm&, const ChunkPlaces&) except +
+    Page* new_unindexed_page(const ChunkForm&, const ChunkIndexForm&) except +
 
 cdef extern from "engine/plan/zipped_page.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass StreamForm:
@@ -91,6 +107,7 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t data_bytes
         int64_t second_start
         int64_t second_bytes
+        PageBuffers buffers
 
     int64_t expected_bytes(const vector[PageRef]&, const LaRuns&) except +
     Outcome read_leaf(const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, LeafPart*, ReadCount*) except +

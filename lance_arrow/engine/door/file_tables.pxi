@@ -3,22 +3,16 @@
 cdef extern from "engine/tables/file_tables.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t kFacts
 
-    cdef struct PagesOut:
-        int64_t* rows
-        int64_t* descriptions
-        int64_t* borders
-        int64_t* starts
-        int64_t* sizes
-        int64_t num_pages
-        int64_t num_buffers
+    cdef cppclass ColumnOfFiles:
+        CPageTable pages
+        vector[int64_t] page_counts
+        vector[pair[string_view, int64_t]] wrappers
+        int64_t read(const uint8_t*, const int64_t*, const int64_t*, const int64_t*, int64_t, int64_t)
 
     void _open "lance_arrow::engine::open_small_files"(
         const uint8_t*, const int64_t*, const int64_t*, int64_t, cbool, int64_t*, uint8_t*)
     void _copy_sums "lance_arrow::engine::copy_sums"(
         const uint8_t*, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*, uint32_t*)
-    void _walk "lance_arrow::engine::walk_columns"(
-        const uint8_t*, const int64_t*, const int64_t*, const int64_t*, int64_t, int64_t, int64_t, int64_t, int64_t*,
-        int64_t*, PagesOut*, uint8_t*)
 
 
 NUM_FACTS = kFacts
@@ -74,64 +68,56 @@ def copy_sums(
         _copy_sums(&data[0], &starts[0], &facts[0, 0], facts.shape[0], &out_starts[0], &out_sizes[0], &out_crcs[0])
 
 
-def walk_columns(
+def read_column_of_files(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[:, ::1] facts not None, int64_t column, int64_t[:, ::1] own not None,
-    int64_t[::1] page_counts not None, uint8_t[::1] flags not None, tuple out=None,
-) -> tuple[int, int]:
+    const int64_t[:, ::1] facts not None, int64_t column,
+) -> tuple[Any, ...] | int:
     """Read the metadata of one column of open files, pages in order of the files.
 
     Parameters
     ----------
-    data, starts, sizes, facts, flags
-        As for `open_small_files`.
+    data, starts, sizes, facts
+        As for `open_small_files`, which has left the flags of all these files.
     column
         Physical column.
-    own
-        ``(n, 3) int64``: place and size of the column's own description, and the number of its buffers.
-    page_counts
-        ``(n,) int64``: pages of each file.
-    out
-        Rows, descriptions (place and size), first buffer of each page; places and sizes of all buffers, in `data`:
-        ``(pages,)``, ``(pages, 2)``, ``(pages,)``, ``(buffers,)``, ``(buffers,)``. When None, pages are only counted.
 
     Returns
     -------
-    num_pages, num_buffers
-        Of all files whose flag is left.
+    tuple or int
+        ``(n,) int64`` pages of each file; a list of the descriptions of the column as a whole, with the number of its
+        buffers; and the pages, as `read_column_metadata` tells them, with places in `data`. The number of a file
+        where its metadata are not as writers make them.
     """
-    cdef PagesOut pages
-    cdef int64_t room_pages = 0, room_buffers = 0, file, table
-    cdef int64_t[::1] rows, borders, buffer_starts, buffer_sizes
-    cdef int64_t[:, ::1] descriptions
-    _check_files(data, starts, sizes, facts.shape[0], facts.shape[1], flags)
-    if own.shape[0] != starts.shape[0] or own.shape[1] != 3 or page_counts.shape[0] != starts.shape[0]:
-        raise refusal(b"own and page_counts must have one row per file", -1, 0)
+    cdef int64_t file, table, refused
+    cdef ColumnOfFiles found
+    cdef int64_t[::1] counts
+    if sizes.shape[0] != starts.shape[0] or facts.shape[0] != starts.shape[0] or facts.shape[1] != kFacts:
+        raise refusal(b"arrays over files have contradicting lengths", -1, 0)
     for file in range(starts.shape[0]):
-        if flags[file] == 0:
-            continue
+        _check_file(data, starts[file], sizes[file], file)
         table = facts[file, 2] + 16 * facts[file, 1]
         if min(facts[file, 1], facts[file, 2] - starts[file]) < 0 or table > starts[file] + sizes[file]:
             raise refusal(b"a table lies outside its file", file, 0)
         table = facts[file, 6] + 64 + 24 * facts[file, 7] + 4 * facts[file, 1]
         if facts[file, 6] >= 0 and (facts[file, 7] < 0 or table > data.shape[0]):
             raise refusal(b"a table of checksums lies outside the data", file, 0)
-    pages.rows = pages.descriptions = pages.borders = pages.starts = pages.sizes = NULL
-    pages.num_pages = pages.num_buffers = 0
+    page_counts = numpy.zeros(starts.shape[0], numpy.int64)
     if starts.shape[0] == 0:
-        return 0, 0
-    if out is not None:
-        rows, descriptions, borders, buffer_starts, buffer_sizes = out
-        room_pages, room_buffers = rows.shape[0], buffer_starts.shape[0]
-        if (descriptions.shape[0] != room_pages or descriptions.shape[1] != 2 or borders.shape[0] != room_pages
-                or buffer_sizes.shape[0] != room_buffers):
-            raise refusal(b"arrays of pages have contradicting lengths", -1, 0)
-        pages.rows, pages.descriptions, pages.borders = &rows[0], &descriptions[0, 0], &borders[0]
-        pages.starts, pages.sizes = &buffer_starts[0], &buffer_sizes[0]
+        return page_counts, [], _pages_of(found.pages)
     with nogil:
-        _walk(&data[0], &starts[0], &sizes[0], &facts[0, 0], starts.shape[0], column, room_pages, room_buffers,
-              &own[0, 0], &page_counts[0], &pages, &flags[0])
-    return pages.num_pages, pages.num_buffers
+        refused = found.read(&data[0], &starts[0], &sizes[0], &facts[0, 0], starts.shape[0], column)
+    if refused >= 0:
+        return refused
+    counts = page_counts
+    _copied(&counts[0], found.page_counts)
+    wrappers = [(one.first.data()[:one.first.size()], one.second) for one in found.wrappers]
+    return page_counts, wrappers, _pages_of(found.pages)
+
+
+cdef int _check_file(const uint8_t[::1] data, int64_t start, int64_t size, int64_t file) except -1:
+    if start < 0 or size < 0 or start > data.shape[0] or size > data.shape[0] - start:
+        raise refusal(b"a file lies outside the data", file, 0)
+    return 0
 
 
 cdef int _check_files(
@@ -142,6 +128,5 @@ cdef int _check_files(
     if sizes.shape[0] != n or num_facts != n or flags.shape[0] != n or width != kFacts:
         raise refusal(b"arrays over files have contradicting lengths", -1, 0)
     for file in range(n):
-        if starts[file] < 0 or sizes[file] < 0 or starts[file] > data.shape[0] or sizes[file] > data.shape[0] - starts[file]:
-            raise refusal(b"a file lies outside the data", file, 0)
+        _check_file(data, starts[file], sizes[file], file)
     return 0

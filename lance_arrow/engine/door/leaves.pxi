@@ -32,6 +32,9 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         ref.second_start = ref.second_bytes = 0
         if page.second_buffer >= 0:
             ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
+        ref.buffers.count = 0
+        if not page.page.get().is_indexed():
+            _note_buffers(&ref.buffers, item[2], item[3])
         take.refs.push_back(ref)
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)
@@ -58,6 +61,15 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width, False)
             start += part_rows[part]
     return take
+
+
+cdef int _note_buffers(PageBuffers* buffers, starts, sizes) except -1:
+    """Write down where the buffers of a page lie; of more than it may have, that it has more."""
+    cdef size_t number, count = len(starts)
+    for number in range(min(count, MOST_BUFFERS)):
+        buffers.starts[number], buffers.sizes[number] = starts[number], sizes[number]
+    buffers.count = count
+    return 0
 
 
 def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) -> list[LeafTake | None]:

@@ -16,6 +16,13 @@ cdef class NativePage:
     cdef readonly int second_buffer
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans
+    cdef public bint is_counted
+    """Whether a cache that holds the page knows what it takes, now that its index is there."""
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it knows where its rows are; else it reads that when they are first wanted."""
+        return self.page.get().is_indexed()
 
     @property
     def num_rows(self) -> int:
@@ -28,6 +35,16 @@ cdef class NativePage:
     @property
     def value_bits(self) -> int:
         return self.page.get().value_bits
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the index that the page has read by itself, in bytes; 0 before that."""
+        return self.page.get().index_bytes()
+
+    @property
+    def native(self) -> NativePage:
+        """The page itself, which needs no other index."""
+        return self
 
 
 cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int offset_bits, tuple kept):
@@ -125,55 +142,65 @@ def chunked_page(
     return _page(new_chunked_page(form, places), num_rows, layers, 1, offset_bits, kept)
 
 
-def chunked_pages(
-    const int64_t[::1] num_rows not None, layers, tuple levels, int offset_bits, values, def_, bint large,
-    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] borders not None, items=None,
-) -> list[NativePage] | None:
-    """Build many pages of chunks of one form, without lists.
+cdef class ChunkTemplate:
+    """What pages of chunks of one description have in common; they read their own tables when rows are first wanted."""
+
+    cdef ChunkForm form
+    cdef ChunkIndexForm index
+    cdef tuple kinds
+    cdef tuple kept
+    cdef int offset_bits
+
+    def page(self, int64_t num_rows, int64_t num_values) -> NativePage:
+        """Build a page of so many rows and values; without lists these are the same."""
+        self.index.num_values = num_values
+        return _page(new_unindexed_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
+
+    def pages(self, const int64_t[::1] num_rows not None, int64_t num_values=-1) -> list[NativePage]:
+        """Build a page for each of ``(n,) int64`` rows, which have as many values, or `num_values` each."""
+        cdef int64_t one
+        return [
+            self.page(num_rows[one], num_rows[one] if num_values < 0 else num_values)
+            for one in range(num_rows.shape[0])
+        ]
+
+
+def chunk_template(
+    layers, tuple levels, int offset_bits, values, rep, def_, bint large,
+    items=None, int64_t num_items=0, int64_t most_item_bytes=0,
+) -> ChunkTemplate | None:
+    """Take what a description says of pages of chunks.
 
     Parameters
     ----------
-    num_rows
-        ``(n,) int64``: rows of each page.
-    layers, levels, offset_bits, values, def_, large
+    layers, levels, offset_bits, values, rep, def_, large
         As in `chunked_page`.
-    chunk_starts, value_starts
-        As in `chunked_page`, of all pages one after the other.
-    borders
-        ``(n + 1,) int64``: where in these each page begins, and their end.
     items
-        The dictionary of each page, as in `chunked_page`; None without dictionaries.
+        Capsule of the chunk codec of a dictionary, which decodes it as one block; None without one.
+    num_items, most_item_bytes
+        Of the dictionary, and how many bytes they may take at most.
 
     Returns
     -------
-    list of NativePage, or None
+    ChunkTemplate or None
         As in `chunked_page`.
     """
-    cdef ChunkForm form
-    cdef ChunkPlaces places
-    cdef int64_t one, n = num_rows.shape[0], total = chunk_starts.shape[0]
-    cdef tuple dictionary = None
-    cdef tuple kinds = tuple([int(kind) for kind in layers])
-    if borders.shape[0] != n + 1 or value_starts.shape[0] != total or (items is not None and len(items) != n):
-        raise ValueError("arrays over pages have contradicting lengths")
-    for one in range(n):
-        if borders[one] < 0 or borders[one + 1] - borders[one] < 2 or borders[one + 1] > total:
-            raise ValueError("a page has no chunk, or lies outside the tables")
-    if not _has_form(&form, levels, large, values, None, def_):
+    cdef ChunkTemplate made = ChunkTemplate.__new__(ChunkTemplate)
+    if not _has_form(&made.form, levels, large, values, rep, def_):
         return None
-    places.rows_started = places.rows_finished = places.rows_left = NULL
-    found = []
-    for one in range(n):
-        places.chunk_starts, places.value_starts = &chunk_starts[borders[one]], &value_starts[borders[one]]
-        places.num_chunks = borders[one + 1] - borders[one] - 1
-        if items is not None:
-            dictionary = items[one]
-            if not _has_items(&form, dictionary):
-                return None
-        kept = (values, def_, chunk_starts, value_starts, dictionary)
-        found.append(_page(new_chunked_page(form, places), num_rows[one], kinds, 1, offset_bits, kept))
-    return found
+    made.index.num_values, made.index.num_items, made.index.most_item_bytes = 0, num_items, most_item_bytes
+    made.index.items = _chunk_codec(items)
+    if items is not None:
+        if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers != 1 or made.index.items.bits == 1:
+            return None
+        made.form.has_items = True
+        made.form.items.bits, made.form.items.num_items = made.index.items.bits, num_items
+        made.form.items.values = made.form.items.offsets = NULL
+        made.form.items.values_bytes, made.form.items.offset_bits = 0, 0
+    made.kinds = tuple([int(kind) for kind in layers])
+    made.offset_bits = offset_bits
+    made.kept = (values, rep, def_, items)
+    return made
 
 
 def zipped_page(

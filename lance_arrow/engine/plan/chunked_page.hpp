@@ -26,7 +26,18 @@ struct ChunkPlaces {
   int64_t num_chunks;
 };
 
+// What a page must know to find its chunks, and its dictionary, by itself.
+struct ChunkIndexForm {
+  int64_t num_values = 0;
+  const LaChunkCodec* items = nullptr;  // null: no dictionary
+  int64_t num_items = 0;
+  int64_t most_item_bytes = 0;
+};
+
 // The caller owns it; what `form` and `places` point to outlives it.
 Page* new_chunked_page(const ChunkForm& form, const ChunkPlaces& places);
+// One that reads its tables when its rows are first wanted: buffer 0 has the sizes of chunks, 2 the dictionary, if
+// there is one, and the last, where there are lists, what rows chunks hold.
+Page* new_unindexed_page(const ChunkForm& form, const ChunkIndexForm& index);
 
 }  // namespace lance_arrow::engine

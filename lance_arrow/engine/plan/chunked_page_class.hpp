@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "engine/plan/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
@@ -18,8 +19,19 @@ class ChunkedPage : public Page {
     const int64_t header = 2 + form.values->num_buffers * (form.large ? 4 : 2);
     plain_header_ = (header + 7) & ~int64_t{7};
     value_bits = form.has_items ? form.items.bits : form.values->bits;
-    if (is_plain) headers_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(places.num_chunks));
+    is_indexed_.store(true, std::memory_order_relaxed);
+    note_chunks();
   }
+
+  ChunkedPage(const ChunkForm& form, const ChunkIndexForm& index) : ChunkedPage(form, ChunkPlaces{}) {
+    is_indexed_.store(false, std::memory_order_relaxed);
+    own_ = std::make_unique<OwnIndex>();
+    own_->form = index;
+  }
+
+  bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
+  Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override;
+  int64_t index_bytes() const override;
 
   int64_t batch_stop(int64_t row) const override {
     const int64_t count = places_.num_chunks + 1;
@@ -232,11 +244,27 @@ class ChunkedPage : public Page {
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
   Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
 
-  ChunkForm form_;
-  ChunkPlaces places_;
+  // What a page read to find its chunks: written once, by one thread, before `is_indexed_`.
+  struct OwnIndex {
+    ChunkIndexForm form;
+    std::mutex lock;
+    std::vector<int64_t> chunk_starts, value_starts, rows_started, rows_finished, rows_left;
+    LeafPart items;
+    std::vector<int64_t> item_offsets;
+  };
+
+  void note_chunks() const {
+    if (is_plain) headers_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(places_.num_chunks));
+  }
+  Outcome load_items(const std::vector<uint8_t>& stored) const;
+
+  mutable ChunkForm form_;
+  mutable ChunkPlaces places_;
   int64_t plain_bytes_ = 0;
   int64_t plain_header_ = 0;
-  std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
+  mutable std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
+  std::unique_ptr<OwnIndex> own_;
+  mutable std::atomic<bool> is_indexed_ = false;
 };
 
 }  // namespace lance_arrow::engine

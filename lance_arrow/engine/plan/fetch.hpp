@@ -48,6 +48,8 @@ class Fetcher {
  public:
   explicit Fetcher(const Reader& reader) : reader_(reader) {}
 
+  bool has(int64_t start, int64_t size) const { return inside(start, size, reader_.size); }
+
   // Whether some of these bytes were never compared with their checksums, and must be.
   bool is_pending(int64_t start, int64_t size) const {
     int64_t stop = start + size;

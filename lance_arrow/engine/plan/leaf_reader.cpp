@@ -28,6 +28,12 @@ class LeafReader {
       const LevelPart part{&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()),
                            static_cast<int64_t>(out->def.size())};
       const int64_t values_before = out->num_values;
+      // Pages without wanted rows are left as they are.
+      if (rows.starts[run] >= stop) continue;
+      if (!ref.page->is_indexed()) {
+        const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher_);
+        if (outcome.message != nullptr) return outcome;
+      }
       if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_run())) {
         const Outcome outcome = read_selected(ref, out);
         if (outcome.message != nullptr) return outcome;

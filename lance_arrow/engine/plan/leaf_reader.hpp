@@ -19,6 +19,7 @@ struct PageRef {
   int64_t data_bytes;
   int64_t second_start = 0;
   int64_t second_bytes = 0;
+  PageBuffers buffers;  // of a page that is not indexed yet
 };
 
 // What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.

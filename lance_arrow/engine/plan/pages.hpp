@@ -214,6 +214,15 @@ struct StoredRow {
 
 constexpr int64_t kMostHead = 64;
 
+// Where the buffers of a page lie in the file, as many as an index is made of.
+struct PageBuffers {
+  static constexpr size_t kMost = 4;
+  int64_t starts[kMost], sizes[kMost];
+  size_t count = 0;
+};
+
+class Fetcher;
+
 class Page {
  public:
   virtual ~Page() = default;
@@ -224,6 +233,12 @@ class Page {
   bool is_plain = false;
   // plan() names what plan_values() needs, and that names the ranges that are the values, back to back.
   bool in_two_steps = false;
+
+  // Whether the page knows where its rows are. Else it reads that, once, before anything that follows is asked.
+  virtual bool is_indexed() const { return true; }
+  virtual Outcome load_index(const PageBuffers&, Fetcher*) const { return misuse("a page has no index to read"); }
+  // Memory of what was read of it to be kept.
+  virtual int64_t index_bytes() const { return 0; }
 
   // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
   // chunk twice. A page whose rows are counted only where all of them are opened says its end.

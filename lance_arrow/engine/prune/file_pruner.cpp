@@ -10,10 +10,11 @@
 #include <optional>
 
 #include "engine/common/scratch.hpp"
+#include "engine/tables/column_metadata.hpp"
 
 namespace lance_arrow {
 
-using engine::Fields;
+using engine::ColumnMetadata;
 using engine::FileHead;
 
 namespace {
@@ -24,37 +25,13 @@ constexpr int64_t kMostZones = 64;
 // So many files are looked at before it is asked whether that pays, and of so many one must be left out.
 constexpr int64_t kPatience = 32, kWorthwhile = 8;
 
-auto AppendedTo(std::vector<uint64_t>* numbers) {
-  return [numbers](uint64_t one) {
-    numbers->push_back(one);
-    return true;
-  };
+// Metadata of a column without its pages, whose description lies in it. Where its buffers are is looked at when they
+// are wanted.
+bool ReadColumn(Bytes message, ColumnMetadata* column) {
+  column->read(message, UINT64_MAX, 1, 0, nullptr);
+  return column->fault.kind == engine::MetadataFault::kNone &&
+         column->description.where == engine::DescriptionField::kHere;
 }
-
-// Source: lance.file.v2.ColumnMetadata; pages are passed over.
-struct Column {
-  Bytes description;
-  std::vector<uint64_t> offsets, sizes;
-
-  bool Read(Bytes message) {
-    bool has_encoding = false;
-    Fields fields(message);
-    while (fields.next()) {
-      if (fields.number == 1) {
-        if (has_encoding || fields.type != Fields::kDelimited) return false;
-        has_encoding = true;
-        if (!Fields::only(fields.content, 2, &description) || !Fields::only(description, 1, &description)) return false;
-      } else if (fields.number == 3) {
-        if (!fields.each_number(AppendedTo(&offsets))) return false;
-      } else if (fields.number == 4) {
-        if (!fields.each_number(AppendedTo(&sizes))) return false;
-      } else if (fields.number != 2) {
-        return false;
-      }
-    }
-    return fields.is_sound && has_encoding && offsets.size() == sizes.size();
-  }
-};
 
 template <typename Map>
 bool Keep(Map* map, typename Map::key_type key, typename Map::mapped_type value) {
@@ -157,11 +134,11 @@ bool FilePruner::RegisterSchema(Bytes descriptor, uint16_t minor_version, KnownS
 }
 
 bool FilePruner::RegisterEncoding(Bytes metadata, KnownEncoding known) {
-  Column found;
-  if (!found.Read(metadata)) return false;
-  known.num_buffers = found.offsets.size();
+  ColumnMetadata found;
+  if (!ReadColumn(metadata, &found)) return false;
+  known.num_buffers = found.starts.size();
   std::unique_lock lock(mutex_);
-  return Keep(&encodings_, std::string(found.description), known);
+  return Keep(&encodings_, std::string(found.description.here), known);
 }
 
 bool FilePruner::RegisterStream(int column, KnownStream known) {
@@ -222,17 +199,17 @@ bool FilePruner::Judges(Tail* tail) {
     if (number < 0) continue;
     const auto [start, size] = head.column_place(static_cast<uint32_t>(number));
     const auto metadata = tail->at(start, size);
-    Column column;
+    ColumnMetadata column;
     if (!metadata || (head.has_sums && head.sums.column(static_cast<uint32_t>(number)) != engine::crc_of(*metadata)))
       return false;
-    if (!column.Read(*metadata)) return false;
-    const auto encoding = encodings_.find(column.description);
-    if (encoding == encodings_.end() || encoding->second.num_buffers != column.offsets.size()) return false;
+    if (!ReadColumn(*metadata, &column)) return false;
+    const auto encoding = encodings_.find(column.description.here);
+    if (encoding == encodings_.end() || encoding->second.num_buffers != column.starts.size()) return false;
     if (encoding->second.rows_per_zone == 0) continue;
     const uint64_t buffer = encoding->second.column_buffer;
-    if (buffer >= column.offsets.size()) return false;
-    const auto stream = tail->at(column.offsets[buffer], column.sizes[buffer]);
-    if (!stream || (head.has_sums && !head.sums.confirms(column.offsets[buffer], *stream))) return false;
+    if (buffer >= column.starts.size()) return false;
+    const auto stream = tail->at(column.starts[buffer], column.sizes[buffer]);
+    if (!stream || (head.has_sums && !head.sums.confirms(column.starts[buffer], *stream))) return false;
     if (rows_per_zone != 0 && rows_per_zone != encoding->second.rows_per_zone) return false;
     rows_per_zone = encoding->second.rows_per_zone;
     num_zones = static_cast<int64_t>((static_cast<uint64_t>(head.num_rows) - 1) / rows_per_zone + 1);

@@ -5,6 +5,7 @@ namespace lance_arrow::engine {
 namespace {
 
 constexpr int64_t kMaxChunkValues = 1 << 15;
+constexpr uint64_t kMaxChunkEntries = 0xFFFF;  // 16 bits count them, and no row finishes without one
 
 template <class Word>
 Outcome parse_words(const uint8_t* words, int64_t num_chunks, int64_t num_values, int64_t data_bytes, int64_t* starts,
@@ -48,23 +49,6 @@ Outcome parse_chunk_words(const uint8_t* words, int64_t words_bytes, bool large,
                : parse_words<uint16_t>(words, num_chunks, num_values, data_bytes, starts, value_starts);
 }
 
-Outcome parse_many_chunk_words(const uint8_t* data, int64_t data_size, const int64_t* word_starts,
-                               const int64_t* word_sizes, bool large, const int64_t* num_values,
-                               const int64_t* data_bytes, const int64_t* borders, int64_t num_pages, int64_t* starts,
-                               int64_t* value_starts, int64_t num_starts) {
-  for (int64_t page = 0; page < num_pages; ++page) {
-    if (!inside(word_starts[page], word_sizes[page], data_size)) return misuse("a table lies outside the data", page);
-    if (borders[page] < 0 || borders[page + 1] < borders[page] || borders[page + 1] > num_starts)
-      return misuse("a page lies outside the outputs", page);
-    const int64_t count = borders[page + 1] - borders[page];
-    const Outcome outcome =
-        parse_chunk_words(data + word_starts[page], word_sizes[page], large, num_values[page], data_bytes[page],
-                          starts + borders[page], count, value_starts + borders[page], count);
-    if (outcome.message != nullptr) return {outcome.message, page, outcome.blame};
-  }
-  return success();
-}
-
 namespace {
 
 // Walks the parts of one chunk; `room` is what is left of it after `position`.
@@ -83,6 +67,30 @@ struct ChunkCursor {
 };
 
 }  // namespace
+
+Outcome parse_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_chunks, int64_t num_rows,
+                        const RowsOut& out) {
+  if (index_bytes / 16 != num_chunks || index_bytes % 16 != 0)
+    return corrupt("a repetition index has another size", -1);
+  int64_t finished = 0, left = 0;
+  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
+    out.finished[chunk] = finished;
+    out.left[chunk] = left;
+    out.started[chunk] = finished + (left > 0 ? 1 : 0);
+    const auto rows = load<uint64_t>(index, 2 * chunk), entries = load<uint64_t>(index, 2 * chunk + 1);
+    if (rows > kMaxChunkEntries || entries > kMaxChunkEntries)
+      return corrupt("the repetition index counts more than the entries a chunk can have", chunk);
+    if (rows == 0 && entries == 0) return corrupt("a chunk has no entry of any row, says the repetition index", chunk);
+    finished += static_cast<int64_t>(rows);
+    left = static_cast<int64_t>(entries);
+  }
+  if (finished != num_rows) return corrupt("the repetition index counts other rows than the page has", -1);
+  if (left != 0) return corrupt("the repetition index leaves the last row of the page open", -1);
+  out.finished[num_chunks] = finished;
+  out.left[num_chunks] = 0;
+  out.started[num_chunks] = finished;
+  return success();
+}
 
 Outcome parse_header(const uint8_t* data, int64_t start, int64_t size, int64_t chunk, int64_t num_chunks,
                      const HeaderForm& form, const HeaderOut& out) {

@@ -12,11 +12,16 @@ namespace lance_arrow::engine {
 Outcome parse_chunk_words(const uint8_t* words, int64_t words_bytes, bool large, int64_t num_values, int64_t data_bytes,
                           int64_t* starts, int64_t num_starts, int64_t* value_starts, int64_t num_value_starts);
 
-// Tables of many pages, each where the arrays say; their outputs one after the other, at `borders`.
-Outcome parse_many_chunk_words(const uint8_t* data, int64_t data_size, const int64_t* word_starts,
-                               const int64_t* word_sizes, bool large, const int64_t* num_values,
-                               const int64_t* data_bytes, const int64_t* borders, int64_t num_pages, int64_t* starts,
-                               int64_t* value_starts, int64_t num_starts);
+// Of each chunk and at the end, `num_chunks + 1`: rows that have started or finished before it, and level entries of an
+// unfinished row.
+struct RowsOut {
+  int64_t* started;
+  int64_t* finished;
+  int64_t* left;
+};
+// The repetition index: per chunk, rows that finish in it, and entries of one that does not, 64 bits each.
+Outcome parse_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_chunks, int64_t num_rows,
+                        const RowsOut& out);
 
 struct HeaderForm {
   bool has_rep;

@@ -5,7 +5,11 @@
 // outside a file are touched.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "engine/common/outcome.hpp"
+#include "engine/tables/column_metadata.hpp"
 
 namespace lance_arrow::engine {
 
@@ -30,22 +34,15 @@ void open_small_files(const uint8_t* data, const int64_t* starts, const int64_t*
 void copy_sums(const uint8_t* data, const int64_t* starts, const int64_t* facts, int64_t num_files, int64_t* out_starts,
                int64_t* out_sizes, uint32_t* out_crcs);
 
-// Where pages go: arrays with room for all of them, or (null) nowhere, when they are only counted.
-struct PagesOut {
-  int64_t* rows;
-  int64_t* descriptions;  // (n, 2): first byte and size
-  int64_t* borders;  // buffers before each page
-  int64_t* starts;
-  int64_t* sizes;
-  int64_t num_pages;
-  int64_t num_buffers;
-};
+// One column of many files.
+struct ColumnOfFiles {
+  PageTable pages;
+  std::vector<int64_t> page_counts;  // of each file
+  std::vector<std::pair<Bytes, int64_t>> wrappers;  // descriptions of the column as a whole, with how many buffers
 
-// Pages of one column of each file whose flag is set; clears the flags of those that are left to `container`.
-//
-// `own` is (num_files, 3); `page_counts` has the pages of each file. Arrays of `out` are null when pages are counted.
-void walk_columns(const uint8_t* data, const int64_t* starts, const int64_t* sizes, const int64_t* facts,
-                  int64_t num_files, int64_t column, int64_t room_pages, int64_t room_buffers, int64_t* own,
-                  int64_t* page_counts, PagesOut* out, uint8_t* flags);
+  // Reads its metadata in all files; the number of the first that is left to `container`, or -1.
+  int64_t read(const uint8_t* data, const int64_t* starts, const int64_t* sizes, const int64_t* facts,
+               int64_t num_files, int64_t column);
+};
 
 }  // namespace lance_arrow::engine

@@ -20,7 +20,7 @@ T load_at(const char* place) {
 // Fields of one message, in order. What cannot be walked ends it with `is_sound` false.
 class Fields {
  public:
-  explicit Fields(Bytes message) : rest_(message) {}
+  explicit Fields(Bytes message) : rest_(message), place_(message.data()) {}
 
   uint64_t number = 0;
   int type = 0;
@@ -31,8 +31,12 @@ class Fields {
   static constexpr int kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5;
   static constexpr uint64_t kMostNumber = (uint64_t{1} << 29) - 1;
 
+  // Where the field begins that was read last, or could not be.
+  const char* place() const { return place_; }
+
   bool next() {
     if (rest_.empty()) return false;
+    place_ = rest_.data();
     uint64_t tag = 0;
     if (!take_varint(&tag)) return fail();
     number = tag >> 3;
@@ -99,6 +103,7 @@ class Fields {
   }
 
   Bytes rest_;
+  const char* place_;
 };
 
 }  // namespace lance_arrow::engine

@@ -28,6 +28,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.page_faults import find_page
 from lance_arrow.scan.row_reader import Indices, RowReader
@@ -125,7 +126,7 @@ class V20RowReader(RowReader):
         descent = _Descent(self, pool)
         return descent.batch(leaves, rows, finish), descent.num_pages
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> tuple[list[Pages], Indices]:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         wanted: list[Pages] = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             pages: Pages = []
@@ -134,7 +135,7 @@ class V20RowReader(RowReader):
                 found = self._native_page(leaf, meta, number)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
-        return wanted, {}
+        return PagesAtHand(wanted)
 
     def _native_page(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> NativePage | None:
         """Return a page as the engine reads it, or None; they are kept as long as the file is open."""

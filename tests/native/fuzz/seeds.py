@@ -17,6 +17,8 @@ from forged import lz4
 from forged_arrays import symbols
 from numpy_kernels.packing import pack_inline, pack_out_of_line
 
+from lance_arrow.proto.file_v2_pb2 import ColumnMetadata
+
 COUNT = 256
 SYMBOLS = (b"ab", b"c", b"defghijk", b"the ")
 WORDS = (b"", b"abc", b"the defghijk", b"c", bytes(range(200, 255)), b"ab" * 40)
@@ -215,6 +217,21 @@ def chunk_tables() -> Iterator[tuple[str, bytes]]:
     yield "rows", seed.bytes(row * 2).content
 
 
+def column_metadata() -> Iterator[tuple[str, bytes]]:
+    described = ColumnMetadata.Page(encoding={"direct": {"encoding": b"\n\5a/b.C"}}).encoding
+    pages = [
+        ColumnMetadata.Page(buffer_offsets=[0, 64], buffer_sizes=[60, 7], length=5, encoding=described),
+        ColumnMetadata.Page(buffer_offsets=[128], buffer_sizes=[900], length=3, encoding=described),
+        ColumnMetadata.Page(length=9, encoding={"indirect": {"buffer_location": 64, "buffer_length": 7}}),
+    ]
+    for name, message in {
+        "pages": ColumnMetadata(encoding=described, pages=pages, buffer_offsets=[1], buffer_sizes=[9]),
+        "bare": ColumnMetadata(encoding=described),
+    }.items():
+        seed = Seed().flag(True).number(5000, 0, 1 << 20).number(64, 0, 1 << 20)
+        yield name, seed.bytes(message.SerializeToString()).content
+
+
 def zone_files() -> Iterator[tuple[str, bytes]]:
     less, equal, both = 2, 4, 5
     for kind, letter in enumerate("iuf"):
@@ -261,6 +278,7 @@ TARGETS = {
     "levels": level_streams,
     "offsets": variable_chunks,
     "chunk_tables": chunk_tables,
+    "column_metadata": column_metadata,
     "zone_files": zone_files,
     "zone_programs": zone_programs,
 }

@@ -71,7 +71,7 @@ TEST_CASE("a codec may hold another of its kind") {
   std::memcpy(&outer[8], "cd", 2), std::memcpy(&outer[16], "ab", 2);
   outer[24] = outer[25] = 2;
   Outcome outcome;
-  const std::unique_ptr<HeldChunkCodec> variable(hold_variable(32));
+  const std::unique_ptr<HeldChunkCodec> variable(hold_variable(32, false));
   const std::unique_ptr<HeldChunkCodec> child(
       hold_symbols(variable.get(), inner.data(), tests::size_of(inner), &outcome));
   const std::unique_ptr<HeldChunkCodec> codec(hold_symbols(child.get(), outer.data(), tests::size_of(outer), &outcome));

@@ -43,27 +43,6 @@ def parse_chunk_words(
     out_value_starts[:] = value_starts
 
 
-def parse_many_chunk_words(
-    data: NDArray[np.uint8],
-    word_starts: NDArray[np.int64],
-    word_sizes: NDArray[np.int64],
-    large: bool,
-    num_values: NDArray[np.int64],
-    data_bytes: NDArray[np.int64],
-    borders: NDArray[np.int64],
-    out_starts: NDArray[np.int64],
-    out_value_starts: NDArray[np.int64],
-) -> None:
-    """Do `parse_chunk_words` for many pages, whose tables lie in `data` and whose outputs begin at `borders`."""
-    pages = zip(word_starts, word_sizes, num_values, data_bytes, borders[:-1], borders[1:], strict=True)
-    for number, (start, size, values, num_bytes, first, stop) in enumerate(pages):
-        if start < 0 or size < 0 or start + size > len(data) or not 0 <= first <= stop <= len(out_starts):
-            raise InternalError("a table lies outside the data, or a page outside the outputs", detail=number)
-        words = data[start : start + size]
-        place = slice(int(first), int(stop))
-        parse_chunk_words(words, large, int(values), int(num_bytes), out_starts[place], out_value_starts[place])
-
-
 def parse_chunk_headers(
     data: NDArray[np.uint8],
     chunk_starts: NDArray[np.int64],

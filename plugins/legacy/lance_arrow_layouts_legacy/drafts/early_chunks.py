@@ -43,7 +43,7 @@ class EarlyChunkedPages(ChunkedPages):
     @classmethod
     def of(cls, pages: ChunkedPages) -> EarlyChunkedPages:
         """Take what a description says from pages as 2.1 has them."""
-        return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
+        return cls(**{field.name: getattr(pages, field.name) for field in fields(pages) if field.init})
 
     @property
     def _are_booleans(self) -> bool:
@@ -54,6 +54,9 @@ class EarlyChunkedPages(ChunkedPages):
         index = ChunkedPages.load_index(self, page, fetched)
         # The native engine knows chunks of 2.1 only.
         return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
+
+    def native_page(self, page: PageFacts) -> None:
+        """Leave it to `load_index`, for the same reason."""
 
     def native_pages(self, pages: ManyPages) -> None:
         """Leave them to `load_index`, for the same reason."""
