@@ -3,7 +3,7 @@
 | Folder | What it holds |
 |---|---|
 | `common/` | outcomes, scratch memory, bits, offsets of variable width |
-| `tables/` | what describes files and pages: checksums, chunk tables, tables of small files; reads of many ranges |
+| `tables/` | what describes files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
 | `bind/` | the C tables of the format's codecs |
 | `plan/` | which bytes of a page hold rows, and opening them, page by page |
 | `decode/` | bytes to values |
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from lance_arrow.engine._engine import (
     NUM_FACTS,
+    NUM_FRAGMENT_FACTS,
     BlockChecks,
     ColumnForms,
     NativeFilePruner,
@@ -38,16 +39,19 @@ from lance_arrow.engine._engine import (
     read_blobs,
     read_file_head,
     read_files,
+    read_fragments,
     read_leaves,
     read_ranges,
     run_leaves,
     select_values,
+    split_manifest,
     walk_columns,
     zipped_page,
 )
 
 __all__ = [
     "NUM_FACTS",
+    "NUM_FRAGMENT_FACTS",
     "BlockChecks",
     "ColumnForms",
     "NativeFilePruner",
@@ -66,10 +70,12 @@ __all__ = [
     "read_blobs",
     "read_file_head",
     "read_files",
+    "read_fragments",
     "read_leaves",
     "read_ranges",
     "run_leaves",
     "select_values",
+    "split_manifest",
     "walk_columns",
     "zipped_page",
 ]

@@ -30,6 +30,7 @@ include "door/checksums.pxi"
 include "door/file_head.pxi"
 include "door/chunk_tables.pxi"
 include "door/file_tables.pxi"
+include "door/manifest_fragments.pxi"
 include "door/positional.pxi"
 
 # Decoding.

@@ -50,6 +50,9 @@ class Fields {
     }
   }
 
+  // Where the field ends that was read last.
+  const char* end() const { return rest_.data(); }
+
   // Calls visit(number) for the numbers of a repeated field, packed or one by one, until it returns false.
   template <class Visit>
   bool each_number(Visit&& visit) const {
