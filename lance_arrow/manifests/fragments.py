@@ -198,18 +198,18 @@ class FragmentList(Sequence[FragmentMeta]):
         """
         for number, message in self._unsure:
             made = self._made[number] = self._checked(message)
-            self._facts[number, :2] = made.id, -1 if made.num_rows is None else made.num_rows
+            self._facts[number] = made.id, -1 if made.num_rows is None else made.num_rows, 0, 0, -1, -1
         self._unsure = []
 
     @property
-    def ids(self) -> NDArray[np.int64]:
-        """``(n,) int64`` ids of the fragments."""
-        return self._facts[:, 0]
+    def body(self) -> bytes:
+        """The manifest's message."""
+        return self._body
 
     @property
-    def row_counts(self) -> NDArray[np.int64]:
-        """``(n,) int64`` live rows of the fragments, -1 where only files tell."""
-        return self._facts[:, 1]
+    def facts(self) -> NDArray[np.int64]:
+        """``(n, NUM_FRAGMENT_FACTS) int64``: what `read_fragments` tells; no paths of what was checked in Python."""
+        return self._facts
 
     def __len__(self) -> int:
         return len(self._made)
@@ -244,16 +244,35 @@ class FragmentList(Sequence[FragmentMeta]):
 def row_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
     """Return ``(n,) int64`` live rows of fragments, -1 where only files tell."""
     if isinstance(fragments, FragmentList):
-        return fragments.row_counts
-    counts = [-1 if one.num_rows is None else one.num_rows for one in fragments]
-    return np.array(counts, np.int64)
+        return fragments.facts[:, 1]
+    return np.array([-1 if one.num_rows is None else one.num_rows for one in fragments], np.int64)
 
 
 def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
     """Return ``(n,) int64`` ids of fragments."""
     if isinstance(fragments, FragmentList):
-        return fragments.ids
+        return fragments.facts[:, 0]
     return np.array([one.id for one in fragments], np.int64)
+
+
+def first_files(fragments: Sequence[FragmentMeta], folder: str) -> list[tuple[str, int | None] | None]:
+    """Return path and bytes of each fragment's first data file; None where that takes a look at the fragment.
+
+    Parameters
+    ----------
+    fragments
+        The fragments.
+    folder
+        What paths of files in the table's own folder begin with.
+    """
+    if not isinstance(fragments, FragmentList):
+        return [None] * len(fragments)
+    # Their names are ASCII, whatever else the message holds.
+    text = fragments.body.decode("latin-1")
+    return [
+        (folder + text[start : start + size], file_bytes if file_bytes >= 0 else None) if size and base_id < 0 else None
+        for start, size, file_bytes, base_id in fragments.facts[:, 2:].tolist()
+    ]
 
 
 def fragment_from_message(

@@ -175,6 +175,18 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragme
                             GuardedRef::Share(payload));
 }
 
+// A fragment of a file of known size (or -1) and schema.
+inline arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeKnownFragment(
+    arrow::dataset::FileFormat* format, std::string path, int64_t size,
+    std::shared_ptr<arrow::fs::FileSystem> filesystem, arrow::compute::Expression guarantee,
+    std::shared_ptr<arrow::Schema> schema, PyObject* payload) {
+  arrow::fs::FileInfo info(std::move(path));
+  info.set_size(size);
+  return static_cast<BridgeFormat*>(format)->MakeFragment(
+      arrow::dataset::FileSource(std::move(info), std::move(filesystem)), std::move(guarantee), std::move(schema),
+      GuardedRef::Share(payload));
+}
+
 // The whole source in memory, for sources that are neither a path nor a buffer (an open file).
 inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::dataset::FileSource& source) {
   if (source.buffer() != nullptr) return source.buffer();
