@@ -15,6 +15,8 @@ from lance_arrow.manifests.fragments import first_files
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
 
+_LOCAL = arrow_fs.LocalFileSystem()
+
 
 def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: ReadOptions) -> LanceDataset:
     """Make a dataset of the live rows of one version: a fragment for each of its fragments, in order.
@@ -64,5 +66,5 @@ def as_arrow(filesystem: AnyFileSystem) -> arrow_fs.FileSystem:
     if isinstance(filesystem, arrow_fs.FileSystem):
         return filesystem
     if isinstance(filesystem, LocalFileSystem):
-        return arrow_fs.LocalFileSystem()
+        return _LOCAL
     return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem))

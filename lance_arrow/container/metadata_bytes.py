@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lance_arrow.io import Bytes, RangeSource, read_coalesced
+from lance_arrow.io import Bytes, RangeSource, read_coalesced, read_end
 from lance_arrow.settings import Limits
 
 TAIL_BYTES = 64 << 10
@@ -41,8 +41,7 @@ class MetadataBytes:
 
     def _keep_tail(self, num_bytes: int) -> None:
         self._tail_start = max(self.file_size - num_bytes, 0)
-        place = np.array([self._tail_start], np.int64), np.array([self.file_size], np.int64)
-        self.tail: Bytes = read_coalesced(self._source, *place)[0]
+        self.tail: Bytes = read_end(self._source, num_bytes)
 
     def keep(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Read ranges that are wanted again soon, in one wave, and hold on to them."""

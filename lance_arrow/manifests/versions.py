@@ -69,7 +69,7 @@ class VersionChoice:
     branch: str | None = None
 
     def __post_init__(self) -> None:
-        if sum(option is not None for option in (self.version, self.tag, self.as_of)) > 1:
+        if [self.version is None, self.tag is None, self.as_of is None].count(False) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
         if self.version is not None and not _is_version(self.version):
             raise InvalidArgumentError(
