@@ -7,7 +7,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 |---|---|
 | `source` | the `RangeSource` protocol: start here |
 | `ranges` | the pure planner: wanted ranges into few requests |
-| `fetching` | `fetch`, `read_coalesced`: plan, read, cut |
+| `fetching` | `fetch`, `read_coalesced`: plan, read, cut; `read_end` |
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `small_files` | many small files whole |

@@ -170,8 +170,9 @@ class MeteredSource:
         if own is None:
             return None
         begun = time.perf_counter()
-        data: Bytes = own(num_bytes)
-        self._count(begun, int(len(data) > 0), 1, len(data), len(data))
+        data: Bytes | None = own(num_bytes)
+        if data is not None:
+            self._count(begun, int(len(data) > 0), 1, len(data), len(data))
         return data
 
     def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:

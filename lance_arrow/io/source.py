@@ -42,6 +42,7 @@ class Coalescing:
 
 # A positional read costs about what copying a few KiB costs; a remote request costs about what a MiB costs to carry.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
+MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
 REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20)
 
 

@@ -15,6 +15,7 @@ from lance_arrow.engine import NUM_FRAGMENT_FACTS, read_fragments
 from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
 from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.proto import table_pb2
+from lance_arrow.proto.reading import parse
 
 TOMBSTONE = -2
 NO_COLUMN = -1
@@ -226,7 +227,8 @@ class FragmentList(Sequence[FragmentMeta]):
         made = self._made[index]
         if made is None:
             start, size = self._places[index].tolist()
-            message = table_pb2.DataFragment.FromString(self._body[start : start + size])
+            data = self._body[start : start + size]
+            message = parse(table_pb2.DataFragment, data, what="a fragment", error=CorruptManifestError)
             made = self._made[index] = self._checked(message)
         return made
 

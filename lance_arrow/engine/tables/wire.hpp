@@ -30,11 +30,13 @@ class Fields {
 
   static constexpr int kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5;
   static constexpr uint64_t kMostNumber = (uint64_t{1} << 29) - 1;
+  static constexpr int kMostTagBytes = 5;  // protobuf's parsers refuse longer ones
 
   bool next() {
     if (rest_.empty()) return false;
     uint64_t tag = 0;
-    if (!take_varint(&tag)) return fail();
+    const char* first = rest_.data();
+    if (!take_varint(&tag) || rest_.data() - first > kMostTagBytes) return fail();
     number = tag >> 3;
     type = static_cast<int>(tag & 7);
     if (number == 0 || number > kMostNumber) return fail();
