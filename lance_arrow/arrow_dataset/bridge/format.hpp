@@ -78,9 +78,9 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       const std::shared_ptr<arrow::dataset::FileFragment>& file, arrow::compute::Expression predicate,
       const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
     auto payload = PayloadOf(*file);
-    if (payload->get() == Py_None && MayBePruned(file->source()) &&
-        KnownFilePruners().Exclude(options, predicate, file->source())) {
-      return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(0));
+    if (payload->get() == Py_None && MayBePruned(file->source())) {
+      const int64_t num_rows = KnownFilePruners().Count(options, predicate, file->source());
+      if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
       return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
