@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import posixpath
 
@@ -68,10 +67,12 @@ def _local_sizes(folder: str) -> dict[str, int | None]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                # A file may be removed meanwhile.
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     if entry.is_file(follow_symlinks=False):
                         found[entry.name] = entry.stat(follow_symlinks=False).st_size
+                except FileNotFoundError:
+                    # It was removed meanwhile.
+                    continue
     except (FileNotFoundError, NotADirectoryError):
         return {}
     return found

@@ -19,7 +19,7 @@ import numpy as np
 from lance_arrow.container.fields import NO_ID, SchemaField, fields_from_messages
 from lance_arrow.engine import split_manifest
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, UnsupportedError, located
-from lance_arrow.io import BufferSource, Location, RangeSource, open_source
+from lance_arrow.io import BufferSource, Location, RangeSource, open_source, read_end
 from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
@@ -164,7 +164,6 @@ def _from_source(
 def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Parts]:
     """Parse a manifest but for its fragments, which are checked natively and parsed when they are asked for."""
 
-    @functools.cache
     def whole() -> Manifest:
         limit = limits.max_metadata_bytes
         return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limit)
@@ -184,7 +183,7 @@ def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Pa
     fragments = FragmentList(
         body,
         np.frombuffer(places, np.int64).reshape(-1, 2),
-        lambda: whole().fragments,
+        lambda: whole().fragments if split is not None else message.fragments,
         path=place.name,
         trusts_counts=message.HasField("writer_version"),
         has_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
@@ -249,7 +248,7 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
         raise CorruptManifestError(f"a manifest has {size} bytes, expected at least {FOOTER.size + SECTION_HEAD.size}")
     limits.check("max_metadata_bytes", size)
     tail_start = max(0, size - TAIL_BYTES)
-    tail = _read(source, tail_start, size)
+    tail = read_end(source, TAIL_BYTES).tobytes()
     position, _, _, magic = FOOTER.unpack(tail[-FOOTER.size :])
     if magic != MAGIC:
         raise CorruptManifestError(f"a manifest does not end with {MAGIC!r}", byte_range=(size - 4, size))

@@ -77,10 +77,11 @@ class TableReader:
             counts[number] = count
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
-    @property
+    @cached_property
     def num_rows(self) -> int:
         """Live rows."""
-        return int(self.starts[-1])
+        counts = row_counts(self.fragments)
+        return int(counts.sum()) if (counts >= 0).all() else int(self.starts[-1])
 
     def projection(self, columns: Sequence[str] | None) -> Projection:
         """Resolve the names that a caller gave; those of virtual columns are known.

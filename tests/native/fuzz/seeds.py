@@ -17,6 +17,8 @@ from forged import lz4
 from forged_arrays import symbols
 from numpy_kernels.packing import pack_inline, pack_out_of_line
 
+from lance_arrow.proto.table_pb2 import Manifest
+
 COUNT = 256
 SYMBOLS = (b"ab", b"c", b"defghijk", b"the ")
 WORDS = (b"", b"abc", b"the defghijk", b"c", bytes(range(200, 255)), b"ab" * 40)
@@ -215,6 +217,20 @@ def chunk_tables() -> Iterator[tuple[str, bytes]]:
     yield "rows", seed.bytes(row * 2).content
 
 
+def manifest_fragments() -> Iterator[tuple[str, bytes]]:
+    file = {"fields": [0, -2], "column_indices": [0, 1], "file_major_version": 2, "file_minor_version": 1}
+    message = Manifest(version=3)
+    message.fields.add(name="n", id=0, parent_id=-1, logical_type="int64")
+    deleted = {"file_type": 1, "read_version": 2, "id": 5, "num_deleted_rows": 3}
+    message.fragments.add(id=1, physical_rows=9, files=[{"path": "a.lance", **file}], inline_row_ids=b"r")
+    message.fragments.add(id=2, physical_rows=9, files=[{"path": "b", "base_id": 7, **file}], deletion_file=deleted)
+    message.fragments.add(id=3, physical_rows=9, files=[{"path": "c/d", **file}])
+    for trusts_counts in (False, True):
+        for has_row_ids in (False, True):
+            seed = Seed().flag(trusts_counts).flag(has_row_ids)
+            yield f"{trusts_counts}-{has_row_ids}", seed.bytes(message.SerializeToString()).content
+
+
 def zone_files() -> Iterator[tuple[str, bytes]]:
     less, equal, both = 2, 4, 5
     for kind, letter in enumerate("iuf"):
@@ -261,6 +277,7 @@ TARGETS = {
     "levels": level_streams,
     "offsets": variable_chunks,
     "chunk_tables": chunk_tables,
+    "manifest_fragments": manifest_fragments,
     "zone_files": zone_files,
     "zone_programs": zone_programs,
 }
