@@ -26,7 +26,7 @@ _HIDDEN = r"\1..."
 
 def redact(uri: str) -> str:
     """Remove what may be secret from a URL or chain of URLs; other text stays as it is."""
-    return "::".join(_redact_one(part) for part in uri.split("::"))
+    return "::".join(_redact_one(part) for part in uri.split("::")) if "://" in uri else uri
 
 
 def redact_text(text: str) -> str:

@@ -8,6 +8,8 @@ from lance_arrow.choices import Blobs, Dictionaries, Verify, names
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
+_DICTIONARIES, _BLOBS = names(Dictionaries), names(Blobs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
@@ -41,8 +43,8 @@ class ReadOptions:
     verify: Verify = "touched"
 
     def __post_init__(self) -> None:
-        _check("dictionaries", self.dictionaries, names(Dictionaries))
-        _check("blobs", self.blobs, names(Blobs))
+        _check("dictionaries", self.dictionaries, _DICTIONARIES)
+        _check("blobs", self.blobs, _BLOBS)
         check_verify(self.verify)
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):

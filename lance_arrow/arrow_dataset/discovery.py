@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from pyarrow import fs as arrow_fs
 
@@ -23,14 +23,22 @@ _SEARCH = "_filesystem_dataset"
 _MODULE = "pyarrow.dataset"
 
 
-def check_searched(caller: FrameType | None, choice: VersionChoice) -> None:
+class ChosenVersion(Protocol):
+    """What says which version of a table is wanted, as `VersionChoice` does."""
+
+    version: int | None
+    tag: str | None
+    as_of: Any
+
+
+def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
     """Refuse to have a folder searched in which rows of a table are, but no files.
 
     Parameters
     ----------
     caller
         Who asks; nothing is done unless it is pyarrow's search.
-    choice
+    chosen
         Which version of tables is wanted.
 
     Raises
@@ -48,6 +56,7 @@ def check_searched(caller: FrameType | None, choice: VersionChoice) -> None:
     found = list_tree(root.filesystem, posixpath.join(root.path, DATA))
     if any(not name.startswith(("_", ".")) for name in found):
         return
+    choice = VersionChoice(version=chosen.version, tag=chosen.tag, as_of=chosen.as_of)
     manifest = open_version(root, choice, default_runtime().settings.limits)
     if manifest.fragments:
         raise UnsupportedError(
@@ -63,6 +72,9 @@ def _folder(source: Any, filesystem: Any) -> Location | None:
         return None
     path = os.fspath(source)
     if not isinstance(path, str):
+        return None
+    is_local = filesystem is None or isinstance(filesystem, arrow_fs.LocalFileSystem)
+    if is_local and os.path.isfile(path):
         return None
     try:
         if isinstance(filesystem, str):

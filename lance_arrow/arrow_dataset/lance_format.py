@@ -16,7 +16,6 @@ from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
-from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.scan.scan_options import ScanOptions
 
 LanceWriteOptions = bridge.LanceWriteOptions
@@ -85,10 +84,8 @@ class LanceFormat(bridge.BridgeFormat):
 
     def __bool__(self) -> bool:
         """Be true, as every object; pyarrow asks before it searches a folder, see `check_searched`."""
-        handler = self.handler
-        choice = VersionChoice(version=handler.version, tag=handler.tag, as_of=handler.as_of)
         here = inspect.currentframe()
-        check_searched(None if here is None else here.f_back, choice)
+        check_searched(None if here is None else here.f_back, self.handler)
         return True
 
     @property

@@ -33,7 +33,7 @@ from lance_arrow.io import locate
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
-from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
+from lance_arrow.pruning.file_pruner import FileCounter, FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.file_place import FilePlace
@@ -150,6 +150,7 @@ class FileScanHandler:
         within = rows_within(place.rows, file.rows.num_rows)
         plan = _asked(request).filter
         if plan is None:
+            self._register(request, scan_options, file, is_count=True)
             return within.num_rows
         if not plan.is_repeatable:
             return None
@@ -202,16 +203,20 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
-    def _register(self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile) -> None:
+    def _register(
+        self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile, *, is_count: bool = False
+    ) -> None:
         """Show a scan's file pruner what its files look like, from the second one on; receipts want each opened."""
         asked = _asked(request)
         asked.num_files += 1
         verify = scan_options.verify if scan_options.verify is not None else self.options.verify
-        if asked.num_files == _FIRST_TO_REGISTER and asked.filter is not None:
-            predicate = asked.filter.predicate
-            may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
-            if predicate is not None and may_prune:
+        may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
+        if asked.num_files == _FIRST_TO_REGISTER and may_prune:
+            predicate = None if asked.filter is None else asked.filter.predicate
+            if predicate is not None:
                 asked.pruner = file_pruner(predicate, has_checks=verify != "off")
+            elif is_count:
+                asked.pruner = FileCounter(has_checks=verify != "off")
         if asked.pruner is not None:
             asked.pruner.register(file.rows)
             request.kept[FILE_PRUNER] = asked.pruner.native
@@ -288,7 +293,7 @@ class _Asked:
 
     nodes: PerTree[tuple[ColumnNode, ...]]
     filter: FilterPlan | None
-    pruner: FilePruner | None = None
+    pruner: FilePruner | FileCounter | None = None
     num_files: int = 0
 
     @classmethod

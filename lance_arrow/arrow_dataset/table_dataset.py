@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import pyarrow.compute as pc
 from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.fragments import first_files
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
+
+_LOCAL = arrow_fs.LocalFileSystem()
 
 
 def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: ReadOptions) -> LanceDataset:
@@ -32,32 +35,30 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
     CorruptManifestError, UnsupportedError
         The schema contradicts itself, or cannot be shown; files lie where nobody may look.
     """
-    facts = manifest.facts
+    facts, fragments = manifest.facts, manifest.fragments
     file_format = LanceFormat(read_options=options)
     columns = file_format.handler.columns_of(facts)
-    schema = columns.schema
-    arrow_filesystem = as_arrow(filesystem)
-    fragments = []
-    for fragment in manifest.fragments:
-        first = fragment.files[0] if fragment.files else None
-        # A fragment whose columns are all null lies in no file; the manifest stands for it.
-        path = (
-            facts.manifest_path
-            if first is None
-            else facts.data_path(first, allow_external_bases=options.allow_external_bases)
-        )
-        fragments.append(
-            file_format.make_fragment(
-                path,
-                arrow_filesystem,
-                file_size=None if first is None else first.size_bytes,
-                physical_schema=schema,
-                payload=TablePart(facts, fragment),
-            )
-        )
-    made = LanceDataset(fragments, schema, file_format, arrow_filesystem, pc.scalar(True))
-    made.know_table(TableReader(columns, manifest.fragments, filesystem, file_format.handler.files))
+    parts = [TablePart.of(facts, fragments, number) for number in range(len(fragments))]
+    made: LanceDataset = bridge.dataset_of(
+        LanceDataset, file_format, columns.schema, as_arrow(filesystem), _files(manifest, options), parts
+    )
+    made.know_table(TableReader(columns, fragments, filesystem, file_format.handler.files))
     return made
+
+
+def _files(manifest: ManifestMeta, options: ReadOptions) -> list[tuple[str, int | None]]:
+    """Return path and bytes of the file that stands for each fragment: its first one."""
+    facts, fragments = manifest.facts, manifest.fragments
+
+    def file_of(number: int) -> tuple[str, int | None]:
+        files = fragments[number].files
+        if not files:
+            # A fragment whose columns are all null lies in no file; the manifest stands for it.
+            return facts.manifest_path, None
+        return facts.data_path(files[0], allow_external_bases=options.allow_external_bases), files[0].size_bytes
+
+    found = enumerate(first_files(fragments, facts.data_prefix))
+    return [file_of(number) if file is None else file for number, file in found]
 
 
 def as_arrow(filesystem: AnyFileSystem) -> arrow_fs.FileSystem:
@@ -65,5 +66,5 @@ def as_arrow(filesystem: AnyFileSystem) -> arrow_fs.FileSystem:
     if isinstance(filesystem, arrow_fs.FileSystem):
         return filesystem
     if isinstance(filesystem, LocalFileSystem):
-        return arrow_fs.LocalFileSystem()
+        return _LOCAL
     return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem))

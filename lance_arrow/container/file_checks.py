@@ -16,6 +16,7 @@ from lance_arrow.kernels import BlockChecks, crc32c
 
 _PIECE_BYTES = 8 << 20
 _WAVE_BYTES = 32 << 20
+_VERIFY = names(Verify)
 
 
 def check_verify(verify: object) -> None:
@@ -26,10 +27,10 @@ def check_verify(verify: object) -> None:
     InvalidArgumentError
         It is none of `Verify`.
     """
-    if verify not in names(Verify):
-        offer = did_you_mean(verify, names(Verify))
+    if verify not in _VERIFY:
+        offer = did_you_mean(verify, _VERIFY)
         raise InvalidArgumentError(
-            f"verify is {verify!r}, expected {' or '.join(map(repr, names(Verify)))}{offer}",
+            f"verify is {verify!r}, expected {' or '.join(map(repr, _VERIFY))}{offer}",
             detail=verify,
         )
 

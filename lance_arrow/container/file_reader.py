@@ -99,8 +99,10 @@ class LanceFileReader:
         self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
             metadata = MetadataBytes(source, self.limits)
-            self.tail = metadata.tail
             head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
+            if head is None and metadata.widen():
+                head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
+            self.tail = metadata.tail
             facts = None if head is None else known_schemas.held(head.schema, head.footer.version)
             if head is not None and facts is not None:
                 self._take_head(metadata, head, facts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lance_arrow.io import Bytes, RangeSource, read_coalesced
+from lance_arrow.io import Bytes, RangeSource, read_coalesced, read_end
 from lance_arrow.settings import Limits
 
 TAIL_BYTES = 64 << 10
@@ -22,17 +22,26 @@ class MetadataBytes:
     limits
         `max_metadata_bytes` holds for what one call reads.
     tail_bytes
-        How much of the file's end is read at once, and kept.
+        How much of the file's end is read at once, and kept; what the source finds worth it when None.
     """
 
-    def __init__(self, source: RangeSource, limits: Limits, *, tail_bytes: int = TAIL_BYTES) -> None:
+    def __init__(self, source: RangeSource, limits: Limits, *, tail_bytes: int | None = None) -> None:
         self._source = source
         self.limits = limits
         self.file_size = source.size()
-        self._tail_start = max(self.file_size - tail_bytes, 0)
-        place = np.array([self._tail_start], np.int64), np.array([self.file_size], np.int64)
-        self.tail: Bytes = read_coalesced(source, *place)[0]
+        self._keep_tail(source.coalescing.tail_bytes if tail_bytes is None else tail_bytes)
         self._kept: dict[tuple[int, int], Bytes] = {}
+
+    def widen(self) -> bool:
+        """Keep as much of the end as of far files; False where that much is kept already."""
+        if not self._tail_start or len(self.tail) >= TAIL_BYTES:
+            return False
+        self._keep_tail(TAIL_BYTES)
+        return True
+
+    def _keep_tail(self, num_bytes: int) -> None:
+        self._tail_start = max(self.file_size - num_bytes, 0)
+        self.tail: Bytes = read_end(self._source, num_bytes)
 
     def keep(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Read ranges that are wanted again soon, in one wave, and hold on to them."""

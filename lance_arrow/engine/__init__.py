@@ -3,7 +3,7 @@
 | Folder | What it holds |
 |---|---|
 | `common/` | outcomes, scratch memory, bits, offsets of variable width |
-| `tables/` | what describes files and pages: checksums, chunk tables, tables of small files; reads of many ranges |
+| `tables/` | what describes files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
 | `bind/` | the C tables of the format's codecs |
 | `plan/` | which bytes of a page hold rows, and opening them, page by page |
 | `decode/` | bytes to values |
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from lance_arrow.engine._engine import (
     NUM_FACTS,
+    NUM_FRAGMENT_FACTS,
     BlockChecks,
     ChunkTemplate,
     ColumnForms,
@@ -41,16 +42,19 @@ from lance_arrow.engine._engine import (
     read_column_of_files,
     read_file_head,
     read_files,
+    read_fragments,
     read_leaves,
     read_ranges,
     run_leaves,
     select_values,
     split_any,
+    split_manifest,
     zipped_page,
 )
 
 __all__ = [
     "NUM_FACTS",
+    "NUM_FRAGMENT_FACTS",
     "BlockChecks",
     "ChunkTemplate",
     "ColumnForms",
@@ -72,10 +76,12 @@ __all__ = [
     "read_column_of_files",
     "read_file_head",
     "read_files",
+    "read_fragments",
     "read_leaves",
     "read_ranges",
     "run_leaves",
     "select_values",
     "split_any",
+    "split_manifest",
     "zipped_page",
 ]

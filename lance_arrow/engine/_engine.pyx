@@ -32,6 +32,7 @@ include "door/file_head.pxi"
 include "door/column_metadata.pxi"
 include "door/chunk_tables.pxi"
 include "door/file_tables.pxi"
+include "door/manifest_fragments.pxi"
 include "door/positional.pxi"
 
 # Decoding.

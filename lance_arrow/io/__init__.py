@@ -7,7 +7,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 |---|---|
 | `source` | the `RangeSource` protocol: start here |
 | `ranges` | the pure planner: wanted ranges into few requests |
-| `fetching` | `fetch`, `read_coalesced`: plan, read, cut |
+| `fetching` | `fetch`, `read_coalesced`: plan, read, cut; `read_end` |
 | `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `small_files` | many small files whole |
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.fetching import fetch as fetch
     from lance_arrow.io.fetching import fetch_into as fetch_into
     from lance_arrow.io.fetching import read_coalesced as read_coalesced
+    from lance_arrow.io.fetching import read_end as read_end
     from lance_arrow.io.folders import file_exists as file_exists
     from lance_arrow.io.folders import list_names as list_names
     from lance_arrow.io.folders import list_sizes as list_sizes
@@ -78,7 +79,7 @@ else:
         {
             "lance_arrow.io.buffer_source": ("BufferSource",),
             "lance_arrow.io.exclusive": ("can_create_exclusively", "create_exclusively"),
-            "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced"),
+            "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced", "read_end"),
             "lance_arrow.io.folders": (
                 "file_exists",
                 "list_names",

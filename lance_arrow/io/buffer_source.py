@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io.source import LOCAL_COALESCING, Bytes, Coalescing, Positional, Positions, check_ranges
+from lance_arrow.io.source import MEMORY_COALESCING, Bytes, Coalescing, Positional, Positions, check_ranges
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -27,7 +27,7 @@ class BufferSource:
 
     def __init__(self, data: Buffer, *, name: str = "<buffer>") -> None:
         self.name = name
-        self.coalescing: Coalescing = LOCAL_COALESCING
+        self.coalescing: Coalescing = MEMORY_COALESCING
         flat = memoryview(data)
         view = np.frombuffer(flat.cast("B"), np.uint8) if flat.nbytes else np.empty(0, np.uint8)
         view.setflags(write=False)

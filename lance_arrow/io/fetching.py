@@ -112,3 +112,13 @@ def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> 
     else:
         responses = source.read(plan.starts, plan.stops)
     return plan.slices(responses)
+
+
+def read_end(source: RangeSource, num_bytes: int) -> Bytes:
+    """Read the last bytes of a source, all of one that has fewer; errors are those of `RangeSource.read`."""
+    own = getattr(source, "read_end", None)
+    data: Bytes | None = None if own is None else own(num_bytes)
+    if data is not None:
+        return data
+    size = source.size()
+    return read_coalesced(source, np.array([max(size - num_bytes, 0)], np.int64), np.array([size], np.int64))[0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 
 from fsspec import AbstractFileSystem
 from fsspec.asyn import AsyncFileSystem
+from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.foreign_errors import foreign_errors
@@ -21,6 +23,8 @@ def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
 
     Parameters, and what a missing folder gives, are those of `list_names`.
     """
+    if type(filesystem) is LocalFileSystem:
+        return _local_sizes(folder)
     if isinstance(filesystem, AbstractFileSystem):
         filesystem.invalidate_cache(folder)
         try:
@@ -43,6 +47,8 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     OSError
         Other errors of the filesystem, without credentials in their text.
     """
+    if type(filesystem) is LocalFileSystem:
+        return sorted(_local_sizes(folder))
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
         filesystem.invalidate_cache(folder)
@@ -53,6 +59,23 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         return sorted(posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "file")
     infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
+
+
+def _local_sizes(folder: str) -> dict[str, int | None]:
+    """List a local folder as fsspec does, which makes a path and eleven facts of each file."""
+    found: dict[str, int | None] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    if entry.is_file(follow_symlinks=False):
+                        found[entry.name] = entry.stat(follow_symlinks=False).st_size
+                except FileNotFoundError:
+                    # It was removed meanwhile.
+                    continue
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return found
 
 
 @foreign_errors()

@@ -72,10 +72,8 @@ class LocalSource:
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError("not a regular file: its bytes cannot be read by position", path=self.name)
         self._size = status.st_size
+        self._path, self._status = text, status
         self._positional: Positional | None = Positional(self._descriptor.number, None, self._size, self._descriptor)
-        self._identity = (
-            "file", os.path.abspath(text), status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
-        )  # fmt: skip
 
     def size(self) -> int:
         """Return the file's size in bytes when it was opened."""
@@ -83,7 +81,21 @@ class LocalSource:
 
     def identity(self) -> Hashable | None:
         """Return absolute path, size, modification time and inode, as they were when the file was opened."""
-        return self._identity
+        status = self._status
+        path = os.path.abspath(self._path)
+        return "file", path, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+
+    def read_end(self, num_bytes: int) -> Bytes:
+        """Read the last bytes, all of a file that has fewer; as `read`, for one range, in less time."""
+        descriptor = self._descriptor
+        if descriptor is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        size = min(num_bytes, self._size)
+        start = self._size - size
+        arena, place = _one_arena(start, size)
+        self._fill(descriptor, np.array([start]), np.array([size]), arena, np.array([place]))
+        arena.setflags(write=False)
+        return arena[place : place + size]
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read all ranges; see `read_arena`."""
@@ -138,10 +150,8 @@ class LocalSource:
 def _arena(starts: Positions, sizes: Positions) -> tuple[Bytes, Positions]:
     """Allocate once for all ranges and place them so that alignment modulo 64 is kept."""
     if len(starts) == 1:
-        lead_bytes, size_bytes = int(starts[0]) % _ALIGNMENT_BYTES, int(sizes[0])
-        arena = np.empty(lead_bytes + size_bytes + _ALIGNMENT_BYTES, np.uint8)
-        base = -arena.__array_interface__["data"][0] % _ALIGNMENT_BYTES
-        return arena, np.array([lead_bytes + base], np.int64)
+        arena, place = _one_arena(int(starts[0]), int(sizes[0]))
+        return arena, np.array([place], np.int64)
     lead = starts % _ALIGNMENT_BYTES
     padded = -(-(lead + sizes) // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
     ends = np.cumsum(padded)
@@ -149,3 +159,10 @@ def _arena(starts: Positions, sizes: Positions) -> tuple[Bytes, Positions]:
     arena = np.empty(total + _ALIGNMENT_BYTES, np.uint8)
     base = -arena.ctypes.data % _ALIGNMENT_BYTES
     return arena, np.asarray(ends - padded + lead + base, np.int64)
+
+
+def _one_arena(start: int, size: int) -> tuple[Bytes, int]:
+    """Allocate for one range, and say where in the memory it begins."""
+    lead_bytes = start % _ALIGNMENT_BYTES
+    arena = np.empty(lead_bytes + size + _ALIGNMENT_BYTES, np.uint8)
+    return arena, lead_bytes + -arena.__array_interface__["data"][0] % _ALIGNMENT_BYTES

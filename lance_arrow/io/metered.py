@@ -164,6 +164,17 @@ class MeteredSource:
         self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
         return answers
 
+    def read_end(self, num_bytes: int) -> Bytes | None:
+        """Read the last bytes by the inner source's own way, and count them; None where it has none."""
+        own = getattr(self._inner, "read_end", None)
+        if own is None:
+            return None
+        begun = time.perf_counter()
+        data: Bytes | None = own(num_bytes)
+        if data is not None:
+            self._count(begun, int(len(data) > 0), 1, len(data), len(data))
+        return data
+
     def _count(self, begun: float, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int) -> None:
         passed = (1, requests, ranges_wanted, bytes_wanted, bytes_fetched, time.perf_counter() - begun)
         with self._lock:

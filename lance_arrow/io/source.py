@@ -31,14 +31,18 @@ class Coalescing:
         Largest hole worth reading through.
     max_span_bytes
         A request does not grow beyond this by joining ranges.
+    tail_bytes
+        How much of a file's end is worth reading before anything is known of it.
     """
 
     max_gap_bytes: int
     max_span_bytes: int
+    tail_bytes: int = 64 << 10
 
 
 # A positional read costs about what copying a few KiB costs; a remote request costs about what a MiB costs to carry.
-LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
+LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
+MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
 REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20)
 
 

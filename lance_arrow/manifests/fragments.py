@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow.container.footer import FileVersion
+from lance_arrow.engine import NUM_FRAGMENT_FACTS, read_fragments
 from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
 from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.proto import table_pb2
+from lance_arrow.proto.reading import parse
 
 TOMBSTONE = -2
 NO_COLUMN = -1
@@ -33,8 +38,6 @@ _READABLE_FORMS = {
     "last_updated_at_version_sequence": "inline_last_updated_at_versions",
     "created_at_version_sequence": "inline_created_at_versions",
 }
-# A manifest of more fragments is opened without looking at each.
-_CHECKED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +140,18 @@ class FragmentMeta:
 
 
 class FragmentList(Sequence[FragmentMeta]):
-    """Fragments of a manifest, each checked when it is first looked at; all at once where they are not very many.
+    """Fragments of a manifest: all are checked natively at once, each is made when it is first looked at.
+
+    Fragments that are not just as writers make them are made by `check`, in Python.
 
     Parameters
     ----------
+    body
+        The manifest's message.
+    places
+        ``(n, 2) int64``: first byte and size of each fragment's message in `body`.
     messages
-        Source: Manifest.fragments.
+        Parses the fragments; called where Python has to check some.
     path
         The manifest, for error messages.
     trusts_counts, has_row_ids, base_ids
@@ -150,32 +159,58 @@ class FragmentList(Sequence[FragmentMeta]):
 
     Raises
     ------
-    CorruptManifestError, UnsupportedError
-        As `fragment_from_message`, now or later.
+    CorruptManifestError
+        As `messages`.
     """
 
     def __init__(
         self,
-        messages: Sequence[table_pb2.DataFragment],
+        body: bytes,
+        places: NDArray[np.int64],
+        messages: Callable[[], Sequence[table_pb2.DataFragment]],
         *,
         path: str,
         trusts_counts: bool,
         has_row_ids: bool,
         base_ids: Collection[int],
     ) -> None:
-        self._messages = messages
+        self._body = body
+        self._places = places
         self._path = path
-        self._made: list[FragmentMeta | None] = [None] * len(messages)
+        self._made: list[FragmentMeta | None] = [None] * len(places)
         self._check = functools.partial(
             fragment_from_message, trusts_counts=trusts_counts, has_row_ids=has_row_ids, base_ids=base_ids
         )
-        if len(messages) <= _CHECKED_AT_ONCE:
-            list(self)
+        self._facts = np.empty((len(places), NUM_FRAGMENT_FACTS), np.int64)
+        is_sound = np.empty(len(places), np.uint8)
+        bases = np.fromiter(base_ids, np.uint64, len(base_ids))
+        self._unsure: list[tuple[int, table_pb2.DataFragment]] = []
+        if read_fragments(body, places, trusts_counts, has_row_ids, bases, self._facts, is_sound):
+            parsed = messages()
+            self._unsure = [(number, parsed[number]) for number in np.flatnonzero(is_sound == 0).tolist()]
+
+    def check(self) -> None:
+        """Check the fragments that the native code left.
+
+        Raises
+        ------
+        CorruptManifestError, UnsupportedError
+            As `fragment_from_message`, for the first one that is wrong.
+        """
+        for number, message in self._unsure:
+            made = self._made[number] = self._checked(message)
+            self._facts[number] = made.id, -1 if made.num_rows is None else made.num_rows, 0, 0, -1, -1
+        self._unsure = []
 
     @property
-    def ids(self) -> list[int]:
-        """Ids of the fragments, as they are stored; none is checked for that."""
-        return [message.id for message in self._messages]
+    def body(self) -> bytes:
+        """The manifest's message."""
+        return self._body
+
+    @property
+    def facts(self) -> NDArray[np.int64]:
+        """``(n, NUM_FRAGMENT_FACTS) int64``: what `read_fragments` tells; no paths of what was checked in Python."""
+        return self._facts
 
     def __len__(self) -> int:
         return len(self._made)
@@ -191,15 +226,55 @@ class FragmentList(Sequence[FragmentMeta]):
             return [self[one] for one in range(*index.indices(len(self)))]
         made = self._made[index]
         if made is None:
-            try:
-                made = self._made[index] = self._check(self._messages[index])
-            except LanceError as error:
-                located(path=self._path).fill(error)
-                raise
+            start, size = self._places[index].tolist()
+            data = self._body[start : start + size]
+            message = parse(table_pb2.DataFragment, data, what="a fragment", error=CorruptManifestError)
+            made = self._made[index] = self._checked(message)
         return made
+
+    def _checked(self, message: table_pb2.DataFragment) -> FragmentMeta:
+        try:
+            return self._check(message)
+        except LanceError as error:
+            located(path=self._path).fill(error)
+            raise
 
     def __reduce__(self) -> tuple[object, ...]:
         return tuple, (list(self),)
+
+
+def row_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
+    """Return ``(n,) int64`` live rows of fragments, -1 where only files tell."""
+    if isinstance(fragments, FragmentList):
+        return fragments.facts[:, 1]
+    return np.array([-1 if one.num_rows is None else one.num_rows for one in fragments], np.int64)
+
+
+def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
+    """Return ``(n,) int64`` ids of fragments."""
+    if isinstance(fragments, FragmentList):
+        return fragments.facts[:, 0]
+    return np.array([one.id for one in fragments], np.int64)
+
+
+def first_files(fragments: Sequence[FragmentMeta], folder: str) -> list[tuple[str, int | None] | None]:
+    """Return path and bytes of each fragment's first data file; None where that takes a look at the fragment.
+
+    Parameters
+    ----------
+    fragments
+        The fragments.
+    folder
+        What paths of files in the table's own folder begin with.
+    """
+    if not isinstance(fragments, FragmentList):
+        return [None] * len(fragments)
+    # Their names are ASCII, whatever else the message holds.
+    text = fragments.body.decode("latin-1")
+    return [
+        (folder + text[start : start + size], file_bytes if file_bytes >= 0 else None) if size and base_id < 0 else None
+        for start, size, file_bytes, base_id in fragments.facts[:, 2:].tolist()
+    ]
 
 
 def fragment_from_message(

@@ -9,6 +9,7 @@ u64 P | u16 major | u16 minor | "LANC"                           the last 16 byt
 from __future__ import annotations
 
 import datetime
+import functools
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +17,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lance_arrow.container.fields import NO_ID, SchemaField, fields_from_messages
+from lance_arrow.engine import split_manifest
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, UnsupportedError, located
-from lance_arrow.io import BufferSource, Location, RangeSource, open_source
+from lance_arrow.io import BufferSource, Location, RangeSource, open_source, read_end
 from lance_arrow.manifests.base_paths import BasePathMeta, base_paths_from_messages
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS, check_reader_flags
 from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
 from lance_arrow.manifests.seals import MANIFEST, RECORD, SECTION, check_seal
 from lance_arrow.manifests.table_facts import TableFacts, protocols_of
+from lance_arrow.proto.faults import PARSER_ERRORS
+from lance_arrow.proto.file_schema_pb2 import Schema
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
 from lance_arrow.settings import Limits
@@ -31,6 +35,7 @@ TAIL_BYTES = 64 << 10
 SECTION_HEAD = struct.Struct("<I")
 FOOTER = struct.Struct("<QHH4s")
 MAGIC = b"LANC"
+_KEPT_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +157,48 @@ def _from_source(
     with located(path=place.name):
         size = source.size()
         position, body, is_sealed = _body(source, size, limits)
-        message = parse(
-            Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limits.max_metadata_bytes
-        )
-        return _checked(message, body, root, place, version, position, is_sealed=is_sealed)
+        message, parts = _parsed(body, place, limits)
+        return _checked(message, parts, root, place, version, position, is_sealed=is_sealed)
+
+
+def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Parts]:
+    """Parse a manifest but for its fragments, which are checked natively and parsed when they are asked for."""
+
+    def whole() -> Manifest:
+        limit = limits.max_metadata_bytes
+        return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limit)
+
+    split = split_manifest(body)
+    if split is not None:
+        rest, schema, places = split
+        try:
+            message = Manifest.FromString(rest)
+        except PARSER_ERRORS:
+            # The fault is named by its place in the whole message.
+            split = None
+    if split is None:
+        message = whole()
+        schema = Schema(fields=message.fields, metadata=message.schema_metadata).SerializeToString()
+        places = bytes(2 * 8 * len(message.fragments))
+    fragments = FragmentList(
+        body,
+        np.frombuffer(places, np.int64).reshape(-1, 2),
+        lambda: whole().fragments if split is not None else message.fragments,
+        path=place.name,
+        trusts_counts=message.HasField("writer_version"),
+        has_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
+        base_ids={base.id for base in message.base_paths},
+    )
+    return message, _Parts(body, schema, fragments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """A manifest's message, and what of it is not taken from the parsed one."""
+
+    body: bytes
+    schema: bytes
+    fragments: FragmentList
 
 
 def read_section(place: Location, position: int, limits: Limits | None = None, *, is_sealed: bool = False) -> bytes:
@@ -205,7 +248,7 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
         raise CorruptManifestError(f"a manifest has {size} bytes, expected at least {FOOTER.size + SECTION_HEAD.size}")
     limits.check("max_metadata_bytes", size)
     tail_start = max(0, size - TAIL_BYTES)
-    tail = _read(source, tail_start, size)
+    tail = read_end(source, TAIL_BYTES).tobytes()
     position, _, _, magic = FOOTER.unpack(tail[-FOOTER.size :])
     if magic != MAGIC:
         raise CorruptManifestError(f"a manifest does not end with {MAGIC!r}", byte_range=(size - 4, size))
@@ -233,7 +276,7 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
 
 
 def _checked(
-    message: Manifest, body: bytes, root: Location, place: Location, version: int, position: int, *, is_sealed: bool
+    message: Manifest, parts: _Parts, root: Location, place: Location, version: int, position: int, *, is_sealed: bool
 ) -> ManifestMeta:
     check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
     if message.HasField("fragment_tree"):
@@ -243,13 +286,14 @@ def _checked(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
         )
     has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
+    fields, schema_metadata = _known_schema(parts.schema) if len(parts.schema) <= _KEPT_BYTES else _schema(parts.schema)
     facts = TableFacts(
         root=root.path,
         protocols=protocols_of(root.filesystem),
         version=version,
         manifest_path=place.name,
-        fields=_fields(message),
-        schema_metadata=dict(sorted(message.schema_metadata.items())),
+        fields=fields,
+        schema_metadata=dict(schema_metadata),
         has_stable_row_ids=has_stable_row_ids,
         base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
         index_position=_section(message, ("index_section",), position),
@@ -258,15 +302,10 @@ def _checked(
         next_row_id=message.next_row_id if has_stable_row_ids else None,
     )
     has_writer = message.HasField("writer_version")
+    parts.fragments.check()
     return ManifestMeta(
         facts=facts,
-        fragments=FragmentList(
-            message.fragments,
-            path=place.name,
-            trusts_counts=has_writer,
-            has_row_ids=facts.has_stable_row_ids,
-            base_ids=facts.base_paths.keys(),
-        ),
+        fragments=parts.fragments,
         reader_flags=message.reader_feature_flags,
         writer_flags=message.writer_feature_flags,
         timestamp=_timestamp(message),
@@ -279,11 +318,13 @@ def _checked(
         branch=message.branch if message.HasField("branch") else None,
         transaction_file=message.transaction_file,
         transaction_position=_section(message, ("transaction_section", "transaction_section_deprecated"), position),
-        message_bytes=body,
+        message_bytes=parts.body,
     )
 
 
-def _fields(message: Manifest) -> tuple[SchemaField, ...]:
+def _schema(data: bytes) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
+    """Return the top-level fields of a serialized Schema, and the metadata of the Arrow schema."""
+    message = Schema.FromString(data)
     try:
         fields = fields_from_messages(message.fields)
     except CorruptFileError as error:
@@ -291,7 +332,11 @@ def _fields(message: Manifest) -> tuple[SchemaField, ...]:
     for top in fields:
         if top.id == NO_ID:
             raise CorruptManifestError(f"field {top.name!r} has no id", column=top.name)
-    return fields
+    return fields, dict(sorted(message.metadata.items()))
+
+
+# Versions of a table, and tables of one kind, have one schema: what is made of its fields is kept by their identity.
+_known_schema = functools.lru_cache(maxsize=32)(_schema)
 
 
 def _timestamp(message: Manifest) -> datetime.datetime | None:

@@ -80,9 +80,14 @@ class TableFacts:
         """
         return self._place(file.base_id, DATA, file.path, allow_external_bases)
 
+    @property
+    def data_prefix(self) -> str:
+        """What paths of the table's own data files begin with."""
+        return posixpath.join(self.root, DATA, "")
+
     def data_paths(self, files: Sequence[DataFileMeta], *, allow_external_bases: bool = False) -> list[str]:
         """Return the paths of many data files, as `data_path` does."""
-        prefix = posixpath.join(self.root, DATA, "")
+        prefix = self.data_prefix
         return [
             prefix + file.path
             if file.base_id is None

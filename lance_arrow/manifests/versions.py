@@ -69,7 +69,7 @@ class VersionChoice:
     branch: str | None = None
 
     def __post_init__(self) -> None:
-        if sum(option is not None for option in (self.version, self.tag, self.as_of)) > 1:
+        if [self.version is None, self.tag is None, self.as_of is None].count(False) > 1:
             raise InvalidArgumentError("give one of version, tag and as_of")
         if self.version is not None and not _is_version(self.version):
             raise InvalidArgumentError(
@@ -115,7 +115,13 @@ def list_manifests(root: Location) -> tuple[ManifestFile, ...]:
     return tuple(sorted(found, key=lambda manifest: manifest.version))
 
 
-def open_version(root: Location, choice: VersionChoice, limits: Limits | None = None) -> ManifestMeta:
+def open_version(
+    root: Location,
+    choice: VersionChoice,
+    limits: Limits | None = None,
+    *,
+    listed: Sequence[ManifestFile] | None = None,
+) -> ManifestMeta:
     """Find and read the manifest of a version.
 
     Parameters
@@ -126,6 +132,8 @@ def open_version(root: Location, choice: VersionChoice, limits: Limits | None = 
         Which version.
     limits
         As for `read_manifest`.
+    listed
+        Versions of the main branch, if they were listed already.
 
     Raises
     ------
@@ -145,7 +153,7 @@ def open_version(root: Location, choice: VersionChoice, limits: Limits | None = 
     line = branch_root(root, branch)
     if version is not None:
         return _numbered(root, line, version, branch, limits)
-    manifests = list_manifests(line)
+    manifests = list_manifests(line) if listed is None or line is not root else listed
     if not manifests:
         raise _nothing(root, line, branch)
     if choice.as_of is not None:

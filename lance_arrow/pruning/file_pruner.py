@@ -7,13 +7,14 @@ opened files  ─► what their schema, encodings and zone maps look like in byt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.engine import NativeFilePruner
 from lance_arrow.pruning.described_file import DescribedFile
@@ -69,9 +70,7 @@ class FilePruner:
             if leaf is not None and bounds_type(leaf) == type_ and not is_repeated(leaf):
                 columns[number] = leaf.column
                 self._register_column(rows, number, leaf)
-        minor_version = int.from_bytes(reader.tail[-6:-4].tobytes(), "little")
-        descriptor = reader.global_buffers.read(0)
-        self.native.register_schema(descriptor, minor_version, reader.footer.num_columns, columns)
+        _register_schema(self.native, reader, columns)
 
     def _register_column(self, rows: DescribedFile, number: int, leaf: LeafNode) -> None:
         reader = rows.file
@@ -106,6 +105,29 @@ class FilePruner:
                 [_bound_places(places[name]) for name in ("min", "max")],
                 [counts.get(name, _NO_COUNT) for name in ("row_count", "value_count", "null_count", "nan_count")],
             )
+
+
+class FileCounter:
+    """What one count without a filter need not open: other files of the schemas it has opened.
+
+    Parameters
+    ----------
+    has_checks
+        Whether files are compared with their checksums.
+    """
+
+    def __init__(self, *, has_checks: bool) -> None:
+        self.native = NativeFilePruner([(_UNKNOWN, 0, 0, 0, 0)], [], 0, has_checks)
+
+    def register(self, rows: DescribedFile) -> None:
+        """Have files like this one counted natively."""
+        if rows.file.version in _VERSIONS and not self.native.is_idle:
+            _register_schema(self.native, rows.file, [])
+
+
+def _register_schema(native: NativeFilePruner, reader: LanceFileReader, columns: Sequence[int]) -> None:
+    minor_version = int.from_bytes(reader.tail[-6:-4].tobytes(), "little")
+    native.register_schema(reader.global_buffers.read(0), minor_version, reader.footer.num_columns, columns)
 
 
 def _bound_places(buffers: tuple[tuple[int, int] | None, ...]) -> tuple[int, int, int, int]:

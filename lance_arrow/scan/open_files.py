@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from threading import Lock
 
 from lance_arrow.arrays.read_options import ReadOptions
@@ -30,14 +31,36 @@ def zone_reader(rows: RowReader, location: Location | None) -> ZoneReader:
     return ZoneReader(rows, ZoneSidecar(rows.file, location, rows.runtime.settings.limits))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class OpenFile:
-    """One open file: its metered bytes and its rows."""
+    """One open file: its metered bytes and its rows.
 
-    source: MeteredSource
-    rows: RowReader
-    blobs: BlobReader
-    zones: ZoneReader
+    Parameters
+    ----------
+    source, rows
+        The file.
+    location
+        Where it is, for what lies beside it; None where nobody knows.
+    sidecars
+        Whether zone maps are looked for beside it.
+    """
+
+    def __init__(
+        self, source: MeteredSource, rows: RowReader, location: Location | None = None, *, sidecars: bool = True
+    ) -> None:
+        self.source = source
+        self.rows = rows
+        self._location = location
+        self._sidecars = sidecars
+
+    @cached_property
+    def blobs(self) -> BlobReader:
+        """Reads its blobs."""
+        return BlobReader(self.rows, self._location)
+
+    @cached_property
+    def zones(self) -> ZoneReader:
+        """Reads its zone maps."""
+        return zone_reader(self.rows, self._location if self._sidecars else None)
 
 
 class OpenFiles:
@@ -84,9 +107,7 @@ class OpenFiles:
         runtime = default_runtime()
         verified = VerifiedSource(source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
-        rows = row_reader(file, runtime, options)
-        zones = zone_reader(rows, location if scan_options.sidecars else None)
-        opened = OpenFile(verified, rows, BlobReader(rows, location), zones)
+        opened = OpenFile(verified, row_reader(file, runtime, options), location, sidecars=scan_options.sidecars)
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened

@@ -30,6 +30,7 @@ _HEADER = struct.Struct("<8sQQIIII")
 _ENTRY = struct.Struct("<IIQQII")
 _CRC_BYTES = 4
 _HEAD_BYTES = 64 << 10
+_TAIL_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ class FileBinding:
     @classmethod
     def of(cls, file: LanceFileReader) -> FileBinding:
         """Describe an open file."""
-        return cls(file.footer.file_size, file.num_rows, crc32c(file.tail), len(file.tail))
+        tail, size = file.tail, file.footer.file_size
+        if len(tail) < min(size, _TAIL_BYTES):
+            (tail,) = file.source.read(np.array([max(size - _TAIL_BYTES, 0)]), np.array([size]))
+        return cls(size, file.num_rows, crc32c(tail), len(tail))
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def test_a_tail_is_no_larger_than_its_file(content: bytes) -> None:
 
 
 def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None:
-    """Of Python and C together; 347 before the native call."""
+    """Of Python and C together; 347 before the native call, 150 since the end is read in one call."""
     paths = [tmp_path / f"{one}.lance" for one in range(3)]
     for one, path in enumerate(paths):
         lance_arrow.write_table(TABLE.slice(one), path)
@@ -118,4 +118,4 @@ def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None
             lance_arrow.LanceFile(str(path)).close()
         finally:
             sys.setprofile(None)
-        assert calls <= 210, calls
+        assert calls <= 160, calls

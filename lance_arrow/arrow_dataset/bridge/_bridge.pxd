@@ -55,6 +55,8 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     CBridgeFragment* AsBridgeFragment(CFragment*)
     CResult[shared_ptr[CFragment]] MakeBridgeFragment(
         CFileFormat*, CFileSource, CExpression, shared_ptr[CSchema], object payload)
+    CResult[shared_ptr[CFileFragment]] MakeKnownFragment(
+        CFileFormat*, c_string, int64_t, shared_ptr[CFileSystem], CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
     vector[c_string] MentionedPaths(const CExpression&, const CSchema&)

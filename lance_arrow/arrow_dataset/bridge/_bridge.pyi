@@ -134,6 +134,19 @@ class BridgeScanOptions(FragmentScanOptions):
     options: Any
     def __init__(self, options: object) -> None: ...
 
+def dataset_of(
+    cls: type[Dataset],
+    file_format: BridgeFormat,
+    schema: pyarrow.Schema,
+    filesystem: FileSystem,
+    files: list[tuple[str, int | None]],
+    payloads: list[Any],
+) -> Any:
+    """Make a dataset, shown as a Python class, of files whose fragments all have its schema and a payload.
+
+    `files` are their paths and sizes in bytes, None for an unknown one.
+    """
+
 def is_lance_fragment(fragment: Fragment) -> bool: ...
 def format_of(dataset: Dataset) -> Any:
     """Return the format of a dataset of files when it is ours, else None."""

@@ -33,17 +33,30 @@ class FilePruners {
   // Whether the scan, its filter simplified for one fragment, finds nothing in a file.
   bool Exclude(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
                const arrow::dataset::FileSource& source) {
-    std::shared_ptr<FilePruner> found;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      for (const Held& held : held_) {
-        if (!held.pruner->IsIdle() && held.scan.lock() == scan && held.filter.Equals(filter)) found = held.pruner;
-      }
-    }
+    const auto found = Find(scan, filter);
     return found != nullptr && found->Excludes(source.path());
   }
 
+  // How many rows the scan finds in a file; -1 where Python has to look.
+  int64_t Count(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
+                const arrow::dataset::FileSource& source) {
+    const auto found = Find(scan, filter);
+    if (found == nullptr) return -1;
+    if (filter == arrow::compute::literal(true)) return found->Counts(source.path());
+    return found->Excludes(source.path()) ? 0 : -1;
+  }
+
  private:
+  std::shared_ptr<FilePruner> Find(const std::shared_ptr<arrow::dataset::ScanOptions>& scan,
+                                   const arrow::compute::Expression& filter) {
+    std::shared_ptr<FilePruner> found;
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const Held& held : held_) {
+      if (!held.pruner->IsIdle() && held.scan.lock() == scan && held.filter.Equals(filter)) found = held.pruner;
+    }
+    return found;
+  }
+
   static constexpr size_t kMostHeld = 16;
 
   struct Held {

@@ -78,9 +78,9 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       const std::shared_ptr<arrow::dataset::FileFragment>& file, arrow::compute::Expression predicate,
       const std::shared_ptr<arrow::dataset::ScanOptions>& options) override {
     auto payload = PayloadOf(*file);
-    if (payload->get() == Py_None && MayBePruned(file->source()) &&
-        KnownFilePruners().Exclude(options, predicate, file->source())) {
-      return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(0));
+    if (payload->get() == Py_None && MayBePruned(file->source())) {
+      const int64_t num_rows = KnownFilePruners().Count(options, predicate, file->source());
+      if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
       return CallPython([&]() -> arrow::Result<std::optional<int64_t>> {
@@ -173,6 +173,18 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragme
   }
   return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
                             GuardedRef::Share(payload));
+}
+
+// A fragment of a file of known size (or -1) and schema.
+inline arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeKnownFragment(
+    arrow::dataset::FileFormat* format, std::string path, int64_t size,
+    std::shared_ptr<arrow::fs::FileSystem> filesystem, arrow::compute::Expression guarantee,
+    std::shared_ptr<arrow::Schema> schema, PyObject* payload) {
+  arrow::fs::FileInfo info(std::move(path));
+  info.set_size(size);
+  return static_cast<BridgeFormat*>(format)->MakeFragment(
+      arrow::dataset::FileSource(std::move(info), std::move(filesystem)), std::move(guarantee), std::move(schema),
+      GuardedRef::Share(payload));
 }
 
 // The whole source in memory, for sources that are neither a path nor a buffer (an open file).

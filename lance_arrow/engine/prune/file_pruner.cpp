@@ -112,15 +112,34 @@ bool ReadZones(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint6
 }  // namespace
 
 bool FilePruner::Excludes(const std::string& path) {
+  return Asks(path, [&](Tail* tail) { return Judges(tail); });
+}
+
+int64_t FilePruner::Counts(const std::string& path) {
+  int64_t rows = -1;
+  Asks(path, [&](Tail* tail) {
+    FileHead head;
+    if (!head.read(tail, has_checks_)) return false;
+    std::shared_lock lock(mutex_);
+    const auto schema = schemas_.find(std::pair<uint16_t, Bytes>(head.minor, head.schema));
+    if (schema == schemas_.end() || schema->second.num_columns != head.num_columns) return false;
+    rows = head.num_rows;
+    return true;
+  });
+  return rows;
+}
+
+template <typename Told>
+bool FilePruner::Asks(const std::string& path, Told&& told) {
   if (IsIdle()) return false;
   const int64_t asked = num_asked_.fetch_add(1, std::memory_order_relaxed) + 1;
-  const bool is_excluded = Looks(path);
-  if (is_excluded) {
+  const bool has_told = Looks(path, told);
+  if (has_told) {
     num_excluded_.fetch_add(1, std::memory_order_relaxed);
   } else if (asked >= kPatience && num_excluded_.load(std::memory_order_relaxed) * kWorthwhile < asked) {
     is_idle_.store(true, std::memory_order_relaxed);
   }
-  return is_excluded;
+  return has_told;
 }
 
 bool FilePruner::RegisterSchema(Bytes descriptor, uint16_t minor_version, KnownSchema known) {
@@ -153,14 +172,15 @@ bool FilePruner::RegisterStream(int column, KnownStream known) {
   return true;
 }
 
-bool FilePruner::Looks(const std::string& path) {
+template <typename Told>
+bool FilePruner::Looks(const std::string& path, Told&& told) {
   const engine::Leased<std::vector<char>> leased;
   std::vector<char>& memory = *leased;
   memory.resize(kTailBytes);
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return false;
   struct stat status;
-  bool is_excluded = false;
+  bool has_told = false;
   if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 40) {
     const auto file_size = static_cast<uint64_t>(status.st_size);
     // As much as files like this one took so far; where that is not enough, all that may be looked at.
@@ -169,13 +189,13 @@ bool FilePruner::Looks(const std::string& path) {
       const ssize_t received = pread(descriptor, memory.data(), size, static_cast<off_t>(file_size - size));
       if (received != static_cast<ssize_t>(size)) break;
       Tail tail{Bytes(memory.data(), size), file_size};
-      is_excluded = Judges(&tail);
-      if (is_excluded) Learn(tail.wanted_bytes);
+      has_told = told(&tail);
+      if (has_told) Learn(tail.wanted_bytes);
       if (tail.wanted_bytes <= size || room == kTailBytes) break;
     }
   }
   close(descriptor);
-  return is_excluded;
+  return has_told;
 }
 
 void FilePruner::Learn(uint64_t wanted_bytes) {

@@ -93,8 +93,10 @@ class FilePruner {
 
   // Whether the file surely has no row that satisfies the filter. The bridge, a library of its own, calls it too.
   virtual bool Excludes(const std::string& path);
+  // Rows of a file of a known schema; -1 for a file that is left to Python. The filter has no part in that.
+  virtual int64_t Counts(const std::string& path);
 
-  // Whether looking has not paid; nothing is excluded any more.
+  // Whether looking has not paid; nothing is excluded, or counted, any more.
   bool IsIdle() const { return is_idle_.load(std::memory_order_relaxed); }
   int64_t num_asked() const { return num_asked_.load(std::memory_order_relaxed); }
   int64_t num_excluded() const { return num_excluded_.load(std::memory_order_relaxed); }
@@ -107,7 +109,11 @@ class FilePruner {
  private:
   static constexpr size_t kTailBytes = 64 << 10;
 
-  bool Looks(const std::string& path);
+  // Whether `told(tail)` tells anything of the file, unless asking has not paid.
+  template <typename Told>
+  bool Asks(const std::string& path, Told&& told);
+  template <typename Told>
+  bool Looks(const std::string& path, Told&& told);
   void Learn(uint64_t wanted_bytes);
   bool Judges(Tail* tail);
 

@@ -30,6 +30,7 @@ class Fields {
 
   static constexpr int kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5;
   static constexpr uint64_t kMostNumber = (uint64_t{1} << 29) - 1;
+  static constexpr int kMostTagBytes = 5;  // protobuf's parsers refuse longer ones
 
   // Where the field begins that was read last, or could not be.
   const char* place() const { return place_; }
@@ -38,7 +39,8 @@ class Fields {
     if (rest_.empty()) return false;
     place_ = rest_.data();
     uint64_t tag = 0;
-    if (!take_varint(&tag)) return fail();
+    const char* first = rest_.data();
+    if (!take_varint(&tag) || rest_.data() - first > kMostTagBytes) return fail();
     number = tag >> 3;
     type = static_cast<int>(tag & 7);
     if (number == 0 || number > kMostNumber) return fail();
@@ -53,6 +55,9 @@ class Fields {
       default: return fail();
     }
   }
+
+  // Where the field ends that was read last.
+  const char* end() const { return rest_.data(); }
 
   // Calls visit(number) for the numbers of a repeated field, packed or one by one, until it returns false.
   template <class Visit>

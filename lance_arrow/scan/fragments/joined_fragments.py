@@ -23,14 +23,12 @@ from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.zone_reader import ZoneReader
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
@@ -153,7 +151,7 @@ class JoinedFragments:
     def _as_open(self, joined: JoinedFiles) -> OpenFile:
         rows = JoinedRowReader(joined, default_runtime(), self.columns.options)
         # Neither is asked of joined files: their blobs and zones are those of each.
-        return OpenFile(joined.source, rows, BlobReader(rows, None), ZoneReader(rows))
+        return OpenFile(joined.source, rows)
 
     def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
         """Return a virtual column for rows, which ascend."""

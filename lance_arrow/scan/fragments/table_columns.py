@@ -7,9 +7,11 @@ Beside the table's own columns it has virtual ones, which can be named wherever 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 
 import pyarrow as pa
 
@@ -29,6 +31,7 @@ from lance_arrow.spi import FixedWidth, LeafType, NodeKind
 # The generation that knows every type; files of others are matched by field id, whatever their own trees look like.
 _BLOB_EXTENSION = b"lance.blob.v2"
 _TREE_VERSION = FileVersion.V2_2
+_MAX_HELD = 32
 
 
 class VirtualColumn(enum.Enum):
@@ -71,20 +74,11 @@ class TableColumns:
         self.facts = facts
         self.options = options
         with located(path=facts.manifest_path):
-            try:
-                fields = tuple(_as_stored(field) for field in facts.fields)
-                stored = arrow_schema(fields, facts.schema_metadata)
-                leaves = column_mapping(fields, _TREE_VERSION)
-            except CorruptFileError as error:
-                raise CorruptManifestError(f"the schema is wrong: {error.message}", column=error.column) from error
-        if options.dictionaries == "decode":
-            stored = decoded_schema(stored)
-        self.roots: tuple[ColumnNode, ...] = column_tree(stored, leaves, options)
-        self._field_ids = {leaf.column: leaf.field_id for leaf in leaves}
-        self._ids_above = {leaf: above for field in fields for leaf, above in _leaves_below(field, ())}
-        shown = [root.shown for root in self.roots]
-        is_plain = all(mine is field for mine, field in zip(shown, stored, strict=True))
-        self.schema: pa.Schema = stored if is_plain else pa.schema(shown, stored.metadata)
+            shown = _shown(facts, options)
+        self.roots: tuple[ColumnNode, ...] = shown.roots
+        self.schema: pa.Schema = shown.schema
+        self._field_ids = shown.field_ids
+        self._ids_above = shown.ids_above
 
     @cached_property
     def zones(self) -> TableZones:
@@ -114,6 +108,63 @@ class TableColumns:
     def ids_above(self, leaf: LeafNode) -> tuple[int, ...]:
         """Return the field ids of the nodes above a leaf, the column's own first."""
         return self._ids_above[self._field_ids[leaf.column]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shown:
+    """What callers see of a schema: the same for versions, and tables, that have the same fields."""
+
+    fields: tuple[SchemaField, ...]
+    metadata: Mapping[str, bytes]
+    schema: pa.Schema
+    roots: tuple[ColumnNode, ...]
+    field_ids: Mapping[int, int]
+    ids_above: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, facts: TableFacts, options: ReadOptions) -> _Shown:
+        try:
+            fields = tuple(_as_stored(field) for field in facts.fields)
+            stored = arrow_schema(fields, facts.schema_metadata)
+            leaves = column_mapping(fields, _TREE_VERSION)
+        except CorruptFileError as error:
+            raise CorruptManifestError(f"the schema is wrong: {error.message}", column=error.column) from error
+        if options.dictionaries == "decode":
+            stored = decoded_schema(stored)
+        roots = column_tree(stored, leaves, options)
+        shown = [root.shown for root in roots]
+        is_plain = all(mine is field for mine, field in zip(shown, stored, strict=True))
+        return cls(
+            facts.fields,
+            facts.schema_metadata,
+            stored if is_plain else pa.schema(shown, stored.metadata),
+            roots,
+            {leaf.column: leaf.field_id for leaf in leaves},
+            {leaf: above for field in fields for leaf, above in _leaves_below(field, ())},
+        )
+
+
+_held: OrderedDict[tuple[int, ReadOptions], _Shown] = OrderedDict()
+_lock = Lock()
+
+
+def _shown(facts: TableFacts, options: ReadOptions) -> _Shown:
+    """Work out what callers see, unless it is known: manifests of one schema have the same object for its fields."""
+    key = id(facts.fields), options
+    with _lock:
+        found = _held.get(key)
+        # Of fields that are held here, no others have the number.
+        if found is not None and found.fields is facts.fields and found.metadata == facts.schema_metadata:
+            _held.move_to_end(key)
+            return found
+    made = _Shown.of(facts, options)
+    # Which extension types are registered may change.
+    if not any(EXTENSION_NAME in node.metadata for top in facts.fields for node in top.walk()):
+        with _lock:
+            _held[key] = made
+            if len(_held) > _MAX_HELD:
+                _held.popitem(last=False)
+    return made
 
 
 def _as_stored(field: SchemaField) -> SchemaField:

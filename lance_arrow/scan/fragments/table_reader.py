@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.io import AnyFileSystem
-from lance_arrow.manifests.fragments import FragmentList, FragmentMeta
+from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
@@ -71,16 +71,17 @@ class TableReader:
     @cached_property
     def starts(self) -> np.ndarray:
         """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
-        counts = np.array([-1 if one.num_rows is None else one.num_rows for one in self.fragments], np.int64)
+        counts = row_counts(self.fragments).copy()
         unknown = np.flatnonzero(counts < 0).tolist()
         for number, count in zip(unknown, self._runtime.map(self._count, unknown), strict=True):
             counts[number] = count
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
-    @property
+    @cached_property
     def num_rows(self) -> int:
         """Live rows."""
-        return int(self.starts[-1])
+        counts = row_counts(self.fragments)
+        return int(counts.sum()) if (counts >= 0).all() else int(self.starts[-1])
 
     def projection(self, columns: Sequence[str] | None) -> Projection:
         """Resolve the names that a caller gave; those of virtual columns are known.
@@ -256,9 +257,7 @@ class TableReader:
         excluded = self.columns.zones.excluded(predicate, leaves, self._filesystem, self._files)
         if not len(excluded):
             return everything
-        held = self.fragments
-        ids = held.ids if isinstance(held, FragmentList) else [fragment.id for fragment in held]
-        return np.flatnonzero(~np.isin(np.array(ids, np.int64), excluded)).tolist()
+        return np.flatnonzero(~np.isin(fragment_ids(self.fragments), excluded)).tolist()
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""

@@ -18,6 +18,7 @@ from forged_arrays import symbols
 from numpy_kernels.packing import pack_inline, pack_out_of_line
 
 from lance_arrow.proto.file_v2_pb2 import ColumnMetadata
+from lance_arrow.proto.table_pb2 import Manifest
 
 COUNT = 256
 SYMBOLS = (b"ab", b"c", b"defghijk", b"the ")
@@ -232,6 +233,20 @@ def column_metadata() -> Iterator[tuple[str, bytes]]:
         yield name, seed.bytes(message.SerializeToString()).content
 
 
+def manifest_fragments() -> Iterator[tuple[str, bytes]]:
+    file = {"fields": [0, -2], "column_indices": [0, 1], "file_major_version": 2, "file_minor_version": 1}
+    message = Manifest(version=3)
+    message.fields.add(name="n", id=0, parent_id=-1, logical_type="int64")
+    deleted = {"file_type": 1, "read_version": 2, "id": 5, "num_deleted_rows": 3}
+    message.fragments.add(id=1, physical_rows=9, files=[{"path": "a.lance", **file}], inline_row_ids=b"r")
+    message.fragments.add(id=2, physical_rows=9, files=[{"path": "b", "base_id": 7, **file}], deletion_file=deleted)
+    message.fragments.add(id=3, physical_rows=9, files=[{"path": "c/d", **file}])
+    for trusts_counts in (False, True):
+        for has_row_ids in (False, True):
+            seed = Seed().flag(trusts_counts).flag(has_row_ids)
+            yield f"{trusts_counts}-{has_row_ids}", seed.bytes(message.SerializeToString()).content
+
+
 def zone_files() -> Iterator[tuple[str, bytes]]:
     less, equal, both = 2, 4, 5
     for kind, letter in enumerate("iuf"):
@@ -279,6 +294,7 @@ TARGETS = {
     "offsets": variable_chunks,
     "chunk_tables": chunk_tables,
     "column_metadata": column_metadata,
+    "manifest_fragments": manifest_fragments,
     "zone_files": zone_files,
     "zone_programs": zone_programs,
 }

@@ -1,0 +1,91 @@
+# The fragments of a manifest, all in one call.
+
+cdef extern from "engine/tables/manifest_fragments.hpp" namespace "lance_arrow::engine" nogil:
+    const int64_t kFragmentFacts
+
+    cdef cppclass ManifestParts:
+        string rest, schema
+        vector[int64_t] fragments
+
+    cdef struct FragmentRules:
+        cbool trusts_counts
+        cbool has_row_ids
+        const uint64_t* base_ids
+        int64_t num_bases
+
+    cdef cppclass FragmentFacts:
+        pass
+
+    cbool _split_manifest "lance_arrow::engine::split_manifest"(string_view, ManifestParts*)
+    cbool _read_fragment "lance_arrow::engine::read_fragment"(string_view, const FragmentRules&, FragmentFacts*)
+
+
+NUM_FRAGMENT_FACTS = kFragmentFacts
+
+
+def split_manifest(bytes body not None) -> tuple[bytes, bytes, bytes] | None:
+    """Take the message of a manifest apart.
+
+    Returns
+    -------
+    tuple or None
+        None where its fields cannot be walked. Else the message without its fragments; the Schema message that its
+        fields and schema metadata make; first byte and size of each fragment's message, ``(n, 2) int64`` as bytes.
+    """
+    cdef ManifestParts parts
+    if not _split_manifest(string_view(<const char*>body, len(body)), &parts):
+        return None
+    cdef const char* places = <const char*>parts.fragments.data()
+    return parts.rest, parts.schema, places[:8 * parts.fragments.size()] if parts.fragments.size() else b""
+
+
+def read_fragments(
+    bytes body not None, const int64_t[:, ::1] places not None, bint trusts_counts, bint has_row_ids,
+    const uint64_t[::1] base_ids not None, int64_t[:, ::1] facts not None, uint8_t[::1] flags not None,
+) -> int:
+    """Check the fragments of a manifest.
+
+    Parameters
+    ----------
+    body
+        The manifest's message.
+    places
+        ``(n, 2) int64``: as `split_manifest` found them.
+    trusts_counts
+        Whether numbers of rows mean something.
+    has_row_ids
+        Whether each fragment must have row ids.
+    base_ids
+        ``(m,) uint64``: the base paths there are.
+    facts
+        ``(n, NUM_FRAGMENT_FACTS) int64``, written for sound fragments: id; live rows, -1 where only files tell; first
+        byte in `body` and size of the path of the first data file, 0 where there is none; its bytes and its base path,
+        -1 for none.
+    flags
+        ``(n,) uint8``: 1 for fragments that are surely sound, 0 for those to be looked at in another way.
+
+    Returns
+    -------
+    int
+        How many are to be looked at.
+    """
+    cdef int64_t number, n = places.shape[0], num_open = 0
+    cdef FragmentRules rules
+    cdef const char* data = body
+    cdef int64_t size = len(body)
+    cdef string_view message
+    if facts.shape[0] != n or facts.shape[1] != kFragmentFacts or flags.shape[0] != n or places.shape[1] != 2:
+        raise refusal(b"arrays over fragments have contradicting lengths", -1, 0)
+    rules.trusts_counts, rules.has_row_ids = trusts_counts, has_row_ids
+    rules.num_bases = base_ids.shape[0]
+    rules.base_ids = &base_ids[0] if base_ids.shape[0] else NULL
+    for number in range(n):
+        if min(places[number, 0], places[number, 1]) < 0 or places[number, 0] > size - places[number, 1]:
+            raise refusal(b"a fragment lies outside the manifest", number, 0)
+    with nogil:
+        for number in range(n):
+            message = string_view(data + places[number, 0], places[number, 1])
+            flags[number] = _read_fragment(message, rules, <FragmentFacts*>&facts[number, 0])
+            facts[number, 2] += places[number, 0]
+            num_open += 1 - flags[number]
+    return num_open

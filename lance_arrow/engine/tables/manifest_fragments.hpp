@@ -1,0 +1,45 @@
+// The fragments of a table's manifest, out of the bytes of its message: checked all at once, made one by one elsewhere.
+//
+// It is strict where `manifests` is patient: a fragment that is not just as writers make them is left to it. Source:
+// lance.table.Manifest, DataFragment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/tables/wire.hpp"
+
+namespace lance_arrow::engine {
+
+struct ManifestParts {
+  std::string rest;  // the message without its fragments
+  std::string schema;  // fields and schema metadata: a Schema message
+  std::vector<int64_t> fragments;  // first byte and size of each
+};
+
+// Takes a manifest apart. False where its fields cannot be walked; what is in the fragments is not looked at.
+bool split_manifest(Bytes body, ManifestParts* out);
+
+// What holds for all fragments of a manifest.
+struct FragmentRules {
+  bool trusts_counts;  // whether `physical_rows` means something
+  bool has_row_ids;
+  const uint64_t* base_ids;  // the base paths there are
+  int64_t num_bases;
+};
+
+// What is told of a fragment that is sound. Places are offsets in its own message.
+struct FragmentFacts {
+  int64_t id;
+  int64_t num_rows;  // live ones; -1 where only files tell
+  int64_t path, path_bytes;  // of the first data file; no bytes where there is no file
+  int64_t file_bytes;  // of that; -1 unknown
+  int64_t base_id;  // of that; -1 for the table itself
+};
+constexpr int64_t kFragmentFacts = sizeof(FragmentFacts) / sizeof(int64_t);
+
+// Whether a fragment is surely sound; the facts are those of one that is.
+bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* facts);
+
+}  // namespace lance_arrow::engine

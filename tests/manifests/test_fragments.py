@@ -1,0 +1,313 @@
+"""`FragmentList`: what the native check tells of a manifest, sound or damaged, is what the checks in Python tell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from lance_arrow.engine import split_manifest
+from lance_arrow.errors import CorruptManifestError, InternalError, LanceError, UnsupportedError
+from lance_arrow.io import Location
+from lance_arrow.manifests import fragments as fragments_module
+from lance_arrow.manifests import manifest as manifest_module
+from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS
+from lance_arrow.manifests.fragments import FragmentList, first_files, fragment_ids, row_counts
+from lance_arrow.manifests.manifest import FOOTER, MAGIC, SECTION_HEAD, ManifestMeta, manifest_from_bytes
+from lance_arrow.proto.table_pb2 import DataFile, DataFragment, DeletionFile, Manifest
+
+ROOT = Location(MemoryFileSystem(), "/t.lance")
+PLACE = Location(MemoryFileSystem(), "/t.lance/_versions/3.manifest")
+
+
+def data_file(path: str = "a.lance", **changes: Any) -> DataFile:
+    facts: dict[str, Any] = {
+        "fields": [0, 1],
+        "column_indices": [0, 1],
+        "file_major_version": 2,
+        "file_minor_version": 1,
+    }
+    return DataFile(**{"path": path, "file_size_bytes": 700, **facts, **changes})
+
+
+def sample() -> Manifest:
+    """Fragments of every usual kind."""
+    message = Manifest(version=3, reader_feature_flags=STABLE_ROW_IDS, next_row_id=1000)
+    message.writer_version.library, message.writer_version.version = "lance_arrow", "1.0"
+    message.fields.add(name="n", id=0, parent_id=-1, logical_type="int64", nullable=True)
+    message.fields.add(name="s", id=1, parent_id=-1, logical_type="string", nullable=True)
+    message.schema_metadata["of"] = b"the schema"
+    message.base_paths.add(id=7, path="memory://other.lance", is_dataset_root=True)
+    ids = {"inline_row_ids": b"\x0a\x04\x0a\x02\x10\x0a"}
+    message.fragments.add(id=0, physical_rows=10, files=[data_file()], **ids)
+    deletion = DeletionFile(file_type=DeletionFile.BITMAP, read_version=2, id=5, num_deleted_rows=3)
+    message.fragments.add(id=2, physical_rows=10, files=[data_file("b.lance")], deletion_file=deletion, **ids)
+    files = [data_file("c.lance", fields=[0], column_indices=[0]), data_file("d.lance", fields=[1, -2])]
+    unknown = DeletionFile(read_version=2, id=5)
+    message.fragments.add(id=3, physical_rows=10, files=files, deletion_file=unknown, **ids)
+    message.fragments.add(id=4, physical_rows=4, files=[data_file("sub folder/e.lance", base_id=7)], **ids)
+    message.fragments.add(id=5, physical_rows=4, files=[data_file("f.lance", base_id=7, file_size_bytes=0)], **ids)
+    old = data_file("g.lance", file_major_version=0, file_minor_version=2, column_indices=[])
+    message.fragments.add(id=6, physical_rows=4, files=[old], inline_created_at_versions=b"\x08\x01", **ids)
+    message.fragments.add(id=7, physical_rows=4, **ids)
+    return message
+
+
+def file_of(body: bytes) -> bytes:
+    return SECTION_HEAD.pack(len(body)) + body + FOOTER.pack(0, 0, 2, MAGIC)
+
+
+def told(body: bytes) -> tuple[Any, ...]:
+    """What a manifest tells, or how it is refused."""
+    try:
+        meta = manifest_from_bytes(file_of(body), PLACE, ROOT, 3)
+    except LanceError as error:
+        return type(error), str(error)
+    made = list(meta.fragments)
+    counts = [-1 if one.num_rows is None else one.num_rows for one in made]
+    assert row_counts(meta.fragments).tolist() == counts
+    assert fragment_ids(meta.fragments).tolist() == [one.id for one in made]
+    for fragment, found in zip(made, first_files(meta.fragments, "/data/"), strict=True):
+        if found is not None:
+            file = fragment.files[0]
+            assert file.base_id is None
+            assert found == (f"/data/{file.path}", file.size_bytes)
+    return (
+        meta.facts,
+        made,
+        meta.version,
+        meta.config,
+        meta.timestamp,
+        meta.writer,
+        meta.next_row_id,
+        meta.message_bytes,
+    )
+
+
+def told_in_python(body: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest_module, "split_manifest", lambda _: None)
+        return told(body)
+
+
+def opened(message: Manifest) -> ManifestMeta:
+    return manifest_from_bytes(file_of(message.SerializeToString()), PLACE, ROOT, 3)
+
+
+def test_a_sound_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = sample().SerializeToString()
+    found = told(body)
+    assert len(found[1]) == 7
+    assert found == told_in_python(body, monkeypatch)
+    files = first_files(opened(sample()).fragments, "/data/")
+    assert files[:3] == [("/data/a.lance", 700), ("/data/b.lance", 700), ("/data/c.lance", 700)]
+    assert files[3:5] == [None, None]
+    assert files[5:] == [("/data/g.lance", None), None]
+
+
+def test_every_flipped_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = sample().SerializeToString()
+    for at in range(len(body)):
+        for bit in range(8):
+            damaged = bytearray(body)
+            damaged[at] ^= 1 << bit
+            assert told(bytes(damaged)) == told_in_python(bytes(damaged), monkeypatch), (at, bit)
+
+
+def test_every_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = sample().SerializeToString()
+    for size in range(len(body)):
+        assert told(body[:size]) == told_in_python(body[:size], monkeypatch), size
+
+
+def delimited(number: int, content: bytes) -> bytes:
+    assert len(content) < 128
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+# A fragment's message, of which each is unusual in one way.
+PLAIN = DataFragment(id=9, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00").SerializeToString()
+UNUSUAL = {
+    "unknown field": PLAIN + b"\xa0\x06\x01",
+    "unknown string": PLAIN + delimited(15, b"x"),
+    "clustering": PLAIN + b"\x78\x03",
+    "group": PLAIN + b"\xa3\x06\xa4\x06",
+    "open group": PLAIN + b"\xa3\x06",
+    "metadata": PLAIN + b"\x82\x01\x06\x0a\x01k\x12\x01v",
+    "broken metadata": PLAIN + b"\x82\x01\x06\x0a\x01\xff\x12\x01v",
+    "id twice": PLAIN + b"\x08\x0b",
+    "long varint": PLAIN + b"\x20\x85\x80\x80\x80\x00",
+    "varint of 11 bytes": PLAIN + b"\x20" + b"\x80" * 10 + b"\x01",
+    "long tag": PLAIN + b"\xa0\x80\x80\x80\x00\x05",
+    "tag of six bytes": PLAIN + b"\xa0\x80\x80\x80\x80\x00\x05",
+    "field 0": PLAIN + b"\x00\x00",
+    "rows in a string": PLAIN + delimited(4, b"\x05"),
+    "id of 33 bits": PLAIN + b"\x08\x80\x80\x80\x80\x10",
+    "rows of 34 bits": PLAIN + b"\x20\x80\x80\x80\x80\x20",
+    "no rows": PLAIN + b"\x20\x00",
+    "overlay": PLAIN + delimited(11, b""),
+    "row ids elsewhere": PLAIN + delimited(6, b""),
+    "opaque row ids": PLAIN + delimited(12, b"x"),
+    "opaque versions": PLAIN + delimited(13, b"x"),
+    "two deletions": PLAIN + delimited(3, b"\x20\x03") + delimited(3, b"\x20\x04"),
+    "more deleted than there are": PLAIN + delimited(3, b"\x20\x06"),
+    "deletions of an unknown type": PLAIN + delimited(3, b"\x08\x02"),
+    "deletions of a negative type": PLAIN + delimited(3, b"\x08" + b"\xff" * 9 + b"\x01"),
+    "deletions elsewhere": PLAIN + delimited(3, b"\x38\x07"),
+    "deletions nowhere": PLAIN + delimited(3, b"\x38\x08"),
+    "no file": DataFragment(id=9, physical_rows=5).SerializeToString(),
+    "nothing": b"",
+    "empty file": PLAIN + delimited(2, b""),
+}
+UNUSUAL_FILES = {
+    "unpacked": b"\x10\x00\x10\x01\x18\x00\x18\x01",
+    "unpacked negative": b"\x10" + b"\xfe" + b"\xff" * 8 + b"\x01" + b"\x18\x00",
+    "negative in five bytes": b"\x12\x05\xfe\xff\xff\xff\x0f\x1a\x01\x00",
+    "more fields": b"\x12\x02\x02\x03",
+    "negative column": b"\x1a\x0a\xfe" + b"\xff" * 8 + b"\x01",
+    "negative field": b"\x12\x0a\xfd" + b"\xff" * 8 + b"\x01",
+    "packed and cut": b"\x12\x01\x80",
+    "version 2.4": b"\x28\x04",
+    "version of 33 bits": b"\x20\x82\x80\x80\x80\x10",
+    "base of 33 bits": b"\x38\x87\x80\x80\x80\x10",
+    "large": b"\x30" + b"\xff" * 9 + b"\x01",
+    "unknown": b"\xf8\x01\x01",
+    "no path": b"\x0a\x00",
+    "twice a path": b"\x0a\x03b.c",
+    "broken path": b"\x0a\x02\xff\xff",
+    "path as a number": b"\x08\x01",
+}
+PATHS = [
+    "..",
+    ".",
+    "a/..",
+    "/a",
+    "a/",
+    "C:x",
+    "s3://a",
+    "a\0b",
+    "\u00e9.lance",
+    "a..b",
+    "a b",
+    "x" * 4096,
+    "x" * 4097,
+    "%2e%2e/a",
+]
+
+
+@pytest.mark.parametrize("with_row_ids", [False, True])
+@pytest.mark.parametrize("with_writer", [False, True])
+def test_unusual_fragments(monkeypatch: pytest.MonkeyPatch, with_row_ids: bool, with_writer: bool) -> None:
+    message = sample()
+    del message.fragments[:]
+    if not with_row_ids:
+        message.reader_feature_flags = 0
+    if not with_writer:
+        message.ClearField("writer_version")
+    cases = dict(UNUSUAL)
+    for name, content in UNUSUAL_FILES.items():
+        file = data_file().SerializeToString() + content
+        cases[f"file: {name}"] = DataFragment(id=9, physical_rows=5).SerializeToString() + delimited(2, file)
+    for path in PATHS:
+        cases[path[:20]] = DataFragment(id=9, physical_rows=5, files=[data_file(path)]).SerializeToString()
+    rest = message.SerializeToString()
+    outcomes = set()
+    for name, one in cases.items():
+        length = len(one) if len(one) < 128 else None
+        size = bytes([len(one)]) if length is not None else bytes([len(one) & 127 | 128, len(one) >> 7])
+        body = rest + b"\x12" + size + one
+        assert told(body) == told_in_python(body, monkeypatch), name
+        outcomes.add(told(body)[0] if isinstance(told(body)[0], type) else "read")
+    assert outcomes == {"read", CorruptManifestError, UnsupportedError}
+
+
+def test_the_first_wrong_fragment_is_named() -> None:
+    message = sample()
+    message.fragments[5].physical_rows = 1 << 33
+    message.fragments[3].files[0].path = "../x"
+    with pytest.raises(CorruptManifestError, match=r"\.\./x"):
+        opened(message)
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda message: setattr(message.fragments[5000], "physical_rows", 1 << 33),
+        lambda message: setattr(message.fragments[5000].files[0], "path", "../x"),
+    ],
+)
+def test_large_manifests_are_checked_when_they_are_opened(break_it: Callable[[Manifest], None]) -> None:
+    message = sample()
+    for number in range(10, 6000):
+        message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00")
+    assert len(opened(message).fragments) == 5997
+    break_it(message)
+    with pytest.raises(CorruptManifestError):
+        opened(message)
+
+
+def test_fragments_are_made_when_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    check = fragments_module.fragment_from_message
+    monkeypatch.setattr(fragments_module, "fragment_from_message", lambda *a, **k: made.append(1) or check(*a, **k))
+    message = sample()
+    del message.fragments[3:]
+    found = opened(message).fragments
+    assert row_counts(found).tolist() == [10, 7, -1]
+    assert not made
+    assert found[1] is found[1]
+    assert [one.id for one in found[1:]] == [2, 3]
+    assert found[-1].id == 3
+    assert len(made) == 2
+    with pytest.raises(IndexError):
+        found[3]
+
+
+def test_places_outside_of_the_manifest_are_refused() -> None:
+    body = sample().SerializeToString()
+    split = split_manifest(body)
+    assert split is not None
+    for place in ([-1, 5], [0, -1], [0, len(body) + 1], [len(body), 1], [1 << 62, 1 << 62]):
+        with pytest.raises(InternalError, match="outside the manifest"):
+            FragmentList(
+                body,
+                np.array([place], np.int64),
+                lambda: [],
+                path="m",
+                trusts_counts=True,
+                has_row_ids=False,
+                base_ids=(),
+            )
+
+
+def test_opening_costs_no_call_for_each_fragment() -> None:
+    """Calls of Python and C for 100 and for 3,000 fragments."""
+
+    def calls(num_fragments: int) -> int:
+        message = sample()
+        for number in range(10, 10 + num_fragments):
+            message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00")
+        del message.fragments[3:7]
+        content = file_of(message.SerializeToString())
+        manifest_from_bytes(content, PLACE, ROOT, 3)
+        count = 0
+
+        def look(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(look)
+        try:
+            found = manifest_from_bytes(content, PLACE, ROOT, 3).fragments
+            total = int(row_counts(found).clip(0).sum())
+        finally:
+            sys.setprofile(None)
+        assert total == 17 + 5 * num_fragments
+        return count
+
+    # A manifest above 64 KiB takes a second read.
+    assert calls(3000) <= calls(100) + 20 < 250
