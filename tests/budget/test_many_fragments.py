@@ -8,42 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from values import seeded
+from small_files import small_file_rows
 
 from lance_arrow import LanceTable, Runtime, Settings
 
 NUM_FRAGMENTS, FRAGMENT_ROWS = 400, 1000
 
 
-def rows_of(number: int) -> pa.RecordBatch:
-    """Three integers, three floats, a bool, a time, and strings."""
-    rng = seeded(f"fragment {number}")
-    rows = np.arange(FRAGMENT_ROWS) + number * FRAGMENT_ROWS
-    letters = rng.integers(97, 123, 20 * FRAGMENT_ROWS, np.uint8)
-    offsets = np.arange(FRAGMENT_ROWS + 1, dtype=np.int32) * 20
-    return pa.record_batch(
-        {
-            "id": rows,
-            "wide": rng.integers(0, 1 << 40, FRAGMENT_ROWS),
-            "narrow": rng.integers(0, 100_000, FRAGMENT_ROWS, np.int32),
-            "double": rng.random(FRAGMENT_ROWS),
-            "nullable": pa.array(rng.random(FRAGMENT_ROWS), mask=rng.random(FRAGMENT_ROWS) < 0.1),
-            "single": rng.random(FRAGMENT_ROWS).astype(np.float32),
-            "flag": rng.random(FRAGMENT_ROWS) < 0.5,
-            "time": pa.array(rows * 1000, pa.timestamp("us")),
-            "name": pa.StringArray.from_buffers(FRAGMENT_ROWS, pa.py_buffer(offsets), pa.py_buffer(letters)),
-            "category": [f"category {one}" for one in rng.integers(0, 20, FRAGMENT_ROWS)],
-        }
-    )
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("many") / "t.lance"
-    rows = pa.Table.from_batches([rows_of(number) for number in range(NUM_FRAGMENTS)])
+    rows = pa.Table.from_batches([small_file_rows(number, FRAGMENT_ROWS) for number in range(NUM_FRAGMENTS)])
     LanceTable.create(place, rows, max_rows_per_file=FRAGMENT_ROWS)
     return place
 
@@ -74,7 +51,7 @@ def calls_of(path: Path, num_fragments: int, columns: Sequence[str], filter: str
     [(10, None, 110), (1, None, 70), (10, "id >= 5000 AND id < 6000", 120)],
 )
 def test_a_further_fragment(path: Path, num_columns: int, filter: str | None, most: int) -> None:
-    names = rows_of(0).schema.names[:num_columns]
+    names = small_file_rows(0, 1).schema.names[:num_columns]
     few, many = NUM_FRAGMENTS // 4, NUM_FRAGMENTS
     calls_of(path, few, names, filter)
     calls = (calls_of(path, many, names, filter) - calls_of(path, few, names, filter)) / (many - few)
