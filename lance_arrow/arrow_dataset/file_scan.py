@@ -18,7 +18,7 @@ from lance_arrow.errors import located
 from lance_arrow.pruning.file_pruner import FilePruner
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
-from lance_arrow.scan.late_materialization import LateReader, late_window_rows
+from lance_arrow.scan.late_materialization import LateReader, joined_nodes, late_window_rows
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan, RowFilter
@@ -52,6 +52,11 @@ class Asked:
     filter: FilterPlan | None
     pruner: FilePruner | None = None
     num_files: int = 0
+
+    def all_nodes(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+        """Return the columns of a tree that are read, those of the filter included."""
+        nodes = self.nodes.of(roots)
+        return nodes if self.filter is None else joined_nodes(nodes, self.filter.nodes(roots))
 
     @classmethod
     def of(cls, request: ScanRequest) -> Asked:
@@ -189,6 +194,10 @@ class FileScan:
 
     def __len__(self) -> int:
         return len(self._windows)
+
+    def rows_of(self, index: int) -> RowRanges:
+        """Return the rows of a window."""
+        return self._windows[index]
 
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""

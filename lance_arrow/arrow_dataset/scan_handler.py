@@ -8,6 +8,7 @@ applies the filter once more, to rows that all satisfy it.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -16,14 +17,16 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
+from lance_arrow.arrow_dataset.file_group import FileGroup
 from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of, check_filtered, receipt_of
-from lance_arrow.arrow_dataset.fragment_scan import FragmentScan
+from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
+from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, table_filter
 from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
 from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
-from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import locate
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
@@ -33,7 +36,7 @@ from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.open_files import OpenFile, OpenFiles
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_restriction import rows_within
@@ -108,6 +111,10 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
+        if isinstance(place.payload, FragmentGroup):
+            return place.payload.plan(request)
+        if isinstance(place.payload, FileGroup):
+            return place.payload.plan(self, request)
         part = _part_of(place)
         if part is None:
             scan_options = self._scan_options(request)
@@ -121,10 +128,14 @@ class FileScanHandler:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
         nodes = asked_of(request).nodes.of(rows.columns.all_roots)
-        return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
+        return FragmentScan(FilteredReading(rows, nodes, table_filter(rows.columns, request)), request)
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
+        if isinstance(place.payload, FragmentGroup):
+            return place.payload.count_rows(request)
+        if isinstance(place.payload, FileGroup):
+            return place.payload.count_rows(self, request)
         part = _part_of(place)
         if part is not None:
             if part.fragment is None:
@@ -133,8 +144,8 @@ class FileScanHandler:
             if request.filter.equals(_TRUE):
                 # What the manifest says: no file is opened.
                 return rows.num_rows
-            wanted = _table_filter(rows, request)
-            return None if wanted is None else count_fragment(rows, wanted, request)
+            wanted = table_filter(rows.columns, request)
+            return None if wanted is None else count_fragment(FilteredReading(rows, wanted.nodes, wanted), request)
         scan_options = self._scan_options(request)
         file = self._open(place, scan_options)
         within = rows_within(place.rows, file.rows.num_rows)
@@ -192,12 +203,32 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
-    def _register(self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile) -> None:
+    def left_by_pruner(self, places: Sequence[FilePlace], request: ScanRequest) -> list[FilePlace]:
+        """Leave out small local files in which the file pruner finds no row that a request wants."""
+        plan = asked_of(request).filter
+        location = locate(places[0].path, filesystem=places[0].filesystem)
+        if plan is None or plan.predicate is None or location is None or not location.is_local:
+            return list(places)
+        pruner = asked_of(request).pruner
+        if pruner is None or not pruner.native.is_idle:
+            scan_options = self._scan_options(request)
+            try:
+                self._register(request, scan_options, self._open(places[0], scan_options), len(places))
+            except (LanceError, OSError):
+                # Whoever reads the file tells what is wrong with it.
+                return list(places)
+            pruner = asked_of(request).pruner
+        if pruner is None:
+            return list(places)
+        return [place for place in places if not pruner.native.excludes(place.path)]
+
+    def _register(self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile, num_files: int = 1) -> None:
         """Show a scan's file pruner what its files look like, from the second one on; receipts want each opened."""
         asked = asked_of(request)
-        asked.num_files += 1
+        is_first = asked.num_files < _FIRST_TO_REGISTER <= asked.num_files + num_files
+        asked.num_files += num_files
         verify = scan_options.verify if scan_options.verify is not None else self.options.verify
-        if asked.num_files == _FIRST_TO_REGISTER and asked.filter is not None:
+        if is_first and asked.filter is not None:
             predicate = asked.filter.predicate
             may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
             if predicate is not None and may_prune:
@@ -232,14 +263,6 @@ class FileScanHandler:
         names = ("version", "tag", "as_of", "options", "scan_options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
-
-
-def _table_filter(rows: FragmentRows, request: ScanRequest) -> TableFilter | None:
-    """Return the filter of a scan, unless it gives other answers each time it is asked."""
-    plan = asked_of(request).filter
-    if plan is None or not plan.is_repeatable:
-        return None
-    return TableFilter(plan, rows.columns)
 
 
 class _Nothing:

@@ -168,6 +168,11 @@ class JoinedColumn:
     byte_range: tuple[int, int] | None = None
 
     @property
+    def stored_bytes(self) -> int:
+        """Bytes that all pages take."""
+        return int(self.pages.sizes.sum())
+
+    @property
     def page_bytes(self) -> Positions:
         """``(n,) int64``: bytes that the buffers of each page take."""
         before = np.zeros(len(self.pages.sizes) + 1, np.int64)

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from values import seeded
 
+_LETTERS = np.random.default_rng(5).integers(97, 123, 100_000, np.uint8).tobytes().decode()
+
 
 def small_file_rows(number: int, num_rows: int) -> pa.RecordBatch:
     """Rows of one file: three integers, three floats, a bool, a time, and strings; `id` counts on from file to file."""
@@ -25,5 +27,26 @@ def small_file_rows(number: int, num_rows: int) -> pa.RecordBatch:
             "time": pa.array(rows * 1000, pa.timestamp("us")),
             "name": pa.StringArray.from_buffers(num_rows, pa.py_buffer(offsets), pa.py_buffer(letters)),
             "category": [f"category {one}" for one in rng.integers(0, 20, num_rows)],
+        }
+    )
+
+
+def mixed_rows(start: int, stop: int) -> pa.Table:
+    """Rows of many types, with nulls."""
+    rows = range(start, stop)
+    return pa.table(
+        {
+            "id": pa.array(rows, pa.int64()),
+            "s": pa.array([None if i % 3 == 0 else f"row {i}" for i in rows]),
+            "f": pa.array([i * 0.5 for i in rows], pa.float32()),
+            "l": pa.array([[i] * (i % 4) if i % 7 else None for i in rows], pa.list_(pa.int32())),
+            "st": pa.array([{"x": i, "y": [f"{i}"]} if i % 5 else None for i in rows]),
+            "fixed": pa.array([[i, -i] for i in rows], pa.list_(pa.int16(), 2)),
+            "d": pa.array([f"kind {i % 4}" for i in rows]).dictionary_encode(),
+            "word": pa.array([f"word {i % 3}" for i in rows]),
+            "text": pa.array([_LETTERS[i * 7 : i * 7 + 40 + i % 9] for i in rows]),
+            "b": pa.array([i % 3 == 1 for i in rows]),
+            "none": pa.nulls(len(rows), pa.int32()),
+            "same": pa.array([7] * len(rows), pa.int16()),
         }
     )

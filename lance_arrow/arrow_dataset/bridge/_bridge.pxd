@@ -61,6 +61,14 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
+cdef extern from "dataset_files.hpp" namespace "lance_arrow":
+    cdef cppclass CDatasetFiles "lance_arrow::DatasetFiles":
+        vector[c_string] paths
+        vector[int64_t] sizes, guarantee_of
+        vector[CExpression] guarantees
+
+    CResult[CDatasetFiles] FilesOf(CDataset*)
+
 cdef extern from "file_pruners.hpp" namespace "lance_arrow":
     c_bool KeepFilePruner(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
 

@@ -23,7 +23,8 @@ from pyarrow.lib cimport (
 )
 from pyarrow._compute cimport Expression
 from pyarrow._dataset cimport (
-    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, _make_file_source,
+    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, Scanner,
+    _make_file_source,
 )
 from pyarrow._fs cimport FileSystem
 
@@ -375,11 +376,30 @@ def filesystem_of(Dataset dataset not None):
     return FileSystem.wrap(native.filesystem()) if native.filesystem().get() != NULL else None
 
 
+def files_of(Dataset dataset not None):
+    """Return paths, sizes (-1: unknown) and guarantees of the files of a dataset of ours, its filter notwithstanding.
+
+    The third list has the number of each file's guarantee, -1 for a fragment that is not all of a file and nothing
+    else; the fourth the guarantees, of which neighbours differ.
+    """
+    cdef CDatasetFiles found = GetResultValue(FilesOf(dataset.dataset))
+    paths = [path.decode() for path in found.paths]
+    guarantees = [Expression.wrap(guarantee) for guarantee in found.guarantees]
+    return paths, list(found.sizes), list(found.guarantee_of), guarantees
+
+
 def show_as(cls, Dataset dataset not None):
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
     cdef Dataset shown = cls.__new__(cls)
     shown.init(dataset.wrapped)
     shown._scan_options = dict(dataset._scan_options)
+    return shown
+
+
+def show_scanner_as(cls, Scanner scanner not None):
+    """Show a native scanner as a Python class, which is derived from `pyarrow.dataset.Scanner`."""
+    cdef Scanner shown = cls.__new__(cls)
+    shown.init(scanner.unwrap())
     return shown
 
 

@@ -1,0 +1,194 @@
+"""`FileGroup`: bare files that one fragment of pyarrow's stands for, read together where they can be.
+
+paths ─► those that the file pruner leaves ─► whole files ─► neighbours of one schema as one file ─► scans, in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of
+from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState
+from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
+from lance_arrow.errors import LanceError
+from lance_arrow.io import AnyFileSystem, Positions, read_small_files
+from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.joined_rows import JoinedRowReader
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.read_counts import UNWATCHED
+from lance_arrow.scan.row_filter import RowFilter
+from lance_arrow.scan.row_restriction import RowRestriction
+from lance_arrow.scan.row_weights import check_expansion
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.scan.zone_reader import ZoneReader
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import by_page
+
+_TRUE = pc.scalar(True)
+# Decoding so few rows takes less time than looking at the zone maps of each file.
+_WITHOUT_ZONES = ScanOptions(zone_maps=False)
+
+
+class ScansFiles(Protocol):
+    """What scans a file by itself: `FileScanHandler`."""
+
+    options: ReadOptions
+
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
+        """Plan the scan of a file."""
+
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Count rows of a file."""
+
+    def left_by_pruner(self, places: Sequence[FilePlace], request: ScanRequest) -> list[FilePlace]:
+        """Leave out files that surely have no row that the request wants."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """Neighbours among files, as one; `row_starts` has the first row of each, and all rows."""
+
+    places: Sequence[FilePlace]
+    file: OpenFile
+    row_starts: NDArray[np.int64]
+
+    def parts(self, rows: RowRanges) -> Iterator[FilePlace]:
+        """Yield the files that hold rows, cut down to these."""
+        for member, part in by_page(rows, self.row_starts):
+            yield replace(self.places[member], rows=RowRestriction.of(part))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileGroup:
+    """The payload of a fragment of a view; see `grouped_view`.
+
+    Parameters
+    ----------
+    filesystem
+        Where the files are.
+    place
+        Of the first file.
+    paths
+        Of all files, in order.
+    sizes
+        ``(n,) int64``: what they have.
+    state
+        Of the scanner.
+    """
+
+    filesystem: AnyFileSystem
+    place: FilePlace
+    paths: tuple[str, ...]
+    sizes: Positions
+    state: GroupState
+
+    def plan(self, handler: ScansFiles, request: ScanRequest) -> ScanTasks:
+        """Open the files and cut windows."""
+        with self.state.planning:
+            parts = []
+            for found in self._found(handler, request):
+                if isinstance(found, _Joined):
+                    scan = FileScan(found.file, request, None, _WITHOUT_ZONES)
+                    parts.append(GroupPart(scan, _one_by_one(found, handler, request)))
+                else:
+                    parts.append(GroupPart(handler.plan(found, request)))
+        return GroupScan(parts, self.state)
+
+    def count_rows(self, handler: ScansFiles, request: ScanRequest) -> int | None:
+        """Count rows; as `FileScanHandler.count_rows`."""
+        plan = asked_of(request).filter
+        if plan is not None and not plan.is_repeatable:
+            return None
+        with self.state.planning:
+            found = list(self._found(handler, request))
+        count = 0
+        for one in found:
+            if isinstance(one, _Joined):
+                count += self._count_joined(one, handler, request)
+            else:
+                count += handler.count_rows(one, request) or 0
+        return count
+
+    def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
+        plan = asked_of(request).filter
+        rows = RowRanges.one(0, found.file.rows.num_rows)
+        if plan is None:
+            return rows.num_rows
+        condition = RowFilter(plan, found.file.rows, found.file.zones, found.file.blobs)
+        every = PruneResult(rows, RowRanges.one(0, 0))
+        try:
+            return condition.count(every, UNWATCHED.tally, request.memory_pool, use_threads=request.use_threads)
+        except LanceError:
+            self.state.joins = False
+            return sum(handler.count_rows(place, request) or 0 for place in found.places)
+
+    def _found(self, handler: ScansFiles, request: ScanRequest) -> list[_Joined | FilePlace]:
+        """Open files that can be read together; return the places of the others, all in order."""
+        places = [
+            replace(self.place, path=path, size=size)
+            for path, size in zip(self.paths, self.sizes.tolist(), strict=True)
+        ]
+        places = handler.left_by_pruner(places, request)
+        if not self.state.joins or len(places) < 2:
+            return list(places)
+        found: list[_Joined | FilePlace] = []
+        done = 0
+        try:
+            for first, stop, joined in _joined_files(self.filesystem, places, handler.options, request):
+                found += places[done:first]
+                found.append(joined)
+                done = stop
+        except LanceError:
+            # The files tell, one by one, what is wrong with them.
+            found, done = [], 0
+        self.state.joins = done > 0
+        return [*found, *places[done:]]
+
+
+def _joined_files(
+    filesystem: AnyFileSystem, places: Sequence[FilePlace], options: ReadOptions, request: ScanRequest
+) -> Iterator[tuple[int, int, _Joined]]:
+    """Yield neighbours of one schema, joined, and where they begin and end among the files."""
+    runtime, limits = default_runtime(), default_runtime().settings.limits
+    sizes = np.array([place.size for place in places], np.int64)
+    paths = [place.path for place in places]
+    num_threads = runtime.settings.num_threads
+    data, starts, flags = read_small_files(filesystem, paths, sizes, runtime.side_by_side, num_threads)
+    small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+    small.flags[small.num_rows > WINDOW_ROWS] = 0
+    runs = [
+        (int(run[0]), int(run[-1]) + 1, version, schema, run)
+        for version, schema, members in small.schemas()
+        for run in np.split(members, np.flatnonzero(np.diff(members) != 1) + 1)
+        if len(run) > 1
+    ]
+    for first, stop, version, schema, members in sorted(runs, key=lambda run: run[0]):
+        joined = JoinedFiles(small, version, schema, members)
+        rows = JoinedRowReader(joined, runtime, options)
+        nodes = asked_of(request).all_nodes(rows.roots)
+        if any(node.shown is not node.field for node in nodes):
+            # Blobs lie apart from their pages.
+            continue
+        check_expansion(nodes, int(small.num_rows[members].max()), int(sizes[members].min()), limits)
+        # Metadata is read now: what is wrong with it, the files tell one by one.
+        rows.weights(nodes)
+        file = OpenFile(joined.source, rows, BlobReader(rows, None), ZoneReader(rows))
+        yield first, stop, _Joined(places[first:stop], file, joined.row_starts)
+
+
+def _one_by_one(
+    joined: _Joined, handler: ScansFiles, request: ScanRequest
+) -> Callable[[RowRanges], Iterator[ScanTasks]]:
+    return lambda rows: (handler.plan(place, request) for place in joined.parts(rows))
