@@ -6,7 +6,7 @@ paths ─► those that the file pruner leaves ─► whole files ─► neighbo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -52,22 +52,22 @@ class ScansFiles(Protocol):
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows of a file."""
 
-    def left_by_pruner(self, places: Sequence[FilePlace], request: ScanRequest) -> list[FilePlace]:
-        """Leave out files that surely have no row that the request wants."""
+    def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
+        """Number the files, of which the first one is at `place`, that may have rows that the request wants."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joined:
-    """Neighbours among files, as one; `row_starts` has the first row of each, and all rows."""
+    """Neighbours among files, by their numbers, as one; `row_starts` has the first row of each, and all rows."""
 
-    places: Sequence[FilePlace]
+    numbers: Sequence[int]
     file: OpenFile
     row_starts: NDArray[np.int64]
 
-    def parts(self, rows: RowRanges) -> Iterator[FilePlace]:
-        """Yield the files that hold rows, cut down to these."""
+    def parts(self, rows: RowRanges) -> Iterator[tuple[int, RowRestriction]]:
+        """Yield the numbers of the files that hold rows, and which of their rows these are."""
         for member, part in by_page(rows, self.row_starts):
-            yield replace(self.places[member], rows=RowRestriction.of(part))
+            yield self.numbers[member], RowRestriction.of(part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +101,9 @@ class FileGroup:
             for found in self._found(handler, request):
                 if isinstance(found, _Joined):
                     scan = FileScan(found.file, request, None, _WITHOUT_ZONES)
-                    parts.append(GroupPart(scan, _one_by_one(found, handler, request)))
+                    parts.append(GroupPart(scan, self._one_by_one(found, handler, request)))
                 else:
-                    parts.append(GroupPart(handler.plan(found, request)))
+                    parts.append(GroupPart(handler.plan(self._place(found), request)))
         return GroupScan(parts, self.state)
 
     def count_rows(self, handler: ScansFiles, request: ScanRequest) -> int | None:
@@ -112,13 +112,13 @@ class FileGroup:
         if plan is not None and not plan.is_repeatable:
             return None
         with self.state.planning:
-            found = list(self._found(handler, request))
+            found = self._found(handler, request)
         count = 0
         for one in found:
             if isinstance(one, _Joined):
                 count += self._count_joined(one, handler, request)
             else:
-                count += handler.count_rows(one, request) or 0
+                count += handler.count_rows(self._place(one), request) or 0
         return count
 
     def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
@@ -132,63 +132,62 @@ class FileGroup:
             return condition.count(every, UNWATCHED.tally, request.memory_pool, use_threads=request.use_threads)
         except LanceError:
             self.state.joins = False
-            return sum(handler.count_rows(place, request) or 0 for place in found.places)
+            return sum(handler.count_rows(self._place(number), request) or 0 for number in found.numbers)
 
-    def _found(self, handler: ScansFiles, request: ScanRequest) -> list[_Joined | FilePlace]:
-        """Open files that can be read together; return the places of the others, all in order."""
-        places = [
-            replace(self.place, path=path, size=size)
-            for path, size in zip(self.paths, self.sizes.tolist(), strict=True)
-        ]
-        places = handler.left_by_pruner(places, request)
-        if not self.state.joins or len(places) < 2:
-            return list(places)
-        found: list[_Joined | FilePlace] = []
+    def _one_by_one(
+        self, joined: _Joined, handler: ScansFiles, request: ScanRequest
+    ) -> Callable[[RowRanges], Iterator[ScanTasks]]:
+        return lambda rows: (handler.plan(self._place(number, part), request) for number, part in joined.parts(rows))
+
+    def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
+        return FilePlace(
+            path=self.paths[number], filesystem=self.place.filesystem, size=int(self.sizes[number]), rows=rows
+        )
+
+    def _found(self, handler: ScansFiles, request: ScanRequest) -> list[_Joined | int]:
+        """Open files that can be read together; return the numbers of the others, all in order."""
+        numbers = handler.left_by_pruner(self.place, self.paths, request)
+        if not self.state.joins or len(numbers) < 2:
+            return list(numbers)
+        found: list[_Joined | int] = []
         done = 0
         try:
-            for first, stop, joined in _joined_files(self.filesystem, places, handler.options, request):
-                found += places[done:first]
-                found.append(joined)
+            for first, stop, rows in self._joined(numbers, handler.options, request):
+                found += numbers[done:first]
+                file = OpenFile(rows.file.source, rows, BlobReader(rows, None), ZoneReader(rows))
+                found.append(_Joined(numbers[first:stop], file, rows.file.row_starts))
                 done = stop
         except LanceError:
             # The files tell, one by one, what is wrong with them.
             found, done = [], 0
         self.state.joins = done > 0
-        return [*found, *places[done:]]
+        return [*found, *numbers[done:]]
 
-
-def _joined_files(
-    filesystem: AnyFileSystem, places: Sequence[FilePlace], options: ReadOptions, request: ScanRequest
-) -> Iterator[tuple[int, int, _Joined]]:
-    """Yield neighbours of one schema, joined, and where they begin and end among the files."""
-    runtime, limits = default_runtime(), default_runtime().settings.limits
-    sizes = np.array([place.size for place in places], np.int64)
-    paths = [place.path for place in places]
-    num_threads = runtime.settings.num_threads
-    data, starts, flags = read_small_files(filesystem, paths, sizes, runtime.side_by_side, num_threads)
-    small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
-    small.flags[small.num_rows > WINDOW_ROWS] = 0
-    runs = [
-        (int(run[0]), int(run[-1]) + 1, version, schema, run)
-        for version, schema, members in small.schemas()
-        for run in np.split(members, np.flatnonzero(np.diff(members) != 1) + 1)
-        if len(run) > 1
-    ]
-    for first, stop, version, schema, members in sorted(runs, key=lambda run: run[0]):
-        joined = JoinedFiles(small, version, schema, members)
-        rows = JoinedRowReader(joined, runtime, options)
-        nodes = asked_of(request).all_nodes(rows.roots)
-        if any(node.shown is not node.field for node in nodes):
-            # Blobs lie apart from their pages.
-            continue
-        check_expansion(nodes, int(small.num_rows[members].max()), int(sizes[members].min()), limits)
-        # Metadata is read now: what is wrong with it, the files tell one by one.
-        rows.weights(nodes)
-        file = OpenFile(joined.source, rows, BlobReader(rows, None), ZoneReader(rows))
-        yield first, stop, _Joined(places[first:stop], file, joined.row_starts)
-
-
-def _one_by_one(
-    joined: _Joined, handler: ScansFiles, request: ScanRequest
-) -> Callable[[RowRanges], Iterator[ScanTasks]]:
-    return lambda rows: (handler.plan(place, request) for place in joined.parts(rows))
+    def _joined(
+        self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
+    ) -> Iterator[tuple[int, int, JoinedRowReader]]:
+        """Yield readers of neighbours of one schema, and where these begin and end among some of the files."""
+        runtime = default_runtime()
+        sizes = self.sizes[list(numbers)]
+        paths = [self.paths[number] for number in numbers]
+        num_threads = runtime.settings.num_threads
+        data, starts, flags = read_small_files(self.filesystem, paths, sizes, runtime.side_by_side, num_threads)
+        small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+        small.flags[small.num_rows > WINDOW_ROWS] = 0
+        runs = [
+            (int(run[0]), version, schema, run)
+            for version, schema, members in small.schemas()
+            for run in np.split(members, np.flatnonzero(np.diff(members) != 1) + 1)
+            if len(run) > 1
+        ]
+        for first, version, schema, members in sorted(runs, key=lambda run: run[0]):
+            rows = JoinedRowReader(JoinedFiles(small, version, schema, members), runtime, options)
+            nodes = asked_of(request).all_nodes(rows.roots)
+            if any(node.shown is not node.field for node in nodes):
+                # Blobs lie apart from their pages.
+                continue
+            most_rows, least_bytes = int(small.num_rows[members].max()), int(sizes[members].min())
+            check_expansion(nodes, most_rows, least_bytes, runtime.settings.limits)
+            # Metadata is read now: what is wrong with it, the files tell one by one.
+            rows.weights(nodes)
+            yield first, first + len(members), rows

@@ -10,6 +10,7 @@ Arrow scans fragment by fragment: a file of 1,000 rows costs it, the bridge, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -170,7 +171,7 @@ class GroupedView:
         paths, sizes, guarantee_of, guarantees = self._files
         if guarantee_of[0] < 0:
             return None
-        place = file_place(paths[0], self._filesystem, max(sizes[0], 0) or None, None)
+        place = file_place(paths[0], self._filesystem, None, None)
         location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
         # Of a part of a filesystem the paths begin further down.
         before, is_suffix = place.path[: -len(paths[0])], place.path.endswith(paths[0])
@@ -215,7 +216,7 @@ class GroupedView:
                 self._filesystem,
                 guarantees[guarantee_of[first]],
                 file_size=sizes[first],
-                payload=FileGroup(location.filesystem, place, theirs, their_sizes, state),
+                payload=FileGroup(location.filesystem, replace(place, path=theirs[0]), theirs, their_sizes, state),
             )
 
         return [fragment(group) for group in groups]

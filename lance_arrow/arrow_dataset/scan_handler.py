@@ -203,24 +203,24 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
-    def left_by_pruner(self, places: Sequence[FilePlace], request: ScanRequest) -> list[FilePlace]:
-        """Leave out small local files in which the file pruner finds no row that a request wants."""
-        plan = asked_of(request).filter
-        location = locate(places[0].path, filesystem=places[0].filesystem)
-        if plan is None or plan.predicate is None or location is None or not location.is_local:
-            return list(places)
-        pruner = asked_of(request).pruner
-        if pruner is None or not pruner.native.is_idle:
+    def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
+        """Number the files, of which the first one is at `place`, in which the file pruner may find a wanted row."""
+        everything = range(len(paths))
+        asked = asked_of(request)
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        if asked.filter is None or asked.filter.predicate is None or location is None or not location.is_local:
+            return everything
+        if asked.pruner is None or not asked.pruner.native.is_idle:
             scan_options = self._scan_options(request)
             try:
-                self._register(request, scan_options, self._open(places[0], scan_options), len(places))
+                self._register(request, scan_options, self._open(place, scan_options), len(paths))
             except (LanceError, OSError):
-                # Whoever reads the file tells what is wrong with it.
-                return list(places)
-            pruner = asked_of(request).pruner
+                # The scan tells what is wrong with the file.
+                return everything
+        pruner = asked.pruner
         if pruner is None:
-            return list(places)
-        return [place for place in places if not pruner.native.excludes(place.path)]
+            return everything
+        return [number for number in everything if not pruner.native.excludes(paths[number])]
 
     def _register(self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile, num_files: int = 1) -> None:
         """Show a scan's file pruner what its files look like, from the second one on; receipts want each opened."""
