@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of
-from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState
+from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.errors import LanceError
@@ -36,7 +36,6 @@ from lance_arrow.scan.zone_reader import ZoneReader
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page
 
-_TRUE = pc.scalar(True)
 # Decoding so few rows takes less time than looking at the zone maps of each file.
 _WITHOUT_ZONES = ScanOptions(zone_maps=False)
 
@@ -121,6 +120,31 @@ class FileGroup:
                 count += handler.count_rows(self._place(one), request) or 0
         return count
 
+    def batches_of_files(self, handler: ScansFiles, request: ScanRequest) -> dict[int, list[pa.RecordBatch]]:
+        """Read all rows of the files that can be read together, for a scan without a filter.
+
+        Returns
+        -------
+        dict
+            Batches of each of these files, by number, no larger than the scan wants. Of files that cannot be read, or
+            whose rows take too much memory to be held, none.
+        """
+        settings = default_runtime().settings
+        found: dict[int, list[pa.RecordBatch]] = {}
+        for one in self._found(handler, request):
+            if not isinstance(one, _Joined):
+                continue
+            weights = one.file.rows.weights(asked_of(request).nodes.of(one.file.rows.roots))
+            if float(weights.totals[-1]) > settings.window_bytes(settings.num_threads + 1):
+                continue
+            try:
+                batches = list(batches_of([FileScan(one.file, request, None, _WITHOUT_ZONES)]))
+            except LanceError:
+                continue
+            for number, own in zip(one.numbers, _divided(batches, one.row_starts), strict=True):
+                found[number] = own
+        return found
+
     def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
         plan = asked_of(request).filter
         rows = RowRanges.one(0, found.file.rows.num_rows)
@@ -191,3 +215,16 @@ class FileGroup:
             # Metadata is read now: what is wrong with it, the files tell one by one.
             rows.weights(nodes)
             yield first, first + len(members), rows
+
+
+def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:
+    """Cut batches where files begin; yield those of each file."""
+    left = list(batches)[::-1]
+    for num_rows in np.diff(row_starts).tolist():
+        own: list[pa.RecordBatch] = []
+        while (missing := num_rows - sum(one.num_rows for one in own)) > 0:
+            batch = left.pop()
+            own.append(batch.slice(0, missing))
+            if own[-1].num_rows < batch.num_rows:
+                left.append(batch.slice(own[-1].num_rows))
+        yield own

@@ -34,7 +34,7 @@ from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, in_groups
+from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
@@ -188,10 +188,10 @@ class GroupedView:
         nodes = [*project(roots, columns, missing_ok=True), *(() if plan is None else plan.nodes(roots))]
         if opened.rows.file.version not in JOINED_VERSIONS or any(node.shown is not node.field for node in nodes):
             return None
-        wanted = {leaf.column for node in nodes for leaf in node.leaves()}
-        share = len(wanted) / max(1, sum(1 for root in roots for _ in root.leaves()))
         limits = GroupSizes(default_runtime(), is_local=location.is_local)
-        most_bytes = limits.most_of_a_file(share, is_judged=plan is not None and plan.predicate is not None)
+        most_bytes = limits.most_of_a_file(
+            share_of(nodes, roots), is_judged=plan is not None and plan.predicate is not None
+        )
         kinds = (
             (number, kind if kind >= 0 and 0 <= size <= most_bytes else None, 0, size)
             for number, (size, kind) in enumerate(zip(sizes, guarantee_of, strict=True))

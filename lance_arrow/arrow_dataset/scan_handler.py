@@ -23,6 +23,7 @@ from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, table_filter
 from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
 from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.read_ahead import ReadAhead
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
@@ -33,6 +34,7 @@ from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.pruning.file_pruner import file_pruner
 from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -118,6 +120,10 @@ class FileScanHandler:
         part = _part_of(place)
         if part is None:
             scan_options = self._scan_options(request)
+            if place.following is not None and self._may_read_ahead(request, scan_options):
+                read = ReadAhead.of(request).scan(self, place, request)
+                if read is not None:
+                    return read
             file = self._open(place, scan_options)
             found = FileScan(file, request, place.rows, scan_options)
             self._register(request, scan_options, file)
@@ -129,6 +135,11 @@ class FileScanHandler:
         rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
         nodes = asked_of(request).nodes.of(rows.columns.all_roots)
         return FragmentScan(FilteredReading(rows, nodes, table_filter(rows.columns, request)), request)
+
+    def _may_read_ahead(self, request: ScanRequest, scan_options: ScanOptions) -> bool:
+        """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""
+        is_plain = scan_options == ScanOptions() and self.options.verify != "full" and request.filter.equals(_TRUE)
+        return is_plain and not default_runtime().is_watched
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""

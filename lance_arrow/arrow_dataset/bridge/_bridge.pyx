@@ -38,12 +38,13 @@ from lance_arrow.errors import InternalError, InvalidArgumentError
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
 
-cdef object _place(const CFileSource& source, object payload):
+cdef object _place(const CFileSource& source, object payload, object following=None):
     cdef shared_ptr[CBuffer] buffer
     if source.filesystem().get() != NULL:
         size = SourceSize(source)
         return file_place(
-            source.path().decode(), FileSystem.wrap(source.filesystem()), size if size >= 0 else None, payload)
+            source.path().decode(), FileSystem.wrap(source.filesystem()), size if size >= 0 else None, payload,
+            following)
     with nogil:
         buffer = GetResultValue(SourceBuffer(source))
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
@@ -74,6 +75,10 @@ cdef class _Asked:
     cdef object request
 
 
+cdef c_bool _is_going_on(_Asked known):
+    return known.scan.lock().get() != NULL
+
+
 cdef int _MOST_ASKED = 8
 cdef list _asked = []
 
@@ -99,16 +104,33 @@ cdef object _request(const shared_ptr[ScanOptions]& options, const CExpression& 
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
         options=BridgeScanOptionsOf(wanted[0]),
     )
+    # Nobody will ask again what scans wanted that are over.
+    _asked[:] = [one for one in _asked if _is_going_on(one)]
     _asked.append(known)
     if len(_asked) > _MOST_ASKED:
         del _asked[0]
     return known.request
 
 
-cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
-                  const CExpression& filter, int64_t* num_tasks):
+cdef class _FilesAfter:
+    """See `FilePlace.following`."""
+
+    cdef shared_ptr[CFileFragment] file
+
+    def __call__(self, int64_t most):
+        cdef CDatasetFiles found = FilesAfter(self.file, most)
+        return [path.decode() for path in found.paths], list(found.sizes)
+
+
+cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
+                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+    cdef _FilesAfter following = None
     request = _request(options, filter, True)
-    tasks = handler.plan(_place(source, payload), request)
+    # What was read ahead may be kept for a while when a scan is given up: not in a pool that might be gone by then.
+    if payload is None and options.get().pool == c_default_memory_pool():
+        following = _FilesAfter.__new__(_FilesAfter)
+        following.file = file
+    tasks = handler.plan(_place(file.get().source(), payload, following), request)
     num_tasks[0] = len(tasks)
     _keep_file_pruner(options, filter, request)
     return tasks

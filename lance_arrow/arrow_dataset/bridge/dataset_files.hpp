@@ -12,7 +12,6 @@
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/dataset.h"
 #include "arrow/dataset/file_base.h"
-#include "arrow/util/compression.h"
 
 #include "fragment.hpp"
 
@@ -24,14 +23,6 @@ struct DatasetFiles {
   std::vector<int64_t> guarantee_of;  // which guarantee a file has; -1 for what is more, or less, than a whole file
   std::vector<arrow::compute::Expression> guarantees;  // neighbours differ
 };
-
-// Whether a fragment is a file of a filesystem, all of it, and stands for nothing else.
-inline bool IsBareFile(const arrow::dataset::FileFragment& file) {
-  const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
-  const auto& source = file.source();
-  return bridged != nullptr && bridged->payload()->get() == Py_None && source.filesystem() != nullptr &&
-         source.compression() == arrow::Compression::UNCOMPRESSED;
-}
 
 inline arrow::Result<DatasetFiles> FilesOf(arrow::dataset::Dataset* dataset) {
   DatasetFiles found;
@@ -48,6 +39,22 @@ inline arrow::Result<DatasetFiles> FilesOf(arrow::dataset::Dataset* dataset) {
     const auto& guarantee = file.partition_expression();
     if (found.guarantees.empty() || !found.guarantees.back().Equals(guarantee)) found.guarantees.push_back(guarantee);
     found.guarantee_of.push_back(static_cast<int64_t>(found.guarantees.size()) - 1);
+  }
+  return found;
+}
+
+// Files of known size, at most `most`, that were made after a file, with the same guarantee and in the same filesystem.
+inline DatasetFiles FilesAfter(const std::shared_ptr<arrow::dataset::FileFragment>& file, int64_t most) {
+  DatasetFiles found;
+  auto last = std::dynamic_pointer_cast<BridgeFragment>(file);
+  while (last != nullptr && static_cast<int64_t>(found.paths.size()) < most) {
+    auto next = last->next();
+    if (next == nullptr || !IsBareFile(*next) || next->source().Size() < 0) break;
+    if (!next->partition_expression().Equals(file->partition_expression())) break;
+    if (!next->source().filesystem()->Equals(file->source().filesystem())) break;
+    found.paths.push_back(next->source().path());
+    found.sizes.push_back(next->source().Size());
+    last = std::move(next);
   }
   return found;
 }

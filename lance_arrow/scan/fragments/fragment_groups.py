@@ -215,6 +215,12 @@ class GroupSizes:
         return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else _TINY_FILE_BYTES)
 
 
+def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:
+    """Return which share of the columns of a file some (pruned) ones are."""
+    wanted = {leaf.column for node in nodes for leaf in node.leaves()}
+    return len(wanted) / max(1, sum(1 for root in roots for _ in root.leaves()))
+
+
 def in_groups(
     files: Iterable[tuple[int, object, int, int]], group_bytes: int, has_begun: Callable[[], bool], most: int
 ) -> Iterator[list[int]]:
