@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 from same import assert_same
-from small_files import mixed_rows
+from small_files import bare_files, mixed_rows
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
@@ -66,10 +66,7 @@ def one_by_one(read: Callable[[], Any]) -> Any:
 def files(folder: Path, rows: pa.Table | None = None, **how: Any) -> Path:
     """A folder of bare files."""
     rows = mixed_rows(0, NUM_FILES * FILE_ROWS) if rows is None else rows
-    folder.mkdir(exist_ok=True)
-    for number in range(-(-rows.num_rows // FILE_ROWS)):
-        write_table(rows.slice(number * FILE_ROWS, FILE_ROWS), folder / f"{number:04}.lance", **how)
-    return folder
+    return bare_files(folder, rows, FILE_ROWS, **how)
 
 
 def table(path: Path, **how: Any) -> Path:

@@ -1,10 +1,15 @@
-"""Rows of tables and datasets that consist of many small files."""
+"""Tables and datasets that consist of many small files."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from values import seeded
+
+from lance_arrow import write_table
 
 _LETTERS = np.random.default_rng(5).integers(97, 123, 100_000, np.uint8).tobytes().decode()
 
@@ -50,3 +55,11 @@ def mixed_rows(start: int, stop: int) -> pa.Table:
             "same": pa.array([7] * len(rows), pa.int16()),
         }
     )
+
+
+def bare_files(folder: Path, rows: pa.Table, file_rows: int, **how: Any) -> Path:
+    """Write rows to files of a folder; returns the folder."""
+    folder.mkdir(exist_ok=True)
+    for number in range(-(-rows.num_rows // file_rows)):
+        write_table(rows.slice(number * file_rows, file_rows), folder / f"{number:04}.lance", **how)
+    return folder
