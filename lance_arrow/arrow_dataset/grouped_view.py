@@ -9,6 +9,7 @@ Arrow scans fragment by fragment: a file of 1,000 rows costs it, the bridge, and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -35,6 +36,7 @@ from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
@@ -139,7 +141,10 @@ class GroupedView:
         filter = TableFilter(plan, columns) if plan is not None and plan.is_repeatable else None
         groups = _slowly(
             lambda groups: table.groups(project(columns.all_roots, paths, missing_ok=True), filter).planned(
-                range(count), lambda: len(groups) >= _SLOW_GROUPS, _most_files(count)
+                range(count),
+                lambda: len(groups) >= _SLOW_GROUPS,
+                most=_most_files(count),
+                most_bytes=SMALL_FILE_BYTES if _is_judged(plan) else None,
             )
         )
         if len(groups) == count:
@@ -179,6 +184,9 @@ class GroupedView:
             return None
         if not reads_small_files(location.filesystem):
             return None
+        if location.is_local and -1 in sizes:
+            # pyarrow does not look at files that are named one by one.
+            sizes[:] = [_size_of(before + path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
         try:
             opened = self._format.handler.opened(place)
         except (LanceError, OSError):
@@ -189,9 +197,9 @@ class GroupedView:
         if opened.rows.file.version not in JOINED_VERSIONS or any(node.shown is not node.field for node in nodes):
             return None
         limits = GroupSizes(default_runtime(), is_local=location.is_local)
-        most_bytes = limits.most_of_a_file(
-            share_of(nodes, roots), is_judged=plan is not None and plan.predicate is not None
-        )
+        most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=_is_judged(plan))
+        if _is_judged(plan):
+            most_bytes = min(most_bytes, SMALL_FILE_BYTES)
         kinds = (
             (number, kind if kind >= 0 and 0 <= size <= most_bytes else None, 0, size)
             for number, (size, kind) in enumerate(zip(sizes, guarantee_of, strict=True))
@@ -238,6 +246,18 @@ def _wanted_paths(columns: Any, schema: pa.Schema) -> tuple[Path, ...] | None:
     if any(path and path[0] in _OF_FILES for path in found):
         return None
     return tuple(dict.fromkeys(found))
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
+def _is_judged(plan: FilterPlan | None) -> bool:
+    """Whether zone maps may leave out parts of files: of larger ones that saves more than a group does."""
+    return plan is not None and plan.predicate is not None
 
 
 def _most_files(num_files: int) -> int:

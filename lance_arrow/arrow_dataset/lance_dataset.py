@@ -369,6 +369,14 @@ class LanceDataset(FileSystemDataset):
         metas = [part.fragment for part in parts if part.fragment is not None]
         return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
+    def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
+        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`."""
+        made: LanceDataset = super().filter(expression)
+        # The files are the same: what is known of them need not be found again.
+        made._table_reader = self._table
+        made._has_guarantees, made._groups = self._has_guarantees, self._groups
+        return made
+
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
         """Return the same files seen with another schema."""
         return type(self).from_dataset(super().replace_schema(schema))

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
+import pyarrow.fs
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from same import assert_same
 from small_files import bare_files, mixed_rows
 
@@ -197,6 +199,35 @@ def test_an_index_leaves_out_fragments(tmp_path: Path, planned: list[int]) -> No
     assert check(lambda: lance_arrow.dataset(path), filter=F("id") > 570).num_rows == 29
 
 
+def test_files_that_are_named_one_by_one(tmp_path: Path, planned: list[int]) -> None:
+    paths = sorted(files(tmp_path / "bare").iterdir())
+    assert_same(mixed_rows(0, 600), lance_arrow.dataset(paths).to_table())
+    assert max(planned) > 8
+    paths[30].unlink()
+    with pytest.raises(FileNotFoundError, match=paths[30].name):
+        lance_arrow.dataset(paths).to_table()
+
+
+def test_files_elsewhere(tmp_path: Path, planned: list[int]) -> None:
+    filesystem = MemoryFileSystem()
+    for path in files(tmp_path / "bare").iterdir():
+        filesystem.pipe_file(f"/grouped/{path.name}", path.read_bytes())
+    check(lambda: lance_arrow.dataset("/grouped", filesystem=filesystem), filter=F("id") > 300)
+    assert_same(mixed_rows(0, 600), lance_arrow.dataset("memory://grouped").to_table())
+    assert max(planned) > 8
+    filesystem.rm("/grouped", recursive=True)
+    below = pa.fs.SubTreeFileSystem(str(tmp_path), pa.fs.LocalFileSystem())
+    planned.clear()
+    assert_same(mixed_rows(0, 600), check(lambda: lance_arrow.dataset("bare", filesystem=below)))
+    assert max(planned) > 8
+
+
+def test_larger_files_are_judged_by_zone_maps(place: Path, monkeypatch: pytest.MonkeyPatch, planned: list[int]) -> None:
+    monkeypatch.setattr(grouped_view, "SMALL_FILE_BYTES", 100)
+    assert check(lambda: lance_arrow.dataset(place), filter=F("id") == 311).num_rows == 1
+    assert set(planned) == {1}
+
+
 def test_hive_folders(tmp_path: Path, planned: list[int]) -> None:
     rows = mixed_rows(0, 600)
     (tmp_path / "p").mkdir()
@@ -279,7 +310,7 @@ def test_parts_of_files_are_scanned_as_such(tmp_path: Path, planned: list[int]) 
 
 
 def test_the_first_rows_take_few_files(place: Path, planned: list[int]) -> None:
-    batches = lance_arrow.dataset(place).to_batches(columns=["id"])
+    batches = lance_arrow.dataset(place).to_batches(columns=["id"], use_threads=False)
     assert next(batches)["id"].to_pylist() == list(range(10))
     assert planned[0] == 1
 

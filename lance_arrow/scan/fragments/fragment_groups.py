@@ -82,7 +82,12 @@ class FragmentGroups:
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
 
     def planned(
-        self, numbers: Sequence[int], has_begun: Callable[[], bool], most: int = WINDOW_ROWS
+        self,
+        numbers: Sequence[int],
+        has_begun: Callable[[], bool],
+        *,
+        most: int = WINDOW_ROWS,
+        most_bytes: int | None = None,
     ) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
 
@@ -94,8 +99,16 @@ class FragmentGroups:
             Which of the fragments, ascending.
         has_begun, most
             As for `in_groups`.
+        most_bytes
+            The most wanted bytes of a fragment, where the caller wants smaller ones than this would.
         """
-        kinds = ((number, *self._kind_of(self._fragments[number])) for number in numbers)
+        largest = GROUP_BYTES if most_bytes is None else most_bytes
+
+        def kind_of(number: int) -> tuple[int, object, int, int]:
+            key, num_rows, size = self._kind_of(self._fragments[number])
+            return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
+
+        kinds = map(kind_of, numbers)
         return in_groups(kinds, self._sizes.group_bytes, has_begun, most)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
