@@ -25,6 +25,7 @@ from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.windows import may_be_sliced
 
+_ASKED_ALONE = 2
 _MOST_FILES = 64
 _KEY = "read_ahead"
 
@@ -97,13 +98,15 @@ class ReadAhead:
         """Read a group that begins with a file, if that is next in order."""
         assert place.following is not None
         self._num_asked += 1
-        if place.path not in self._next or self._num_asked <= LEAST_GROUPED:
-            self._next.update(place.following(1)[0])
+        found, sizes = place.following(self._most)
+        is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
+        # Of so few files it pays to keep what is learnt of each.
+        if not is_in_order or (self._most == LEAST_GROUPED and len(found) < LEAST_GROUPED):
+            self._next.update(found[:1])
             return
         # Of the group before the last one something is left: the scan leaves out files.
         self._is_off = bool(self._before)
         most_bytes = 0 if self._is_off else self._most_bytes(handler, place, request)
-        found, sizes = place.following(self._most)
         paths, sizes = [place.path, *found], [place.size or most_bytes + 1, *sizes]
         count = _fitting(sizes[: self._most], most_bytes)
         if count < 2:
