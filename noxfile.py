@@ -386,6 +386,13 @@ def bench_pruning(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_fragments(session: nox.Session) -> None:
+    """Time datasets of 1,000 small files beside Arrow IPC and the reference; prints medians, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/many_fragments.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

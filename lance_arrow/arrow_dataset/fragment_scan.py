@@ -8,11 +8,12 @@ from threading import Lock
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrow_dataset.file_scan import asked_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import only_blobs
-from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
 from lance_arrow.scan.read_counts import TableWatch
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
@@ -91,6 +92,10 @@ class FragmentScan:
     def __len__(self) -> int:
         return len(self._windows)
 
+    def rows_of(self, index: int) -> RowRanges:
+        """Return the rows of a window."""
+        return self._windows[index]
+
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
@@ -120,7 +125,7 @@ class FragmentScan:
             runtime.finished(self._watch.report(self._reading.nodes, filter))
 
 
-def count_rows(rows: FragmentRows, filter: TableFilter, request: ScanRequest) -> int:
+def count_rows(found: FilteredReading, request: ScanRequest) -> int:
     """Count the rows of a fragment that satisfy a filter; those that do for sure are not read.
 
     Raises
@@ -128,7 +133,18 @@ def count_rows(rows: FragmentRows, filter: TableFilter, request: ScanRequest) ->
     InvalidArgumentError, LanceError, OSError
         As a scan.
     """
-    found = FilteredReading(rows, filter.nodes, filter)
     scan = FragmentScan(found, request, leave_sure=True)
-    read = sum(batch.num_rows for index in range(len(scan)) for batch in scan.run(index))
-    return read + intersection(found.live, found.prune_result.all).num_rows
+    return sum(batch.num_rows for index in range(len(scan)) for batch in scan.run(index)) + num_sure(found)
+
+
+def num_sure(found: FilteredReading) -> int:
+    """Return how many rows satisfy the filter for sure."""
+    return intersection(found.live, found.prune_result.all).num_rows
+
+
+def table_filter(columns: TableColumns, request: ScanRequest) -> TableFilter | None:
+    """Return the filter of a scan, unless it gives other answers each time it is asked."""
+    plan = asked_of(request).filter
+    if plan is None or not plan.is_repeatable:
+        return None
+    return TableFilter(plan, columns)

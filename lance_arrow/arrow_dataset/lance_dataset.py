@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
+from lance_arrow.arrow_dataset.grouped_view import GroupedView
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer, ScanPlan
@@ -34,6 +36,7 @@ from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.structure.row_selection import check_numbers
 
 _SHOWN_FILES = 5
+_TRUE = pyarrow.compute.scalar(True)
 
 
 class LanceDataset(FileSystemDataset):
@@ -41,6 +44,8 @@ class LanceDataset(FileSystemDataset):
 
     Made as any `FileSystemDataset`, of `LanceFileFragment`s, or from an existing dataset by `from_dataset`.
     """
+
+    _has_guarantees = False
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -97,7 +102,7 @@ class LanceDataset(FileSystemDataset):
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
         with self._fitting():
             wanted = options._replace(filter=self._expression(filter))
-            return FileSystemDataset.scanner(dataset, **wanted.keywords())
+            return self._groups.scanner(dataset, wanted)
 
     def to_table(
         self,
@@ -337,6 +342,10 @@ class LanceDataset(FileSystemDataset):
         count: int = self.scanner(**options.keywords()).count_rows()
         return count
 
+    @cached_property
+    def _groups(self) -> GroupedView:
+        return GroupedView(self, self._table, is_off=self._has_guarantees)
+
     @property
     def _table(self) -> TableReader | None:
         """The table this is a dataset of; None for bare files."""
@@ -352,11 +361,21 @@ class LanceDataset(FileSystemDataset):
         facts = parts[0].facts
         if any(part.facts is not facts and part.facts != facts for part in parts):
             return None
+        # Fragments that somebody gave to a dataset may be known to have certain rows only.
+        self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
         handler = self.format.handler
         place = locate(fragments[0].path, filesystem=self.filesystem)
         assert place is not None
         metas = [part.fragment for part in parts if part.fragment is not None]
         return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
+
+    def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
+        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`."""
+        made: LanceDataset = super().filter(expression)
+        # The files are the same: what is known of them need not be found again.
+        made._table_reader = self._table
+        made._has_guarantees, made._groups = self._has_guarantees, self._groups
+        return made
 
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
         """Return the same files seen with another schema."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
@@ -11,20 +12,28 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.row_restriction import unrestricted
 
 
-def file_place(path: str, filesystem: FileSystem, size: int | None, payload: object | None) -> FilePlace:
+def file_place(
+    path: str,
+    filesystem: FileSystem,
+    size: int | None,
+    payload: object | None,
+    following: Callable[[int], tuple[list[str], list[int]]] | None = None,
+) -> FilePlace:
     """Describe a file on a filesystem as handlers want it.
 
     An fsspec filesystem comes out bare: read through pyarrow's adapter, each positional read fetches fsspec's
     read-ahead block (5 MiB).
     """
     inner: object = filesystem
+    if isinstance(inner, SubTreeFileSystem):
+        following = None
     while isinstance(inner, SubTreeFileSystem):
         path = inner.base_path + path
         inner = inner.base_fs
     if isinstance(inner, PyFileSystem) and isinstance(inner.handler, FSSpecHandler):
         inner = inner.handler.fs
     payload, rows = unrestricted(payload)
-    return FilePlace(path=path, filesystem=inner, size=size, payload=payload, rows=rows)
+    return FilePlace(path=path, filesystem=inner, size=size, payload=payload, rows=rows, following=following)
 
 
 def buffer_place(buffer: pyarrow.Buffer, payload: object | None) -> FilePlace:

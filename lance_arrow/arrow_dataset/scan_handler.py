@@ -8,48 +8,43 @@ applies the filter once more, to rows that all satisfy it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrays.column_paths import parse_dot_path, project
-from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
-from lance_arrow.arrow_dataset.fragment_scan import FragmentScan
+from lance_arrow.arrow_dataset.file_group import FileGroup
+from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of, check_filtered, receipt_of
+from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
+from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, table_filter
 from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
 from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.read_ahead import ReadAhead
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
-from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, located
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import locate
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
-from lance_arrow.pruning.file_pruner import FileCounter, FilePruner, file_pruner
+from lance_arrow.pruning.file_pruner import FileCounter, file_pruner
 from lance_arrow.pruning.zone_pruning import PruneResult
-from lance_arrow.scan.blobs.blob_reader import only_blobs
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
-from lance_arrow.scan.late_materialization import LateReader, late_window_rows
+from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.open_files import OpenFile, OpenFiles
-from lance_arrow.scan.read_counts import UNWATCHED, Receipt
-from lance_arrow.scan.row_filter import FilterPlan, RowFilter
-from lance_arrow.scan.row_restriction import RowRestriction, rows_within
-from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
+from lance_arrow.scan.row_filter import RowFilter
+from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import cut, difference
+from lance_arrow.structure.row_selection import difference
 
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
@@ -118,9 +113,17 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
+        if isinstance(place.payload, FragmentGroup):
+            return place.payload.plan(request)
+        if isinstance(place.payload, FileGroup):
+            return place.payload.plan(self, request)
         part = _part_of(place)
         if part is None:
             scan_options = self._scan_options(request)
+            if place.following is not None and self._may_read_ahead(request, scan_options):
+                read = ReadAhead.of(request).scan(self, place, request)
+                if read is not None:
+                    return read
             file = self._open(place, scan_options)
             found = FileScan(file, request, place.rows, scan_options)
             self._register(request, scan_options, file)
@@ -130,11 +133,20 @@ class FileScanHandler:
         if part.fragment is None:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
-        nodes = _asked(request).nodes.of(rows.columns.all_roots)
-        return FragmentScan(FilteredReading(rows, nodes, _table_filter(rows, request)), request)
+        nodes = asked_of(request).nodes.of(rows.columns.all_roots)
+        return FragmentScan(FilteredReading(rows, nodes, table_filter(rows.columns, request)), request)
+
+    def _may_read_ahead(self, request: ScanRequest, scan_options: ScanOptions) -> bool:
+        """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""
+        is_plain = scan_options == ScanOptions() and self.options.verify != "full" and request.filter.equals(_TRUE)
+        return is_plain and not default_runtime().is_watched
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
+        if isinstance(place.payload, FragmentGroup):
+            return place.payload.count_rows(request)
+        if isinstance(place.payload, FileGroup):
+            return place.payload.count_rows(self, request)
         part = _part_of(place)
         if part is not None:
             if part.fragment is None:
@@ -143,22 +155,22 @@ class FileScanHandler:
             if request.filter.equals(_TRUE):
                 # What the manifest says: no file is opened.
                 return rows.num_rows
-            wanted = _table_filter(rows, request)
-            return None if wanted is None else count_fragment(rows, wanted, request)
+            wanted = table_filter(rows.columns, request)
+            return None if wanted is None else count_fragment(FilteredReading(rows, wanted.nodes, wanted), request)
         scan_options = self._scan_options(request)
         file = self._open(place, scan_options)
         within = rows_within(place.rows, file.rows.num_rows)
-        plan = _asked(request).filter
+        plan = asked_of(request).filter
         if plan is None:
             self._register(request, scan_options, file, is_count=True)
             return within.num_rows
         if not plan.is_repeatable:
             return None
         condition = RowFilter(plan, file.rows, file.zones, file.blobs)
-        receipt = _receipt(file, plan.nodes, request)
+        receipt = receipt_of(file, plan.nodes, request)
         prune_result = condition.prune(within) if scan_options.zone_maps else PruneResult(within, RowRanges.one(0, 0))
         receipt.note_pruning(prune_result, sure_are_read=False)
-        _check_filtered(file, plan, difference(prune_result.rows, prune_result.all))
+        check_filtered(file, plan, difference(prune_result.rows, prune_result.all))
         self._register(request, scan_options, file)
         found = condition.count(prune_result, receipt.tally, request.memory_pool, use_threads=request.use_threads)
         receipt.send(found)
@@ -203,15 +215,41 @@ class FileScanHandler:
                 self._fragments.popitem(last=False)
         return made
 
+    def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
+        """Number the files, of which the first one is at `place`, in which the file pruner may find a wanted row."""
+        everything = range(len(paths))
+        asked = asked_of(request)
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        if asked.filter is None or asked.filter.predicate is None or location is None or not location.is_local:
+            return everything
+        if asked.pruner is None or not asked.pruner.native.is_idle:
+            scan_options = self._scan_options(request)
+            try:
+                self._register(request, scan_options, self._open(place, scan_options), len(paths))
+            except (LanceError, OSError):
+                # The scan tells what is wrong with the file.
+                return everything
+        pruner = asked.pruner
+        if pruner is None:
+            return everything
+        return [number for number in everything if not pruner.native.excludes(paths[number])]
+
     def _register(
-        self, request: ScanRequest, scan_options: ScanOptions, file: OpenFile, *, is_count: bool = False
+        self,
+        request: ScanRequest,
+        scan_options: ScanOptions,
+        file: OpenFile,
+        num_files: int = 1,
+        *,
+        is_count: bool = False,
     ) -> None:
         """Show a scan's file pruner what its files look like, from the second one on; receipts want each opened."""
-        asked = _asked(request)
-        asked.num_files += 1
+        asked = asked_of(request)
+        is_first = asked.num_files < _FIRST_TO_REGISTER <= asked.num_files + num_files
+        asked.num_files += num_files
         verify = scan_options.verify if scan_options.verify is not None else self.options.verify
         may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
-        if asked.num_files == _FIRST_TO_REGISTER and may_prune:
+        if is_first and may_prune:
             predicate = None if asked.filter is None else asked.filter.predicate
             if predicate is not None:
                 asked.pruner = file_pruner(predicate, has_checks=verify != "off")
@@ -249,14 +287,6 @@ class FileScanHandler:
         return f"FileScanHandler({', '.join(given)})"
 
 
-def _table_filter(rows: FragmentRows, request: ScanRequest) -> TableFilter | None:
-    """Return the filter of a scan, unless it gives other answers each time it is asked."""
-    plan = _asked(request).filter
-    if plan is None or not plan.is_repeatable:
-        return None
-    return TableFilter(plan, rows.columns)
-
-
 class _Nothing:
     """The scan of a file that yields no rows."""
 
@@ -273,211 +303,3 @@ def _part_of(place: FilePlace) -> TablePart | None:
     if isinstance(payload, FoundPart):
         return payload.resolved()
     return payload if isinstance(payload, TablePart) else None
-
-
-@dataclass(slots=True, eq=False)
-class _Asked:
-    """What a request asks of any file.
-
-    Parameters
-    ----------
-    nodes
-        The columns of a tree that it names.
-    filter
-        None where all rows are wanted.
-    pruner
-        What leaves out files without asking here; None as long as there is but one file, or nothing to go by.
-    num_files
-        How many were opened for it.
-    """
-
-    nodes: PerTree[tuple[ColumnNode, ...]]
-    filter: FilterPlan | None
-    pruner: FilePruner | FileCounter | None = None
-    num_files: int = 0
-
-    @classmethod
-    def of(cls, request: ScanRequest) -> _Asked:
-        paths = [parse_dot_path(column) for column in request.columns]
-        is_all = request.filter.equals(_TRUE)
-        plan = None if is_all else FilterPlan(request.filter, request.dataset_schema)
-        return cls(PerTree(lambda roots: project(roots, paths, missing_ok=True)), plan)
-
-
-def _asked(request: ScanRequest) -> _Asked:
-    """Work a request out, once for the files of a scan."""
-    found: _Asked | None = request.kept.get(_Asked)
-    if found is None:
-        found = request.kept[_Asked] = _Asked.of(request)
-    return found
-
-
-class FileScan:
-    """Windows of one file, in row order; `run` may be called from several threads at once.
-
-    The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
-    """
-
-    def __init__(
-        self,
-        file: OpenFile,
-        request: ScanRequest,
-        within: RowRestriction | None = None,
-        scan_options: ScanOptions | None = None,
-    ) -> None:
-        # A scan that cannot be planned has nothing to tell.
-        self._is_planned = False
-        self._file = file
-        self._within = within
-        self._scan_options = ScanOptions() if scan_options is None else scan_options
-        self._request = request
-        self._asked = _asked(request)
-        self._lock = Lock()
-        self._receipt = _receipt(file, self._asked.nodes.of, request)
-        self._done = self._rows = 0
-        self._late: LateReader | None = None
-        self._expansion = ExpansionWatch(self._nodes, file.source.size(), file.rows.runtime.settings.limits)
-        self._windows = self._cut(self._wanted_rows())
-        self._is_planned = True
-        if not len(self._windows):
-            self._receipt.send(0)
-
-    @cached_property
-    def _nodes(self) -> tuple[ColumnNode, ...]:
-        return self._asked.nodes.of(self._file.rows.roots)
-
-    @cached_property
-    def _has_blobs(self) -> bool:
-        return any(node.shown is not node.field for node in self._nodes)
-
-    def _cut(self, rows: RowRanges) -> Sequence[RowRanges]:
-        """Cut the file so that all tasks in flight stay within the budget, batches too where they would not.
-
-        Where that is one window, but many bytes, there is one for each thread.
-        """
-        if not len(rows):
-            return ()
-        request, reader, nodes = self._request, self._file.rows, self._nodes
-        settings = reader.runtime.settings
-        in_flight = request.batch_readahead if request.use_threads else 1
-        # Tasks that wait are decoded; those that run are encoded too.
-        budget_bytes = self._scan_options.memory_budget_bytes or settings.memory_budget_bytes
-        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
-        if self._has_blobs:
-            max_bytes /= 2
-        batch_rows = min(request.batch_size, max(1, reader.num_rows))
-        num_threads = settings.num_threads if request.use_threads else 1
-        most = WINDOW_ROWS if self._late is None else late_window_rows(rows.num_rows, num_threads)
-        is_sliceable = may_be_sliced(nodes)
-        if self._late is not None and is_sliceable and not self._has_blobs:
-            count = num_threads * -(-rows.num_rows // (num_threads * most))
-            if count <= in_flight and (few := self._even_windows(rows, count, budget_bytes / (count + num_threads))):
-                return few
-        windows: Sequence[RowRanges] = Windows(
-            rows,
-            batch_rows,
-            weights=reader.weights(nodes),
-            max_bytes=max_bytes,
-            max_rows=most if is_sliceable else batch_rows,
-            whole_batches=False,
-        ).listed()
-        if self._has_blobs:
-            return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
-        if len(windows) != 1 or not request.use_threads:
-            return windows
-        stored_bytes = reader.divisible_bytes(nodes) * rows.num_rows // max(1, reader.num_rows)
-        spans = even_windows(rows.num_rows, stored_bytes, settings.num_threads, max_rows=WINDOW_ROWS)
-        if len(spans) == 1:
-            return windows
-        reader.keep_indices(nodes if self._late is None else self._late.first_nodes, rows)
-        return [cut(rows, *span) for span in spans]
-
-    def _even_windows(self, rows: RowRanges, count: int, max_bytes: float) -> Sequence[RowRanges]:
-        """Cut rows to equal windows; none where that is a single one, or one of them takes too many bytes.
-
-        Batches need not be whole: a filter leaves parts of them.
-        """
-        if rows.num_rows < count * WINDOW_ROWS or count < 2:
-            return ()
-        weights, step = self._file.rows.weights(self._nodes), -(-rows.num_rows // count)
-        windows = Windows(rows, None, weights=weights, max_bytes=max_bytes, max_rows=step).listed()
-        return windows if len(windows) == count else ()
-
-    def _wanted_rows(self) -> RowRanges:
-        """Rows of the zones that the filter leaves."""
-        file = self._file
-        everything = rows_within(self._within, file.rows.num_rows)
-        plan = self._asked.filter
-        if plan is None:
-            return everything
-        condition = RowFilter(plan, file.rows, file.zones, file.blobs)
-        prune_result = PruneResult(everything, RowRanges.one(0, 0))
-        if self._scan_options.zone_maps:
-            prune_result = condition.prune(everything)
-        self._receipt.note_pruning(prune_result)
-        _check_filtered(file, plan, prune_result.rows)
-        # Of files that zones leave out, no more is looked at.
-        if condition.is_repeatable and len(prune_result.rows):
-            self._late = LateReader(file.rows, self._nodes, condition, prune_result, self._receipt.tally)
-        return prune_result.rows
-
-    def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
-        """Cut windows further; all descriptors are read for that, so there must not be too many of them."""
-        reader = self._file.rows
-        with located(path=reader.file.name):
-            check_expansion(
-                only_blobs(self._nodes), reader.num_rows, self._file.source.size(), reader.runtime.settings.limits
-            )
-        return list(self._file.blobs.windows(self._nodes, windows, piece_bytes))
-
-    def __len__(self) -> int:
-        return len(self._windows)
-
-    def run(self, index: int) -> list[pa.RecordBatch]:
-        """Read one window and cut it to batches of at most the wanted size."""
-        rows = self._windows[index]
-        with self._lock, located(path=self._file.rows.file.name):
-            self._expansion.add(rows.num_rows)
-        read = self._read(rows)
-        if self._has_blobs:
-            pieces = (piece for batch in read for piece in self._file.blobs.pending(self._nodes, batch).pieces())
-            read = [piece.filled(self._request.memory_pool) for piece in pieces]
-        size = self._request.batch_size
-        batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
-        with self._lock:
-            self._done += 1
-            self._rows += sum(batch.num_rows for batch in batches)
-            finished = self._done == len(self._windows)
-        if finished:
-            self._receipt.send(self._rows)
-        return batches
-
-    def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
-        if self._late is not None:
-            return self._late.read(rows, self._request.memory_pool)
-        batches, counts = self._file.rows.read(self._nodes, rows, self._request.memory_pool)
-        self._receipt.tally.add(counts, rows.num_rows)
-        return batches
-
-    def __del__(self) -> None:
-        if self._is_planned:
-            self._receipt.send(self._rows)
-
-
-def _check_filtered(file: OpenFile, plan: FilterPlan, rows: RowRanges) -> None:
-    """Refuse to look at rows that no bytes prove: a scan of which nothing comes would not end."""
-    with located(path=file.rows.file.name):
-        nodes = plan.nodes(file.rows.roots)
-        check_expansion(nodes, rows.num_rows, file.source.size(), file.rows.runtime.settings.limits)
-
-
-def _receipt(
-    file: OpenFile, nodes: Callable[[tuple[ColumnNode, ...]], tuple[ColumnNode, ...]], request: ScanRequest
-) -> Receipt:
-    """Begin to count; what is read of the columns is named where somebody looks."""
-    runtime = file.rows.runtime
-    if not runtime.is_watched:
-        return UNWATCHED
-    columns = tuple(leaf.path for node in nodes(file.rows.roots) for leaf in node.leaves())
-    printed = None if request.filter.equals(_TRUE) else str(request.filter)
-    return Receipt(file.source, runtime, columns, printed)

@@ -107,6 +107,11 @@ class JoinedColumn:
         return self.pages.row_starts
 
     @property
+    def stored_bytes(self) -> int:
+        """Bytes that all pages take."""
+        return int(self.pages.sizes.sum())
+
+    @property
     def page_bytes(self) -> Positions:
         """As `ColumnMeta.page_bytes`."""
         return self.pages.page_bytes

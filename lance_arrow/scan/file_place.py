@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import pyarrow
 
@@ -28,6 +29,9 @@ class FilePlace:
         What `LanceFormat.make_fragment` was given for the handler's eyes only.
     rows
         The rows that the fragment is cut down to; None for all of them.
+    following
+        Returns paths and sizes of files, at most so many, that a scan is likely to ask for next: of the same
+        filesystem, and with the same guarantee. None where nothing is to be read ahead.
     """
 
     path: str
@@ -36,3 +40,4 @@ class FilePlace:
     size: int | None = None
     payload: object | None = None
     rows: RowRestriction | None = None
+    following: Callable[[int], tuple[list[str], list[int]]] | None = field(default=None, compare=False, repr=False)

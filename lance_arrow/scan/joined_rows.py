@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
 from lance_arrow.engine import NativePage
@@ -37,6 +37,10 @@ class JoinedRowReader(RowReader):
     def __init__(self, file: JoinedFiles, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)  # type: ignore[arg-type]
         self._pages: dict[int, Pages] = {}
+
+    def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
+        """Return 0: other files are read meanwhile, so that dividing the rows of these keeps no thread busy."""
+        return 0
 
     def _check_wrapper(self, leaf: LeafNode, meta: JoinedColumn) -> None:  # type: ignore[override]
         for described, num_buffers in meta.wrappers:

@@ -20,6 +20,10 @@ class Samples:
     def median_ms(self) -> float:
         return 1e3 * statistics.median(self.seconds)
 
+    @property
+    def median_cpu_ms(self) -> float:
+        return 1e3 * statistics.median(self.cpu_seconds)
+
 
 @dataclass(frozen=True)
 class Comparison:

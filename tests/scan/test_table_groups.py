@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from same import assert_same
+from small_files import mixed_rows as rows_of
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, MissingFileError
@@ -25,27 +26,6 @@ from lance_arrow.spi import ManyPages, ReadReport, RowRanges
 
 VIRTUAL = ["_rowid", "_rowaddr"]
 VERSIONED = ["_row_created_at_version", "_row_last_updated_at_version"]
-LETTERS = np.random.default_rng(5).integers(97, 123, 100_000, np.uint8).tobytes().decode()
-
-
-def rows_of(start: int, stop: int) -> pa.Table:
-    rows = range(start, stop)
-    return pa.table(
-        {
-            "id": pa.array(rows, pa.int64()),
-            "s": pa.array([None if i % 3 == 0 else f"row {i}" for i in rows]),
-            "f": pa.array([i * 0.5 for i in rows], pa.float32()),
-            "l": pa.array([[i] * (i % 4) if i % 7 else None for i in rows], pa.list_(pa.int32())),
-            "st": pa.array([{"x": i, "y": [f"{i}"]} if i % 5 else None for i in rows]),
-            "fixed": pa.array([[i, -i] for i in rows], pa.list_(pa.int16(), 2)),
-            "d": pa.array([f"kind {i % 4}" for i in rows]).dictionary_encode(),
-            "word": pa.array([f"word {i % 3}" for i in rows]),
-            "text": pa.array([LETTERS[i * 7 : i * 7 + 40 + i % 9] for i in rows]),
-            "b": pa.array([i % 3 == 1 for i in rows]),
-            "none": pa.nulls(len(rows), pa.int32()),
-            "same": pa.array([7] * len(rows), pa.int16()),
-        }
-    )
 
 
 @pytest.fixture

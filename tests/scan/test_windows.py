@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.arrow_dataset.scan_handler import parse_dot_path
 from lance_arrow.scan.row_arguments import as_rows
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.windows import Windows, even_windows, may_be_sliced

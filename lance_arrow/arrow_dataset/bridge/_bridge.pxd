@@ -27,7 +27,8 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*adopt)(object, const CFileSource&)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
-        object (*plan)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&, int64_t*)
+        object (*plan)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
+                       const CExpression&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
         int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
                           int64_t*) except -1
@@ -62,6 +63,15 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
+
+cdef extern from "dataset_files.hpp" namespace "lance_arrow":
+    cdef cppclass CDatasetFiles "lance_arrow::DatasetFiles":
+        vector[c_string] paths
+        vector[int64_t] sizes, guarantee_of
+        vector[CExpression] guarantees
+
+    CResult[CDatasetFiles] FilesOf(CDataset*)
+    CDatasetFiles FilesAfter(const shared_ptr[CFileFragment]&, int64_t most)
 
 cdef extern from "file_pruners.hpp" namespace "lance_arrow":
     c_bool KeepFilePruner(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False

@@ -2,7 +2,7 @@ from typing import Any, Self
 
 import pyarrow
 import pyarrow.compute
-from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions
+from pyarrow.dataset import Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, Scanner
 from pyarrow.fs import FileSystem
 
 from lance_arrow.arrow_dataset.handler_protocol import ScanHandler
@@ -153,6 +153,16 @@ def format_of(dataset: Dataset) -> Any:
 
 def filesystem_of(dataset: Dataset) -> FileSystem | None:
     """Return the filesystem of a dataset of files; None when the files are buffers (pyarrow's property crashes)."""
+
+def files_of(dataset: Dataset) -> tuple[list[str], list[int], list[int], list[pyarrow.compute.Expression]]:
+    """Return paths, sizes (-1: unknown) and guarantees of the files of a dataset of ours, its filter notwithstanding.
+
+    The third list has the number of each file's guarantee, -1 for a fragment that is not all of a file and nothing
+    else; the fourth the guarantees, of which neighbours differ.
+    """
+
+def show_scanner_as(cls: type[Scanner], scanner: Scanner) -> Any:
+    """Show a native scanner as a Python class, which is derived from `pyarrow.dataset.Scanner`."""
 
 def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""

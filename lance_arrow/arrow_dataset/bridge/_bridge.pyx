@@ -23,7 +23,8 @@ from pyarrow.lib cimport (
 )
 from pyarrow._compute cimport Expression
 from pyarrow._dataset cimport (
-    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, _make_file_source,
+    Dataset, FileFormat, FileFragment, FileWriteOptions, Fragment, FragmentScanOptions, Scanner,
+    _make_file_source,
 )
 from pyarrow._fs cimport FileSystem
 
@@ -37,12 +38,13 @@ from lance_arrow.errors import InternalError, InvalidArgumentError
 
 # --- what C++ calls -------------------------------------------------------------------------------------------------
 
-cdef object _place(const CFileSource& source, object payload):
+cdef object _place(const CFileSource& source, object payload, object following=None):
     cdef shared_ptr[CBuffer] buffer
     if source.filesystem().get() != NULL:
         size = SourceSize(source)
         return file_place(
-            source.path().decode(), FileSystem.wrap(source.filesystem()), size if size >= 0 else None, payload)
+            source.path().decode(), FileSystem.wrap(source.filesystem()), size if size >= 0 else None, payload,
+            following)
     with nogil:
         buffer = GetResultValue(SourceBuffer(source))
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
@@ -73,6 +75,10 @@ cdef class _Asked:
     cdef object request
 
 
+cdef c_bool _is_going_on(_Asked known):
+    return known.scan.lock().get() != NULL
+
+
 cdef int _MOST_ASKED = 8
 cdef list _asked = []
 
@@ -98,16 +104,33 @@ cdef object _request(const shared_ptr[ScanOptions]& options, const CExpression& 
         dataset_schema=pyarrow_wrap_schema(wanted.dataset_schema),
         options=BridgeScanOptionsOf(wanted[0]),
     )
+    # Nobody will ask again what scans wanted that are over.
+    _asked[:] = [one for one in _asked if _is_going_on(one)]
     _asked.append(known)
     if len(_asked) > _MOST_ASKED:
         del _asked[0]
     return known.request
 
 
-cdef object _plan(object handler, const CFileSource& source, object payload, const shared_ptr[ScanOptions]& options,
-                  const CExpression& filter, int64_t* num_tasks):
+cdef class _FilesAfter:
+    """See `FilePlace.following`."""
+
+    cdef shared_ptr[CFileFragment] file
+
+    def __call__(self, int64_t most):
+        cdef CDatasetFiles found = FilesAfter(self.file, most)
+        return [path.decode() for path in found.paths], list(found.sizes)
+
+
+cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
+                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+    cdef _FilesAfter following = None
     request = _request(options, filter, True)
-    tasks = handler.plan(_place(source, payload), request)
+    # What was read ahead may be kept for a while when a scan is given up: not in a pool that might be gone by then.
+    if payload is None and options.get().pool == c_default_memory_pool():
+        following = _FilesAfter.__new__(_FilesAfter)
+        following.file = file
+    tasks = handler.plan(_place(file.get().source(), payload, following), request)
     num_tasks[0] = len(tasks)
     _keep_file_pruner(options, filter, request)
     return tasks
@@ -396,11 +419,30 @@ def filesystem_of(Dataset dataset not None):
     return FileSystem.wrap(native.filesystem()) if native.filesystem().get() != NULL else None
 
 
+def files_of(Dataset dataset not None):
+    """Return paths, sizes (-1: unknown) and guarantees of the files of a dataset of ours, its filter notwithstanding.
+
+    The third list has the number of each file's guarantee, -1 for a fragment that is not all of a file and nothing
+    else; the fourth the guarantees, of which neighbours differ.
+    """
+    cdef CDatasetFiles found = GetResultValue(FilesOf(dataset.dataset))
+    paths = [path.decode() for path in found.paths]
+    guarantees = [Expression.wrap(guarantee) for guarantee in found.guarantees]
+    return paths, list(found.sizes), list(found.guarantee_of), guarantees
+
+
 def show_as(cls, Dataset dataset not None):
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
     cdef Dataset shown = cls.__new__(cls)
     shown.init(dataset.wrapped)
     shown._scan_options = dict(dataset._scan_options)
+    return shown
+
+
+def show_scanner_as(cls, Scanner scanner not None):
+    """Show a native scanner as a Python class, which is derived from `pyarrow.dataset.Scanner`."""
+    cdef Scanner shown = cls.__new__(cls)
+    shown.init(scanner.unwrap())
     return shown
 
 

@@ -25,7 +25,7 @@ struct Callbacks {
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
   // A new reference to the handler's ScanTasks, whose length is stored in num_tasks. `filter` is what is left of the
   // options' own once the guarantee of the fragment is known.
-  PyObject* (*plan)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+  PyObject* (*plan)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);

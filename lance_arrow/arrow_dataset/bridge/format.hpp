@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,9 +120,17 @@ class BridgeFormat : public arrow::dataset::FileFormat {
                                                              arrow::compute::Expression partition_expression,
                                                              std::shared_ptr<arrow::Schema> physical_schema,
                                                              GuardedRef payload) {
-    return std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
-                                            std::move(physical_schema), handler_,
-                                            std::make_shared<const GuardedRef>(std::move(payload)));
+    auto made = std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
+                                                 std::move(physical_schema), handler_,
+                                                 std::make_shared<const GuardedRef>(std::move(payload)));
+    std::shared_ptr<BridgeFragment> last;  // may end here, which takes the GIL: not under the lock
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      last = last_made_.lock();
+      last_made_ = made;
+    }
+    if (last != nullptr) last->set_next(made);
+    return made;
   }
 
   arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeWriter(
@@ -145,6 +154,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
 
   std::shared_ptr<const GuardedRef> handler_;
   GuardedRef python_class_;
+  std::mutex mutex_;
+  std::weak_ptr<BridgeFragment> last_made_;
 };
 
 // What Cython cannot say itself.

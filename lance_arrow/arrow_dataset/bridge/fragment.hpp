@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
 #include "arrow/type.h"
+#include "arrow/util/compression.h"
 
 #include "callbacks.hpp"
 #include "gate.hpp"
@@ -36,6 +38,16 @@ class BridgeFragment : public arrow::dataset::FileFragment {
 
   const std::shared_ptr<const GuardedRef>& payload() const { return payload_; }
 
+  // The file that the format made after this one, most likely its neighbour in a dataset; null when it is gone.
+  std::shared_ptr<BridgeFragment> next() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return next_.lock();
+  }
+  void set_next(const std::shared_ptr<BridgeFragment>& next) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    next_ = next;
+  }
+
   // Null when the file has not been asked yet.
   std::shared_ptr<arrow::Schema> known_physical_schema() {
     if (given_physical_schema_ != nullptr) return given_physical_schema_;
@@ -52,6 +64,16 @@ class BridgeFragment : public arrow::dataset::FileFragment {
  private:
   std::shared_ptr<const GuardedRef> handler_;
   std::shared_ptr<const GuardedRef> payload_;
+  mutable std::mutex mutex_;
+  std::weak_ptr<BridgeFragment> next_;
 };
+
+// Whether a fragment is a file of a filesystem, all of it, and stands for nothing else.
+inline bool IsBareFile(const arrow::dataset::FileFragment& file) {
+  const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
+  const auto& source = file.source();
+  return bridged != nullptr && bridged->payload()->get() == Py_None && source.filesystem() != nullptr &&
+         source.compression() == arrow::Compression::UNCOMPRESSED;
+}
 
 }  // namespace lance_arrow

@@ -155,8 +155,8 @@ class BatchStream {
         if (*is_abandoned) return Abandoned();
         auto plan = std::make_shared<Plan>();
         ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-          plan->tasks = GuardedRef(
-              callbacks.plan(handler->get(), fragment->source(), payload->get(), options, filter, &plan->num_tasks));
+          plan->tasks =
+              GuardedRef(callbacks.plan(handler->get(), fragment, payload->get(), options, filter, &plan->num_tasks));
           return arrow::py::CheckPyError();
         }));
         // Nothing else could be done meanwhile: another thread would only have to be woken.

@@ -5,7 +5,7 @@ fragments ─► consecutive ones of the same fields, while rows and bytes are f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,17 +73,22 @@ class FragmentGroups:
         self._reader = reader
         self._nodes = nodes
         self._filter = filter
-        self._limits = limits = runtime.settings.limits
+        self._limits = runtime.settings.limits
         self._looked_at = [*nodes, *(() if filter is None else filter.nodes)]
-        # A group is held while it is opened ahead, and while its rows are decoded.
-        self._group_bytes = min(GROUP_BYTES, runtime.settings.window_bytes(2 * (runtime.settings.num_threads + 1)))
-        self._most_bytes = min(self._group_bytes // 2, limits.max_metadata_bytes, limits.max_description_bytes)
+        self._sizes = GroupSizes(runtime, is_local=Location(filesystem, "").is_local)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = any(node.shown is not node.field for node in self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
 
-    def planned(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[list[int]]:
+    def planned(
+        self,
+        numbers: Sequence[int],
+        has_begun: Callable[[], bool],
+        *,
+        most: int = WINDOW_ROWS,
+        most_bytes: int | None = None,
+    ) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
 
         Whether a group is joined in the end, its files decide.
@@ -92,34 +97,19 @@ class FragmentGroups:
         ----------
         numbers
             Which of the fragments, ascending.
-        has_begun
-            Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
+        has_begun, most
+            As for `in_groups`.
+        most_bytes
+            The most wanted bytes of a fragment, where the caller wants smaller ones than this would.
         """
-        most, least = WINDOW_ROWS if has_begun() else 1, LEAST_GROUPED
-        run: list[int] = []
-        rows = size = 0
-        key: tuple[object, ...] | None = None
-        for number in numbers:
-            fragment = self._fragments[number]
-            own, own_bytes = self._kind_of(fragment)
-            own_rows = fragment.physical_rows or 0
-            is_full = len(run) >= most or rows + own_rows > WINDOW_ROWS or size + own_bytes > self._group_bytes
-            if run and (own != key or is_full):
-                yield from _divided(run, least)
-                if len(run) >= LEAST_GROUPED:
-                    least = 2
-                if has_begun():
-                    most = WINDOW_ROWS
-                elif len(run) >= most:
-                    most = LEAST_GROUPED
-                run, rows, size = [], 0, 0
-            key = own
-            if own is None:
-                yield [number]
-                continue
-            run.append(number)
-            rows, size = rows + own_rows, size + own_bytes
-        yield from _divided(run, least)
+        largest = GROUP_BYTES if most_bytes is None else most_bytes
+
+        def kind_of(number: int) -> tuple[int, object, int, int]:
+            key, num_rows, size = self._kind_of(self._fragments[number])
+            return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
+
+        kinds = map(kind_of, numbers)
+        return in_groups(kinds, self._sizes.group_bytes, has_begun, most)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
         """Open the fragments of a group.
@@ -181,31 +171,107 @@ class FragmentGroups:
         except LanceError:
             return list(numbers)
 
-    def _kind_of(self, fragment: FragmentMeta) -> tuple[tuple[object, ...] | None, int]:
-        """Return what fragments of one group have in common, None for one read by itself, and its wanted bytes."""
+    def _kind_of(self, fragment: FragmentMeta) -> tuple[tuple[object, ...] | None, int, int]:
+        """Return what fragments of one group have in common, None for one read by itself, its rows and wanted bytes."""
         key = None if self._is_off else joining_key(fragment)
         if key is None:
-            return None, 0
+            return None, 0, 0
         known = self._kinds.get(key)
         if known is None:
             files = files_with(self._columns, fragment, self._looked_at)
             known = self._kinds[key] = files, self._most_of_a_file(fragment, files)
         files, most_bytes = known
         sizes = [fragment.files[number].size_bytes or 0 for number in files]
-        fits = max(sizes, default=0) <= most_bytes and (fragment.physical_rows or 0) <= WINDOW_ROWS
-        return (key, sum(sizes)) if fits else (None, 0)
+        num_rows = fragment.physical_rows or 0
+        fits = max(sizes, default=0) <= most_bytes and num_rows <= WINDOW_ROWS
+        return (key, num_rows, sum(sizes)) if fits else (None, 0, 0)
 
     def _most_of_a_file(self, fragment: FragmentMeta, files: Sequence[int]) -> int:
-        """Return up to what size files of a kind are read whole: larger ones take less time piece by piece."""
-        local = Location(self._filesystem, "").is_local
-        # Zone maps may tell that of a file elsewhere nothing is wanted but its end.
-        is_judged = self._filter is not None and self._filter.predicate is not None
-        if local or not is_judged:
-            num_columns = sum(column != NO_COLUMN for number in files for column in fragment.files[number].columns)
-            leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
-            if len(leaves) >= _LEAST_SHARE * num_columns:
-                return self._most_bytes
-        return min(self._most_bytes, SMALL_FILE_BYTES if local else _TINY_FILE_BYTES)
+        num_columns = sum(column != NO_COLUMN for number in files for column in fragment.files[number].columns)
+        leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
+        share = len(leaves) / max(1, num_columns)
+        return self._sizes.most_of_a_file(
+            share, is_judged=self._filter is not None and self._filter.predicate is not None
+        )
+
+
+class GroupSizes:
+    """How large groups of files, and their files, may be.
+
+    Parameters
+    ----------
+    runtime
+        Limits, and how much memory there is.
+    is_local
+        Whether the files are.
+    """
+
+    def __init__(self, runtime: Runtime, *, is_local: bool) -> None:
+        limits, settings = runtime.settings.limits, runtime.settings
+        # A group is held while it is opened ahead, and while its rows are decoded.
+        self.group_bytes = min(GROUP_BYTES, settings.window_bytes(2 * (settings.num_threads + 1)))
+        self._most_bytes = min(self.group_bytes // 2, limits.max_metadata_bytes, limits.max_description_bytes)
+        self._is_local = is_local
+
+    def most_of_a_file(self, share: float, *, is_judged: bool) -> int:
+        """Return up to what size files are read whole: larger ones take less time piece by piece.
+
+        Parameters
+        ----------
+        share
+            Of the columns of a file, how many are wanted.
+        is_judged
+            Whether zone maps may tell that of a file elsewhere nothing is wanted but its end.
+        """
+        if share >= _LEAST_SHARE and (self._is_local or not is_judged):
+            return self._most_bytes
+        return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else _TINY_FILE_BYTES)
+
+
+def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:
+    """Return which share of the columns of a file some (pruned) ones are."""
+    wanted = {leaf.column for node in nodes for leaf in node.leaves()}
+    return len(wanted) / max(1, sum(1 for root in roots for _ in root.leaves()))
+
+
+def in_groups(
+    files: Iterable[tuple[int, object, int, int]], group_bytes: int, has_begun: Callable[[], bool], most: int
+) -> Iterator[list[int]]:
+    """Divide files into groups of neighbours.
+
+    Parameters
+    ----------
+    files
+        Number, kind (None for one that is read by itself), rows, and bytes, of each.
+    group_bytes
+        The most bytes of a group; it has no more than `WINDOW_ROWS` rows either.
+    has_begun
+        Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
+    most
+        The most files of a group.
+    """
+    now, least = most if has_begun() else 1, LEAST_GROUPED
+    run: list[int] = []
+    rows = size = 0
+    key: object = None
+    for number, own, own_rows, own_bytes in files:
+        is_full = len(run) >= now or rows + own_rows > WINDOW_ROWS or size + own_bytes > group_bytes
+        if run and (own != key or is_full):
+            yield from _divided(run, least)
+            if len(run) >= LEAST_GROUPED:
+                least = 2
+            if has_begun():
+                now = most
+            elif len(run) >= now:
+                now = LEAST_GROUPED
+            run, rows, size = [], 0, 0
+        key = own
+        if own is None:
+            yield [number]
+            continue
+        run.append(number)
+        rows, size = rows + own_rows, size + own_bytes
+    yield from _divided(run, least)
 
 
 def opened_alone(

@@ -29,6 +29,7 @@ from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
@@ -72,6 +73,7 @@ class JoinedFragments:
         self.columns = columns
         self.numbers = numbers
         self.meta = fragments[0]
+        self.scan_options = ScanOptions()
         self._filesystem = filesystem
         self._fragments = fragments
         self._reader = reader

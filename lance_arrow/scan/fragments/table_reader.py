@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,9 @@ from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -259,6 +262,13 @@ class TableReader:
             return everything
         return np.flatnonzero(~np.isin(fragment_ids(self.fragments), excluded)).tolist()
 
+    def groups(self, nodes: Sequence[ColumnNode], filter: TableFilter | None) -> FragmentGroups:
+        """Return what divides the fragments into groups, for a scan of some columns with a filter."""
+        # For scans alone.
+        from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
+
+        return FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
+
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""
         chosen = [self.fragments[number] for number in numbers]
@@ -293,10 +303,9 @@ class TableReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
         # For tables that pyarrow does not scan.
-        from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
         from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
 
-        groups = FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
+        groups = self.groups(nodes, filter)
         scan = TableScan(self, groups, nodes, filter, batch_size, within, self._runtime, wants_all=wants_all)
         yield from scan.batches(self.numbers_left(filter))
 

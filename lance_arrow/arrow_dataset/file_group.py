@@ -1,0 +1,230 @@
+"""`FileGroup`: bare files that one fragment of pyarrow's stands for, read together where they can be.
+
+paths ─► those that the file pruner leaves ─► whole files ─► neighbours of one schema as one file ─► scans, in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of
+from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
+from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
+from lance_arrow.errors import LanceError
+from lance_arrow.io import AnyFileSystem, Positions, read_small_files
+from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.joined_rows import JoinedRowReader
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.read_counts import UNWATCHED
+from lance_arrow.scan.row_filter import RowFilter
+from lance_arrow.scan.row_restriction import RowRestriction
+from lance_arrow.scan.row_weights import check_expansion
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.scan.zone_reader import ZoneReader
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import by_page
+
+# Decoding so few rows takes less time than looking at the zone maps of each file.
+_WITHOUT_ZONES = ScanOptions(zone_maps=False)
+
+
+class ScansFiles(Protocol):
+    """What scans a file by itself: `FileScanHandler`."""
+
+    options: ReadOptions
+
+    def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
+        """Plan the scan of a file."""
+
+    def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
+        """Count rows of a file."""
+
+    def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
+        """Number the files, of which the first one is at `place`, that may have rows that the request wants."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """Neighbours among files, by their numbers, as one; `row_starts` has the first row of each, and all rows."""
+
+    numbers: Sequence[int]
+    file: OpenFile
+    row_starts: NDArray[np.int64]
+
+    def parts(self, rows: RowRanges) -> Iterator[tuple[int, RowRestriction]]:
+        """Yield the numbers of the files that hold rows, and which of their rows these are."""
+        for member, part in by_page(rows, self.row_starts):
+            yield self.numbers[member], RowRestriction.of(part)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileGroup:
+    """The payload of a fragment of a view; see `grouped_view`.
+
+    Parameters
+    ----------
+    filesystem
+        Where the files are.
+    place
+        Of the first file.
+    paths
+        Of all files, in order.
+    sizes
+        ``(n,) int64``: what they have.
+    state
+        Of the scanner.
+    """
+
+    filesystem: AnyFileSystem
+    place: FilePlace
+    paths: tuple[str, ...]
+    sizes: Positions
+    state: GroupState
+
+    def plan(self, handler: ScansFiles, request: ScanRequest) -> ScanTasks:
+        """Open the files and cut windows."""
+        with self.state.planning:
+            parts = []
+            for found in self._found(handler, request):
+                if isinstance(found, _Joined):
+                    scan = FileScan(found.file, request, None, _WITHOUT_ZONES)
+                    parts.append(GroupPart(scan, self._one_by_one(found, handler, request)))
+                else:
+                    parts.append(GroupPart(handler.plan(self._place(found), request)))
+        return GroupScan(parts, self.state)
+
+    def count_rows(self, handler: ScansFiles, request: ScanRequest) -> int | None:
+        """Count rows; as `FileScanHandler.count_rows`."""
+        plan = asked_of(request).filter
+        if plan is not None and not plan.is_repeatable:
+            return None
+        with self.state.planning:
+            found = self._found(handler, request)
+        count = 0
+        for one in found:
+            if isinstance(one, _Joined):
+                count += self._count_joined(one, handler, request)
+            else:
+                count += handler.count_rows(self._place(one), request) or 0
+        return count
+
+    def batches_of_files(self, handler: ScansFiles, request: ScanRequest) -> dict[int, list[pa.RecordBatch]]:
+        """Read all rows of the files that can be read together, for a scan without a filter.
+
+        Returns
+        -------
+        dict
+            Batches of each of these files, by number, no larger than the scan wants. Of files that cannot be read, or
+            whose rows take too much memory to be held, none.
+        """
+        settings = default_runtime().settings
+        found: dict[int, list[pa.RecordBatch]] = {}
+        for one in self._found(handler, request):
+            if not isinstance(one, _Joined):
+                continue
+            weights = one.file.rows.weights(asked_of(request).nodes.of(one.file.rows.roots))
+            if float(weights.totals[-1]) > settings.window_bytes(settings.num_threads + 1):
+                continue
+            try:
+                batches = list(batches_of([FileScan(one.file, request, None, _WITHOUT_ZONES)]))
+            except LanceError:
+                continue
+            for number, own in zip(one.numbers, _divided(batches, one.row_starts), strict=True):
+                found[number] = own
+        return found
+
+    def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
+        plan = asked_of(request).filter
+        rows = RowRanges.one(0, found.file.rows.num_rows)
+        if plan is None:
+            return rows.num_rows
+        condition = RowFilter(plan, found.file.rows, found.file.zones, found.file.blobs)
+        every = PruneResult(rows, RowRanges.one(0, 0))
+        try:
+            return condition.count(every, UNWATCHED.tally, request.memory_pool, use_threads=request.use_threads)
+        except LanceError:
+            self.state.joins = False
+            return sum(handler.count_rows(self._place(number), request) or 0 for number in found.numbers)
+
+    def _one_by_one(
+        self, joined: _Joined, handler: ScansFiles, request: ScanRequest
+    ) -> Callable[[RowRanges], Iterator[ScanTasks]]:
+        return lambda rows: (handler.plan(self._place(number, part), request) for number, part in joined.parts(rows))
+
+    def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
+        return FilePlace(
+            path=self.paths[number], filesystem=self.place.filesystem, size=int(self.sizes[number]), rows=rows
+        )
+
+    def _found(self, handler: ScansFiles, request: ScanRequest) -> list[_Joined | int]:
+        """Open files that can be read together; return the numbers of the others, all in order."""
+        numbers = handler.left_by_pruner(self.place, self.paths, request)
+        if not self.state.joins or len(numbers) < 2:
+            return list(numbers)
+        found: list[_Joined | int] = []
+        done = 0
+        try:
+            for first, stop, rows in self._joined(numbers, handler.options, request):
+                found += numbers[done:first]
+                file = OpenFile(rows.file.source, rows, BlobReader(rows, None), ZoneReader(rows))
+                found.append(_Joined(numbers[first:stop], file, rows.file.row_starts))
+                done = stop
+        except LanceError:
+            # The files tell, one by one, what is wrong with them.
+            found, done = [], 0
+        self.state.joins = done > 0
+        return [*found, *numbers[done:]]
+
+    def _joined(
+        self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
+    ) -> Iterator[tuple[int, int, JoinedRowReader]]:
+        """Yield readers of neighbours of one schema, and where these begin and end among some of the files."""
+        runtime = default_runtime()
+        sizes = self.sizes[list(numbers)]
+        paths = [self.paths[number] for number in numbers]
+        num_threads = runtime.settings.num_threads
+        data, starts, flags = read_small_files(self.filesystem, paths, sizes, runtime.side_by_side, num_threads)
+        small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+        small.flags[small.num_rows > WINDOW_ROWS] = 0
+        runs = [
+            (int(run[0]), version, schema, run)
+            for version, schema, members in small.schemas()
+            for run in np.split(members, np.flatnonzero(np.diff(members) != 1) + 1)
+            if len(run) > 1
+        ]
+        for first, version, schema, members in sorted(runs, key=lambda run: run[0]):
+            rows = JoinedRowReader(JoinedFiles(small, version, schema, members), runtime, options)
+            nodes = asked_of(request).all_nodes(rows.roots)
+            if any(node.shown is not node.field for node in nodes):
+                # Blobs lie apart from their pages.
+                continue
+            most_rows, least_bytes = int(small.num_rows[members].max()), int(sizes[members].min())
+            check_expansion(nodes, most_rows, least_bytes, runtime.settings.limits)
+            # Metadata is read now: what is wrong with it, the files tell one by one.
+            rows.weights(nodes)
+            yield first, first + len(members), rows
+
+
+def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:
+    """Cut batches where files begin; yield those of each file."""
+    left = list(batches)[::-1]
+    for num_rows in np.diff(row_starts).tolist():
+        own: list[pa.RecordBatch] = []
+        while (missing := num_rows - sum(one.num_rows for one in own)) > 0:
+            batch = left.pop()
+            own.append(batch.slice(0, missing))
+            if own[-1].num_rows < batch.num_rows:
+                left.append(batch.slice(own[-1].num_rows))
+        yield own

@@ -1,0 +1,272 @@
+"""`grouped_view`: a dataset of many small files as one of few fragments, each of which stands for a group of files.
+
+Arrow scans fragment by fragment: a file of 1,000 rows costs it, the bridge, and Python more than the rows. So
+`LanceDataset.scanner` scans a view; `LanceDataset.get_fragments` and plans of Acero see the files.
+
+    files   f0  f1 … f8  f9 … f131  f132  f133 …
+    view    f0  {f1 … f8}  {f9 … f131}  f132 (large)  {f133 …}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.dataset import FileSystemDataset, Fragment, Scanner, TaggedRecordBatch
+
+from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.dataset_parts import all_fragments
+from lance_arrow.arrow_dataset.file_group import FileGroup
+from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
+from lance_arrow.arrow_dataset.group_scan import GroupState
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.places import file_place
+from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
+from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.arrow_dataset.table_parts import TablePart
+from lance_arrow.container.joined_files import JOINED_VERSIONS
+from lance_arrow.errors import InvalidArgumentError, LanceError
+from lance_arrow.io import locate, reads_small_files
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
+from lance_arrow.scan.fragments.table_filter import TableFilter
+from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import all_of
+from lance_arrow.scan.row_filter import FilterPlan
+from lance_arrow.scan.scan_options import ScanOptions
+
+# What Arrow can tell of a row beside its columns; it would tell it of the view.
+_OF_FILES = ("__filename", "__fragment_index", "__batch_index", "__last_in_fragment")
+_MOST_FILES = 512
+_SLOW_GROUPS = 3
+
+
+class GroupedScanner(Scanner):
+    """A scan of a view; batches that are told apart by their fragment come from the files."""
+
+    by_file: Callable[[], Scanner]
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Read batches; see `Scanner.to_batches`, which would read them as `scan_batches` here does."""
+        tagged = super().scan_batches()
+        return (one.record_batch for one in tagged)
+
+    def scan_batches(self) -> Iterator[TaggedRecordBatch]:
+        """Read batches, each with the file it is of; see `Scanner.scan_batches`."""
+        found: Iterator[TaggedRecordBatch] = self.by_file().scan_batches()
+        return found
+
+
+class GroupedView:
+    """Makes views of one dataset.
+
+    Parameters
+    ----------
+    dataset
+        The dataset, of Lance format.
+    table
+        The table it is of; None for bare files.
+    is_off
+        Whether scans are to see the files, whatever they are.
+    """
+
+    def __init__(self, dataset: FileSystemDataset, table: TableReader | None, *, is_off: bool = False) -> None:
+        # Not the dataset itself, which holds this.
+        self._dataset = bridge.show_as(FileSystemDataset, dataset)
+        self._table = table
+        self._is_off = is_off
+        self._format = bridge.format_of(dataset)
+        self._filesystem = bridge.filesystem_of(dataset)
+
+    def scanner(self, shown: FileSystemDataset, options: ScannerOptions) -> Scanner:
+        """Make the scanner of a view where there may be one, else of the files.
+
+        Parameters
+        ----------
+        shown
+            The dataset, or the same files seen with another schema.
+        options
+            Of the scan.
+        """
+
+        def by_file() -> Scanner:
+            return FileSystemDataset.scanner(shown, **options.keywords())
+
+        fragments = self._fragments_for(shown, options) if self._may_group(options) else None
+        if fragments is None:
+            return by_file()
+        root = shown.partition_expression
+        view = FileSystemDataset(fragments, shown.schema, self._format, self._filesystem, root)
+        view._scan_options = dict(shown._scan_options)
+        # What is read ahead are groups, each of as many rows as usual batches have.
+        ahead = min(options.fragment_readahead, default_runtime().settings.num_threads)
+        wanted = options._replace(fragment_readahead=ahead).keywords()
+        made: GroupedScanner = bridge.show_scanner_as(GroupedScanner, view.scanner(**wanted))
+        made.by_file = by_file
+        return made
+
+    def _may_group(self, options: ScannerOptions) -> bool:
+        """Whether files may be read together: each file of a watched scan has a receipt, and each has its wishes."""
+        handler = self._format.handler
+        if self._is_off or not isinstance(handler, FileScanHandler) or default_runtime().is_watched:
+            return False
+        if options.fragment_scan_options is not None or handler.scan_options != ScanOptions():
+            return False
+        count = len(self._files[0]) if self._table is None else len(self._table.fragments)
+        return count >= LEAST_GROUPED and handler.options.verify != "full"
+
+    def _fragments_for(self, shown: FileSystemDataset, options: ScannerOptions) -> list[Fragment] | None:
+        """Return the fragments of a view for a scan; None where it is to see the files."""
+        paths = _wanted_paths(options.columns, shown.schema)
+        if paths is None:
+            return None
+        filter = all_of((shown._scan_options.get("filter"), options.filter))
+        try:
+            plan = None if filter is None else FilterPlan(filter, shown.schema)
+        except InvalidArgumentError:
+            # Arrow tells what does not fit.
+            return None
+        return self._of_files(paths, plan) if self._table is None else self._of_table(self._table, paths, plan)
+
+    def _of_table(self, table: TableReader, paths: Sequence[Path], plan: FilterPlan | None) -> list[Fragment] | None:
+        columns, count = table.columns, len(table.fragments)
+        filter = TableFilter(plan, columns) if plan is not None and plan.is_repeatable else None
+        groups = _slowly(
+            lambda groups: table.groups(project(columns.all_roots, paths, missing_ok=True), filter).planned(
+                range(count),
+                lambda: len(groups) >= _SLOW_GROUPS,
+                most=_most_files(count),
+                most_bytes=SMALL_FILE_BYTES if _is_judged(plan) else None,
+            )
+        )
+        if len(groups) == count:
+            return None
+        state = GroupState()
+        return [self._fragment_of_table(table, group, state) for group in groups]
+
+    def _fragment_of_table(self, table: TableReader, group: Sequence[int], state: GroupState) -> Fragment:
+        facts, meta = table.columns.facts, table.fragments[group[0]]
+        first = meta.files[0] if meta.files else None
+        is_allowed = table.columns.options.allow_external_bases
+        return self._format.make_fragment(
+            facts.manifest_path if first is None else facts.data_path(first, allow_external_bases=is_allowed),
+            self._filesystem,
+            file_size=None if first is None else first.size_bytes,
+            physical_schema=table.columns.schema,
+            payload=TablePart(facts, meta) if len(group) == 1 else FragmentGroup(table, tuple(group), state),
+        )
+
+    @cached_property
+    def _files(self) -> tuple[list[str], list[int], list[int], list[pc.Expression]]:
+        return bridge.files_of(self._dataset)
+
+    @cached_property
+    def _fragments(self) -> list[LanceFileFragment]:
+        return all_fragments(self._dataset)
+
+    def _of_files(self, columns: Sequence[Path], plan: FilterPlan | None) -> list[Fragment] | None:
+        paths, sizes, guarantee_of, guarantees = self._files
+        if guarantee_of[0] < 0:
+            return None
+        place = file_place(paths[0], self._filesystem, None, None)
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        # Of a part of a filesystem the paths begin further down.
+        before, is_suffix = place.path[: -len(paths[0])], place.path.endswith(paths[0])
+        if location is None or location.path != place.path or not is_suffix:
+            return None
+        if not reads_small_files(location.filesystem):
+            return None
+        if location.is_local and -1 in sizes:
+            # pyarrow does not look at files that are named one by one.
+            sizes[:] = [_size_of(before + path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
+        try:
+            opened = self._format.handler.opened(place)
+        except (LanceError, OSError):
+            # The scan tells what is wrong with it.
+            return None
+        roots = opened.rows.roots
+        nodes = [*project(roots, columns, missing_ok=True), *(() if plan is None else plan.nodes(roots))]
+        if opened.rows.file.version not in JOINED_VERSIONS or any(node.shown is not node.field for node in nodes):
+            return None
+        limits = GroupSizes(default_runtime(), is_local=location.is_local)
+        most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=_is_judged(plan))
+        if _is_judged(plan):
+            most_bytes = min(most_bytes, SMALL_FILE_BYTES)
+        kinds = (
+            (number, kind if kind >= 0 and 0 <= size <= most_bytes else None, 0, size)
+            for number, (size, kind) in enumerate(zip(sizes, guarantee_of, strict=True))
+        )
+        groups = _slowly(
+            lambda groups: in_groups(
+                kinds, limits.group_bytes, lambda: len(groups) >= _SLOW_GROUPS, _most_files(len(paths))
+            )
+        )
+        if len(groups) == len(paths):
+            return None
+        state = GroupState()
+
+        def fragment(group: Sequence[int]) -> Fragment:
+            first = group[0]
+            if len(group) == 1:
+                return self._fragments[first]
+            theirs = tuple(before + paths[number] for number in group)
+            their_sizes = np.array([sizes[number] for number in group], np.int64)
+            return self._format.make_fragment(
+                paths[first],
+                self._filesystem,
+                guarantees[guarantee_of[first]],
+                file_size=sizes[first],
+                payload=FileGroup(location.filesystem, replace(place, path=theirs[0]), theirs, their_sizes, state),
+            )
+
+        return [fragment(group) for group in groups]
+
+
+def _wanted_paths(columns: Any, schema: pa.Schema) -> tuple[Path, ...] | None:
+    """Return about what a scan wants; None where that is more than columns."""
+    if columns is None:
+        return tuple((name,) for name in schema.names)
+    if isinstance(columns, dict):
+        found = [
+            parse_dot_path(path)
+            for expression in columns.values()
+            for path in bridge.mentioned_columns(expression, schema)
+        ]
+    else:
+        # Arrow takes what begins with a dot as a path.
+        found = [parse_dot_path(name[1:]) if name.startswith(".") else (name,) for name in columns]
+    if any(path and path[0] in _OF_FILES for path in found):
+        return None
+    return tuple(dict.fromkeys(found))
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
+def _is_judged(plan: FilterPlan | None) -> bool:
+    """Whether zone maps may leave out parts of files: of larger ones that saves more than a group does."""
+    return plan is not None and plan.predicate is not None
+
+
+def _most_files(num_files: int) -> int:
+    """Return how many files a group may have, so that no thread waits for another's last group."""
+    return min(_MOST_FILES, max(LEAST_GROUPED, -(-num_files // (2 * default_runtime().settings.num_threads))))
+
+
+def _slowly(planned: Any) -> list[list[int]]:
+    """List groups, of which the first ones are small: their rows come soon."""
+    groups: list[list[int]] = []
+    groups.extend(planned(groups))
+    return groups

@@ -1,0 +1,152 @@
+"""`ReadAhead`: small files that a scan will most likely ask for next, read together before it does.
+
+Arrow asks for the files of datasets that pyarrow made one by one. Once some that follow each other were asked for, a
+group of those after them is read at once, and each gets its rows when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow.arrow_dataset.file_group import FileGroup, ScansFiles
+from lance_arrow.arrow_dataset.file_scan import asked_of
+from lance_arrow.arrow_dataset.group_scan import GroupState
+from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.container.joined_files import JOINED_VERSIONS
+from lance_arrow.io import locate
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, share_of
+from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.windows import may_be_sliced
+
+_ASKED_ALONE = 2
+_MOST_FILES = 64
+_KEY = "read_ahead"
+
+
+class OpensFiles(ScansFiles, Protocol):
+    """What opens files, and scans them by themselves: `FileScanHandler`."""
+
+    def opened(self, place: FilePlace) -> OpenFile | None:
+        """Open a file."""
+
+
+class _ReadAlready:
+    """The scan of a file whose rows are here."""
+
+    def __init__(self, batches: Sequence[pa.RecordBatch]) -> None:
+        self._batches = batches
+
+    def __len__(self) -> int:
+        return 1
+
+    def run(self, index: int) -> Sequence[pa.RecordBatch]:
+        """Return all rows."""
+        return self._batches
+
+
+class ReadAhead:
+    """What one scan has read before it was asked for; threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._num_asked = 0
+        # Files that follow those that were asked for, or read.
+        self._next: set[str] = set()
+        # By path, of the last group and of the one before: threads ask for files in about their order.
+        self._ready: dict[str, Sequence[pa.RecordBatch]] = {}
+        self._before: dict[str, Sequence[pa.RecordBatch]] = {}
+        self._most = LEAST_GROUPED
+        self._is_off = False
+
+    @classmethod
+    def of(cls, request: ScanRequest) -> ReadAhead:
+        """Return that of a scan."""
+        found: ReadAhead = request.kept.setdefault(_KEY, cls())
+        return found
+
+    def scan(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> ScanTasks | None:
+        """Return the scan of a file that was read, or is now, with others; None for one to be read by itself.
+
+        Parameters
+        ----------
+        handler
+            Reads files.
+        place
+            The file, with `following`.
+        request
+            Of a scan without a filter.
+        """
+        with self._lock:
+            batches = self._taken(place.path)
+            if batches is None and not self._is_off:
+                self._look(handler, place, request)
+                batches = self._taken(place.path)
+        return None if batches is None else _ReadAlready(batches)
+
+    def _taken(self, path: str) -> Sequence[pa.RecordBatch] | None:
+        found = self._ready.pop(path, None)
+        return self._before.pop(path, None) if found is None else found
+
+    def _look(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> None:
+        """Read a group that begins with a file, if that is next in order."""
+        assert place.following is not None
+        self._num_asked += 1
+        found, sizes = place.following(self._most)
+        is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
+        # Of so few files it pays to keep what is learnt of each.
+        if not is_in_order or (self._most == LEAST_GROUPED and len(found) < LEAST_GROUPED):
+            self._next.update(found[:1])
+            return
+        # Of the group before the last one something is left: the scan leaves out files.
+        self._is_off = bool(self._before)
+        most_bytes = 0 if self._is_off else self._most_bytes(handler, place, request)
+        paths, sizes = [place.path, *found], [place.size or most_bytes + 1, *sizes]
+        count = _fitting(sizes[: self._most], most_bytes)
+        if count < 2:
+            self._is_off = True
+            return
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        assert location is not None
+        own_sizes = np.array(sizes[:count], np.int64)
+        group = FileGroup(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
+        read = group.batches_of_files(handler, request)
+        self._before, self._ready = self._ready, {paths[number]: batches for number, batches in read.items()}
+        self._is_off = not read
+        self._next = set(paths[count : count + 1])
+        self._most = _MOST_FILES
+
+    def _most_bytes(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> int:
+        """Return the most bytes of a file that is read so; 0 for none."""
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        if location is None or not location.is_local or location.path != place.path:
+            return 0
+        opened = handler.opened(place)
+        if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
+            return 0
+        roots = opened.rows.roots
+        nodes = asked_of(request).nodes.of(roots)
+        # The rows of a file are slices of those of the group.
+        if any(node.shown is not node.field for node in nodes) or not may_be_sliced(nodes):
+            return 0
+        return _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
+
+
+def _sizes() -> GroupSizes:
+    return GroupSizes(default_runtime(), is_local=True)
+
+
+def _fitting(sizes: Sequence[int], most_bytes: int) -> int:
+    """Return how many of some files, from the first on, make a group."""
+    total, group_bytes = 0, _sizes().group_bytes
+    for number, size in enumerate(sizes):
+        total += size
+        if size > most_bytes or total > group_bytes:
+            return number
+    return len(sizes)
