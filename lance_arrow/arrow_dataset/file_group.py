@@ -22,7 +22,6 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_files import OpenFile
@@ -32,7 +31,6 @@ from lance_arrow.scan.row_restriction import RowRestriction
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS
-from lance_arrow.scan.zone_reader import ZoneReader
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page
 
@@ -178,7 +176,7 @@ class FileGroup:
         try:
             for first, stop, rows in self._joined(numbers, handler.options, request):
                 found += numbers[done:first]
-                file = OpenFile(rows.file.source, rows, BlobReader(rows, None), ZoneReader(rows))
+                file = OpenFile(rows.file.source, rows)
                 found.append(_Joined(numbers[first:stop], file, rows.file.row_starts))
                 done = stop
         except LanceError:

@@ -39,7 +39,7 @@ class OpenFile:
     source, rows
         The file.
     location
-        Where it is, for what lies beside it; None where nobody knows.
+        Where it is, for what lies beside it; None where that is not known.
     sidecars
         Whether zone maps are looked for beside it.
     """
