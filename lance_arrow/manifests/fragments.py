@@ -258,7 +258,7 @@ def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
 
 
 def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[str | None], list[int]]:
-    """Return the path of each fragment's first data file, None where that takes a look at the fragment; its bytes or -1.
+    """Return path (None where that takes a look at the fragment) and bytes, or -1, of each fragment's first data file.
 
     Parameters
     ----------
