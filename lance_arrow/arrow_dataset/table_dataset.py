@@ -40,25 +40,25 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
     columns = file_format.handler.columns_of(facts)
     parts = [TablePart.of(facts, fragments, number) for number in range(len(fragments))]
     made: LanceDataset = bridge.dataset_of(
-        LanceDataset, file_format, columns.schema, as_arrow(filesystem), _files(manifest, options), parts
+        LanceDataset, file_format, columns.schema, as_arrow(filesystem), *_files(manifest, options), parts
     )
     made.know_table(TableReader(columns, fragments, filesystem, file_format.handler.files))
     return made
 
 
-def _files(manifest: ManifestMeta, options: ReadOptions) -> list[tuple[str, int | None]]:
-    """Return path and bytes of the file that stands for each fragment: its first one."""
+def _files(manifest: ManifestMeta, options: ReadOptions) -> tuple[list[str], list[int]]:
+    """Return path and bytes (-1: unknown) of the file that stands for each fragment: its first one."""
     facts, fragments = manifest.facts, manifest.fragments
-
-    def file_of(number: int) -> tuple[str, int | None]:
+    paths, sizes = first_files(fragments, facts.data_prefix)
+    for number in [number for number, path in enumerate(paths) if path is None]:
         files = fragments[number].files
         if not files:
             # A fragment whose columns are all null lies in no file; the manifest stands for it.
-            return facts.manifest_path, None
-        return facts.data_path(files[0], allow_external_bases=options.allow_external_bases), files[0].size_bytes
-
-    found = enumerate(first_files(fragments, facts.data_prefix))
-    return [file_of(number) if file is None else file for number, file in found]
+            paths[number], sizes[number] = facts.manifest_path, -1
+            continue
+        paths[number] = facts.data_path(files[0], allow_external_bases=options.allow_external_bases)
+        sizes[number] = -1 if files[0].size_bytes is None else files[0].size_bytes
+    return [path for path in paths if path is not None], sizes
 
 
 def as_arrow(filesystem: AnyFileSystem) -> arrow_fs.FileSystem:

@@ -257,8 +257,8 @@ def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
     return np.array([one.id for one in fragments], np.int64)
 
 
-def first_files(fragments: Sequence[FragmentMeta], folder: str) -> list[tuple[str, int | None] | None]:
-    """Return path and bytes of each fragment's first data file; None where that takes a look at the fragment.
+def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[str | None], list[int]]:
+    """Return path (None where that takes a look at the fragment) and bytes, or -1, of each fragment's first data file.
 
     Parameters
     ----------
@@ -268,13 +268,13 @@ def first_files(fragments: Sequence[FragmentMeta], folder: str) -> list[tuple[st
         What paths of files in the table's own folder begin with.
     """
     if not isinstance(fragments, FragmentList):
-        return [None] * len(fragments)
+        return [None] * len(fragments), [-1] * len(fragments)
     # Their names are ASCII, whatever else the message holds.
-    text = fragments.body.decode("latin-1")
-    return [
-        (folder + text[start : start + size], file_bytes if file_bytes >= 0 else None) if size and base_id < 0 else None
-        for start, size, file_bytes, base_id in fragments.facts[:, 2:].tolist()
-    ]
+    text, facts = fragments.body.decode("latin-1"), fragments.facts
+    starts, sizes = facts[:, 2], facts[:, 3]
+    stops = np.where((sizes > 0) & (facts[:, 5] < 0), starts + sizes, 0)
+    places = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [folder + text[start:stop] if stop else None for start, stop in places], facts[:, 4].tolist()
 
 
 def fragment_from_message(

@@ -139,12 +139,13 @@ def dataset_of(
     file_format: BridgeFormat,
     schema: pyarrow.Schema,
     filesystem: FileSystem,
-    files: list[tuple[str, int | None]],
+    paths: list[str],
+    sizes: list[int],
     payloads: list[Any],
 ) -> Any:
     """Make a dataset, shown as a Python class, of files whose fragments all have its schema and a payload.
 
-    `files` are their paths and sizes in bytes, None for an unknown one.
+    `sizes` are those of the files in bytes, -1 for an unknown one.
     """
 
 def is_lance_fragment(fragment: Fragment) -> bool: ...

@@ -377,10 +377,10 @@ cdef class BridgeScanOptions(FragmentScanOptions):
 
 
 def dataset_of(cls, BridgeFormat file_format not None, Schema schema not None, FileSystem filesystem not None,
-               list files not None, list payloads not None):
+               list paths not None, list sizes not None, list payloads not None):
     """Make a dataset, shown as a Python class, of files whose fragments all have its schema and a payload.
 
-    `files` are their paths and sizes in bytes, None for an unknown one.
+    `sizes` are those of the files in bytes, -1 for an unknown one.
     """
     cdef vector[shared_ptr[CFileFragment]] fragments
     cdef shared_ptr[CSchema] shared = pyarrow_unwrap_schema(schema)
@@ -388,10 +388,10 @@ def dataset_of(cls, BridgeFormat file_format not None, Schema schema not None, F
     cdef Expression true = pyarrow.compute.scalar(True)
     cdef CExpression everything = true.unwrap()
     cdef Dataset shown = cls.__new__(cls)
-    fragments.reserve(len(files))
-    for (path, size), payload in zip(files, payloads, strict=True):
+    fragments.reserve(len(paths))
+    for path, size, payload in zip(paths, sizes, payloads, strict=True):
         fragments.push_back(GetResultValue(MakeKnownFragment(
-            file_format.format, path.encode(), -1 if size is None else size, native, everything, shared, payload)))
+            file_format.format, path.encode(), size, native, everything, shared, payload)))
     shown.init(GetResultValue(CFileSystemDataset.Make(
         shared, everything, file_format.unwrap(), native, move(fragments))))
     return shown

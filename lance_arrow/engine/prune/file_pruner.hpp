@@ -4,7 +4,7 @@
 // map, and how a zone map is laid out, Python told it of files that it opened, through the installed plugins; the file
 // pruner recognises the same bytes in other files. It says "no row" or nothing: a file that it has not seen, cannot
 // read, finds damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file
-// pruner.
+// pruner. Rows of a file of a known schema it can count, whatever the filter.
 //
 //   last 64 KiB ─► footer, checksums ─► descriptor: known schema? ─► columns of the filter: known encodings?
 //                                                         ─► zone maps: known layouts? ─► the filter's program
