@@ -75,7 +75,8 @@ class ReadAhead:
     def __init__(self, request: ScanRequest) -> None:
         self._lock = Lock()
         plan = asked_of(request).filter
-        self._request = request if plan is None else replace(request, filter=_TRUE, kept={})
+        # The scan's own request holds this object.
+        self._unfiltered = None if plan is None else replace(request, filter=_TRUE, kept={})
         self._is_judged = plan is not None
         self._num_asked = 0
         # Files that follow those that were asked for, or read.
@@ -93,7 +94,7 @@ class ReadAhead:
         found: ReadAhead = request.kept.get(_KEY) or request.kept.setdefault(_KEY, cls(request))
         return found
 
-    def scan(self, handler: OpensFiles, place: FilePlace) -> ScanTasks | None:
+    def scan(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> ScanTasks | None:
         """Return the scan of a file that was read, or is now, with others; None for one to be read by itself.
 
         Parameters
@@ -102,11 +103,13 @@ class ReadAhead:
             Reads files.
         place
             The file, with `following`.
+        request
+            That of the scan.
         """
         with self._lock:
             batches = self._taken(place.path)
             if batches is None and not self._is_off:
-                self._look(handler, place)
+                self._look(handler, place, request if self._unfiltered is None else self._unfiltered)
                 batches = self._taken(place.path)
         return None if batches is None else _ReadAlready(batches)
 
@@ -114,7 +117,7 @@ class ReadAhead:
         found = self._ready.pop(path, None)
         return self._before.pop(path, None) if found is None else found
 
-    def _look(self, handler: OpensFiles, place: FilePlace) -> None:
+    def _look(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> None:
         """Read a group that begins with a file, if that is next in order."""
         assert place.following is not None
         self._num_asked += 1
@@ -128,7 +131,7 @@ class ReadAhead:
             return
         # Of the group before the last one something is left: the scan leaves out files.
         self._is_off = bool(self._before)
-        most_bytes = 0 if self._is_off else self._most_bytes(handler, place)
+        most_bytes = 0 if self._is_off else self._most_bytes(handler, place, request)
         paths, sizes = [place.path, *found], [place.size or most_bytes + 1, *sizes]
         count = _fitting(sizes[: self._most], most_bytes)
         if count < 2:
@@ -138,13 +141,13 @@ class ReadAhead:
         assert location is not None
         own_sizes = np.array(sizes[:count], np.int64)
         group = FileGroup(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
-        read = group.batches_of_files(handler, self._request)
+        read = group.batches_of_files(handler, request)
         self._before, self._ready = self._ready, {paths[number]: batches for number, batches in read.items()}
         self._is_off = not read
         self._next = set(paths[count : count + 1])
         self._most = _MOST_FILES
 
-    def _most_bytes(self, handler: OpensFiles, place: FilePlace) -> int:
+    def _most_bytes(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> int:
         """Return the most bytes of a file that is read so; 0 for none."""
         location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
         if location is None or not location.is_local or location.path != place.path:
@@ -153,7 +156,7 @@ class ReadAhead:
         if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
             return 0
         roots = opened.rows.roots
-        nodes = asked_of(self._request).nodes.of(roots)
+        nodes = asked_of(request).nodes.of(roots)
         # The rows of a file are slices of those of the group.
         if any(node.shown is not node.field for node in nodes) or not may_be_sliced(nodes):
             return 0

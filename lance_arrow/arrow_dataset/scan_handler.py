@@ -121,7 +121,7 @@ class FileScanHandler:
         if part is None:
             scan_options = self._scan_options(request)
             if place.following is not None and self._may_read_ahead(scan_options):
-                read = ReadAhead.of(request).scan(self, place)
+                read = ReadAhead.of(request).scan(self, place, request)
                 if read is not None:
                     return read
             file = self._open(place, scan_options)
