@@ -98,7 +98,7 @@ class FileGroup:
             for found in self._found(handler, request):
                 if isinstance(found, _Joined):
                     scan = FileScan(found.file, request, None, _WITHOUT_ZONES)
-                    parts.append(GroupPart(scan, self._one_by_one(found, handler, request)))
+                    parts.append(GroupPart(scan, self._one_by_one(found, scan, handler, request)))
                 else:
                     parts.append(GroupPart(handler.plan(self._place(found), request)))
         return GroupScan(parts, self.state)
@@ -157,9 +157,11 @@ class FileGroup:
             return sum(handler.count_rows(self._place(number), request) or 0 for number in found.numbers)
 
     def _one_by_one(
-        self, joined: _Joined, handler: ScansFiles, request: ScanRequest
-    ) -> Callable[[RowRanges], Iterator[ScanTasks]]:
-        return lambda rows: (handler.plan(self._place(number, part), request) for number, part in joined.parts(rows))
+        self, joined: _Joined, scan: FileScan, handler: ScansFiles, request: ScanRequest
+    ) -> Callable[[int], Iterator[ScanTasks]]:
+        return lambda index: (
+            handler.plan(self._place(number, part), request) for number, part in joined.parts(scan.rows_of(index))
+        )
 
     def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
         return FilePlace(

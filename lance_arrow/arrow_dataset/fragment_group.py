@@ -95,14 +95,14 @@ class FragmentGroup:
         *,
         leave_sure: bool = False,
     ) -> GroupScan:
-        def one_by_one(group: JoinedFragments) -> Callable[[RowRanges], Iterator[ScanTasks]]:
-            return lambda rows: (
-                FragmentScan(self._alone(number, nodes, filter, part), request) for number, part in group.parts(rows)
+        def one_by_one(group: JoinedFragments, scan: FragmentScan) -> Callable[[int], Iterator[ScanTasks]]:
+            return lambda index: (
+                FragmentScan(self._alone(number, nodes, filter, part), request)
+                for number, part in group.parts(scan.rows_of(index))
             )
 
         parts = []
         for one in found:
-            group = one.rows
-            alone = one_by_one(group) if isinstance(group, JoinedFragments) else None
-            parts.append(GroupPart(FragmentScan(one, request, leave_sure=leave_sure), alone))
+            scan, group = FragmentScan(one, request, leave_sure=leave_sure), one.rows
+            parts.append(GroupPart(scan, one_by_one(group, scan) if isinstance(group, JoinedFragments) else None))
         return GroupScan(parts, self.state)

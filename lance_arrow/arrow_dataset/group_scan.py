@@ -10,11 +10,8 @@ from threading import Lock
 
 import pyarrow as pa
 
-from lance_arrow.arrow_dataset.file_scan import FileScan
-from lance_arrow.arrow_dataset.fragment_scan import FragmentScan
 from lance_arrow.arrow_dataset.handler_protocol import ScanTasks
 from lance_arrow.errors import LanceError
-from lance_arrow.spi import RowRanges
 
 
 class GroupState:
@@ -43,11 +40,11 @@ class GroupPart:
     scan
         Of one file, or of several as one.
     alone
-        Scans some rows of joined files file by file. None for a single file.
+        Scans the rows of a window of joined files file by file. None for a single file.
     """
 
-    scan: FileScan | FragmentScan
-    alone: Callable[[RowRanges], Iterable[ScanTasks]] | None = None
+    scan: ScanTasks
+    alone: Callable[[int], Iterable[ScanTasks]] | None = None
 
 
 class GroupScan:
@@ -80,7 +77,7 @@ class GroupScan:
             if part.alone is None:
                 raise
         self._state.joins = False
-        return list(batches_of(part.alone(part.scan.rows_of(own))))
+        return list(batches_of(part.alone(own)))
 
 
 def batches_of(scans: Iterable[ScanTasks]) -> Iterator[pa.RecordBatch]:

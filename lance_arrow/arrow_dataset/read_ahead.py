@@ -7,11 +7,13 @@ group of those after them is read at once, and each gets its rows when its turn 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.file_group import FileGroup, ScansFiles
 from lance_arrow.arrow_dataset.file_scan import asked_of
@@ -19,15 +21,25 @@ from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.io import locate
+from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, share_of
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_files import OpenFile
 from lance_arrow.scan.windows import may_be_sliced
 
 _ASKED_ALONE = 2
+# What Arrow reads ahead itself is asked for before the file pruner knows what the files look like.
+_JUDGED_ALONE = 24
 _MOST_FILES = 64
 _KEY = "read_ahead"
+_TRUE = pc.scalar(True)
+# These give an answer for every value.
+_TOTAL = frozenset(
+    ("and_kleene", "or_kleene", "invert", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    + ("is_null", "is_valid", "is_nan", "is_in", "starts_with")
+)
 
 
 class OpensFiles(ScansFiles, Protocol):
@@ -52,10 +64,20 @@ class _ReadAlready:
 
 
 class ReadAhead:
-    """What one scan has read before it was asked for; threads share it."""
+    """What one scan has read before it was asked for; threads share it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    request
+        What the scan wants. Arrow applies its filter to the rows.
+    """
+
+    def __init__(self, request: ScanRequest) -> None:
         self._lock = Lock()
+        plan = asked_of(request).filter
+        # The scan's own request holds this object.
+        self._unfiltered = None if plan is None else replace(request, filter=_TRUE, kept={})
+        self._is_judged = plan is not None
         self._num_asked = 0
         # Files that follow those that were asked for, or read.
         self._next: set[str] = set()
@@ -63,12 +85,13 @@ class ReadAhead:
         self._ready: dict[str, Sequence[pa.RecordBatch]] = {}
         self._before: dict[str, Sequence[pa.RecordBatch]] = {}
         self._most = LEAST_GROUPED
-        self._is_off = False
+        # Where a filter fails, the file is to be named.
+        self._is_off = plan is not None and (plan.predicate is None or not _is_total(plan.predicate.tree))
 
     @classmethod
     def of(cls, request: ScanRequest) -> ReadAhead:
         """Return that of a scan."""
-        found: ReadAhead = request.kept.setdefault(_KEY, cls())
+        found: ReadAhead = request.kept.get(_KEY) or request.kept.setdefault(_KEY, cls(request))
         return found
 
     def scan(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> ScanTasks | None:
@@ -81,12 +104,12 @@ class ReadAhead:
         place
             The file, with `following`.
         request
-            Of a scan without a filter.
+            That of the scan.
         """
         with self._lock:
             batches = self._taken(place.path)
             if batches is None and not self._is_off:
-                self._look(handler, place, request)
+                self._look(handler, place, request if self._unfiltered is None else self._unfiltered)
                 batches = self._taken(place.path)
         return None if batches is None else _ReadAlready(batches)
 
@@ -99,7 +122,9 @@ class ReadAhead:
         assert place.following is not None
         self._num_asked += 1
         found, sizes = place.following(self._most)
-        is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
+        is_in_order = place.path in self._next and self._num_asked > (
+            _JUDGED_ALONE if self._is_judged else _ASKED_ALONE
+        )
         # Of so few files it pays to keep what is learnt of each.
         if not is_in_order or (self._most == LEAST_GROUPED and len(found) < LEAST_GROUPED):
             self._next.update(found[:1])
@@ -135,7 +160,21 @@ class ReadAhead:
         # The rows of a file are slices of those of the group.
         if any(node.shown is not node.field for node in nodes) or not may_be_sliced(nodes):
             return 0
-        return _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
+        most_bytes = _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
+        # Of larger files zone maps may leave out parts.
+        return min(most_bytes, SMALL_FILE_BYTES) if self._is_judged else most_bytes
+
+
+def _is_total(tree: Tree) -> bool:
+    """Whether a filter cannot fail."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node[0] == "call":
+            if node[1] not in _TOTAL:
+                return False
+            waiting += node[2]
+    return True
 
 
 def _sizes() -> GroupSizes:

@@ -120,7 +120,7 @@ class FileScanHandler:
         part = _part_of(place)
         if part is None:
             scan_options = self._scan_options(request)
-            if place.following is not None and self._may_read_ahead(request, scan_options):
+            if place.following is not None and self._may_read_ahead(scan_options):
                 read = ReadAhead.of(request).scan(self, place, request)
                 if read is not None:
                     return read
@@ -136,10 +136,9 @@ class FileScanHandler:
         nodes = asked_of(request).nodes.of(rows.columns.all_roots)
         return FragmentScan(FilteredReading(rows, nodes, table_filter(rows.columns, request)), request)
 
-    def _may_read_ahead(self, request: ScanRequest, scan_options: ScanOptions) -> bool:
+    def _may_read_ahead(self, scan_options: ScanOptions) -> bool:
         """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""
-        is_plain = scan_options == ScanOptions() and self.options.verify != "full" and request.filter.equals(_TRUE)
-        return is_plain and not default_runtime().is_watched
+        return scan_options == ScanOptions() and self.options.verify != "full" and not default_runtime().is_watched
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""

@@ -19,7 +19,7 @@ from lance_arrow.arrow_dataset import read_ahead
 from lance_arrow.arrow_dataset.file_group import FileGroup
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.spi import ReadReport
 
 F = pc.field
@@ -103,8 +103,38 @@ def test_scans_that_leave_out_files_soon_read_none_ahead(folder: Path, groups: l
     assert groups == []
 
 
-def test_filters_and_wishes_have_files_read_alone(folder: Path, groups: list[int], tmp_path: Path) -> None:
-    assert opened(folder).to_table(filter=F("id") >= 0).num_rows == NUM_FILES * FILE_ROWS
+@pytest.mark.parametrize(
+    "condition",
+    [
+        F("id") >= 0,
+        F("word") == "word 1",
+        (F("s").is_null() & (F("id") > 200)) | F("b"),
+        ~F("text").isin(["x"]),
+        F("st", "x") > 100,
+    ],
+    ids=str,
+)
+def test_filters(folder: Path, condition: pc.Expression, groups: list[int]) -> None:
+    expected = mixed_rows(0, NUM_FILES * FILE_ROWS).filter(condition)
+    assert_same(expected, opened(folder).to_table(filter=condition))
+    assert_same(expected.select(["f"]), opened(folder).to_table(columns=["f"], filter=condition))
+    assert opened(folder).count_rows(filter=condition) == expected.num_rows
+    assert groups
+
+
+def test_files_that_zone_maps_exclude_are_not_read_ahead(folder: Path, groups: list[int]) -> None:
+    condition = (F("id") >= 300) & (F("id") < 330)
+    assert opened(folder).to_table(filter=condition)["id"].to_pylist() == list(range(300, 330))
+    assert groups == []
+
+
+def test_a_filter_that_fails_names_the_file(folder: Path, groups: list[int]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        opened(folder).to_table(filter=pc.divide(pc.scalar(1), F("id") - 511) > 0)
+    assert groups == []
+
+
+def test_wishes_have_files_read_alone(folder: Path, groups: list[int], tmp_path: Path) -> None:
     options = LanceFragmentScanOptions(zone_maps=False)
     assert opened(folder).to_table(fragment_scan_options=options).num_rows == NUM_FILES * FILE_ROWS
     pool = pa.proxy_memory_pool(pa.default_memory_pool())

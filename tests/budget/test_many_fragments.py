@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pytest
 from small_files import small_file_rows
 
@@ -64,10 +65,16 @@ def calls_of(path: Path, num_fragments: int, columns: Sequence[str], filter: str
     return counted(lambda: reader.read(projection, columns, filter), rows_left(num_fragments, filter))
 
 
-def dataset_calls_of(path: Path, num_files: int, columns: Sequence[str], filter: str | None) -> int:
+def dataset_calls_of(
+    path: Path,
+    num_files: int,
+    columns: Sequence[str],
+    filter: str | None,
+    cls: type[pads.FileSystemDataset] = LanceDataset,
+) -> int:
     """Count the calls of a scan of a dataset of the first files; those of opening it are left out."""
     whole = lance_arrow.dataset(path)
-    dataset = LanceDataset(whole.fragments[:num_files], whole.schema, whole.format, whole.filesystem)
+    dataset = cls(whole.fragments[:num_files], whole.schema, whole.format, whole.filesystem)
     dataset.scanner()
     scanner = dataset.scanner(columns=list(columns), filter=filter, use_threads=False)
     return counted(scanner.to_table, rows_left(num_files, filter))
@@ -101,3 +108,13 @@ def test_a_further_file_of_a_dataset(
     dataset_calls_of(path, few, names, filter)
     calls = (dataset_calls_of(path, many, names, filter) - dataset_calls_of(path, few, names, filter)) / (many - few)
     assert calls < most
+
+
+def test_a_further_file_of_a_dataset_that_pyarrow_made(folder: Path) -> None:
+    names = small_file_rows(0, 1).schema.names
+
+    def calls(num_files: int) -> int:
+        return dataset_calls_of(folder, num_files, names, None, pads.FileSystemDataset)
+
+    calls(NUM_FRAGMENTS // 4)
+    assert (calls(NUM_FRAGMENTS) - calls(NUM_FRAGMENTS // 4)) / (NUM_FRAGMENTS * 3 // 4) < 180
