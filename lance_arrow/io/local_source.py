@@ -72,7 +72,8 @@ class LocalSource:
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError("not a regular file: its bytes cannot be read by position", path=self.name)
         self._size = status.st_size
-        self._path, self._status = text, status
+        # Relative to the folder that the process is in now.
+        self._path, self._status = text if os.path.isabs(text) else os.path.abspath(text), status
         self._positional: Positional | None = Positional(self._descriptor.number, None, self._size, self._descriptor)
 
     def size(self) -> int:
