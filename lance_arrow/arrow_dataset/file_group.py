@@ -1,4 +1,4 @@
-"""`FileGroup`: bare files that one fragment of pyarrow's stands for, read together where they can be.
+"""`BareFiles`: bare files that one fragment of pyarrow's stands for, read together where they can be.
 
 paths ─► those that the file pruner leaves ─► whole files ─► neighbours of one schema as one file ─► scans, in order
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
-from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
@@ -68,7 +68,7 @@ class _Joined:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FileGroup:
+class BareFiles(FileGroup):
     """The payload of a fragment of a view; see `grouped_view`.
 
     Parameters

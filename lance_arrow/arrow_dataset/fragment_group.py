@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -11,7 +12,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrow_dataset.file_scan import asked_of
 from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, num_sure, table_filter
 from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
-from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
 from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
 from lance_arrow.scan.fragments.table_reader import TableReader
@@ -22,7 +23,7 @@ _LEFT = "fragments_left"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FragmentGroup:
+class FragmentGroup(FileGroup):
     """The payload of a fragment of a view; see `grouped_view`.
 
     Parameters
@@ -39,7 +40,7 @@ class FragmentGroup:
     numbers: tuple[int, ...]
     state: GroupState
 
-    def plan(self, request: ScanRequest) -> ScanTasks:
+    def plan(self, handler: Any, request: ScanRequest) -> ScanTasks:
         """Open the fragments and cut windows."""
         nodes = asked_of(request).nodes.of(self.table.columns.all_roots)
         filter = table_filter(self.table.columns, request)
@@ -47,7 +48,7 @@ class FragmentGroup:
             found = list(self._found(nodes, filter, request))
             return self._scan(found, nodes, filter, request)
 
-    def count_rows(self, request: ScanRequest) -> int | None:
+    def count_rows(self, handler: Any, request: ScanRequest) -> int | None:
         """Count rows; as `FileScanHandler.count_rows`."""
         if request.filter.equals(_TRUE):
             return sum(self.table.fragment(number).num_rows for number in self.numbers)

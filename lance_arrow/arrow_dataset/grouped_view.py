@@ -23,7 +23,7 @@ from pyarrow.dataset import FileSystemDataset, Fragment, Scanner, TaggedRecordBa
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import all_fragments
-from lance_arrow.arrow_dataset.file_group import FileGroup
+from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
@@ -35,13 +35,14 @@ from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.windows import LEAST_GROUPED
 
 # What Arrow can tell of a row beside its columns; it would tell it of the view.
 _OF_FILES = ("__filename", "__fragment_index", "__batch_index", "__last_in_fragment")
@@ -224,7 +225,7 @@ class GroupedView:
                 self._filesystem,
                 guarantees[guarantee_of[first]],
                 file_size=sizes[first],
-                payload=FileGroup(location.filesystem, replace(place, path=theirs[0]), theirs, their_sizes, state),
+                payload=BareFiles(location.filesystem, replace(place, path=theirs[0]), theirs, their_sizes, state),
             )
 
         return [fragment(group) for group in groups]

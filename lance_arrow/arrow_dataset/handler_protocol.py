@@ -9,6 +9,7 @@ reference, and aborts the process when that happens while the interpreter ends.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -74,6 +75,20 @@ class ScanTasks(Protocol):
     def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:
         """Return the batches of one piece, in row order; when no column is wanted, batches of rows without columns."""
         ...
+
+
+class FileGroup(ABC):
+    """The payload of a fragment that stands for several files, or fragments of a table: it scans them itself."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def plan(self, handler: Any, request: ScanRequest) -> ScanTasks:
+        """Open the files and cut windows; `handler` scans single ones."""
+
+    @abstractmethod
+    def count_rows(self, handler: Any, request: ScanRequest) -> int | None:
+        """Count rows; as `ScanHandler.count_rows`."""
 
 
 class FileSink(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow
@@ -15,7 +15,6 @@ from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
-from lance_arrow.arrow_dataset.grouped_view import GroupedView
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer, ScanPlan
@@ -33,7 +32,11 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import MISFITS, Predicate, all_of, as_expression, misfit
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
+from lance_arrow.scan.windows import LEAST_GROUPED
 from lance_arrow.structure.row_selection import check_numbers
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.grouped_view import GroupedView
 
 _SHOWN_FILES = 5
 _TRUE = pyarrow.compute.scalar(True)
@@ -46,6 +49,7 @@ class LanceDataset(FileSystemDataset):
     """
 
     _has_guarantees = False
+    _num_fragments = 0
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -102,7 +106,10 @@ class LanceDataset(FileSystemDataset):
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
         with self._fitting():
             wanted = options._replace(filter=self._expression(filter))
-            return self._groups.scanner(dataset, wanted)
+            groups = self._groups
+            if groups is None:
+                return FileSystemDataset.scanner(dataset, **wanted.keywords())
+            return groups.scanner(dataset, wanted)
 
     def to_table(
         self,
@@ -343,8 +350,14 @@ class LanceDataset(FileSystemDataset):
         return count
 
     @cached_property
-    def _groups(self) -> GroupedView:
-        return GroupedView(self, self._table, is_off=self._has_guarantees)
+    def _groups(self) -> GroupedView | None:
+        """Makes scans of groups of files; None where there are too few files for that."""
+        table = self._table
+        if (self._num_fragments if table is None else len(table.fragments)) < LEAST_GROUPED:
+            return None
+        from lance_arrow.arrow_dataset.grouped_view import GroupedView  # noqa: PLC0415 - for many files alone
+
+        return GroupedView(self, table, is_off=self._has_guarantees)
 
     @property
     def _table(self) -> TableReader | None:
@@ -356,6 +369,7 @@ class LanceDataset(FileSystemDataset):
     def _find_table(self) -> TableReader | None:
         fragments = self.fragments
         parts = [fragment.payload for fragment in fragments]
+        self._num_fragments = len(parts)
         if not parts or not all(isinstance(part, TablePart) for part in parts):
             return None
         facts = parts[0].facts
@@ -374,7 +388,8 @@ class LanceDataset(FileSystemDataset):
         made: LanceDataset = super().filter(expression)
         # The files are the same: what is known of them need not be found again.
         made._table_reader = self._table
-        made._has_guarantees, made._groups = self._has_guarantees, self._groups
+        made._has_guarantees, made._num_fragments = self._has_guarantees, self._num_fragments
+        made._groups = self._groups
         return made
 
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrow_dataset.file_group import FileGroup, ScansFiles
+from lance_arrow.arrow_dataset.file_group import BareFiles, ScansFiles
 from lance_arrow.arrow_dataset.file_scan import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
@@ -24,10 +24,10 @@ from lance_arrow.io import locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
-from lance_arrow.scan.fragments.fragment_groups import LEAST_GROUPED, GroupSizes, share_of
+from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_files import OpenFile
-from lance_arrow.scan.windows import may_be_sliced
+from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2
 # What Arrow reads ahead itself is asked for before the file pruner knows what the files look like.
@@ -140,7 +140,7 @@ class ReadAhead:
         location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
         assert location is not None
         own_sizes = np.array(sizes[:count], np.int64)
-        group = FileGroup(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
+        group = BareFiles(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
         read = group.batches_of_files(handler, request)
         self._before, self._ready = self._ready, {paths[number]: batches for number, batches in read.items()}
         self._is_off = not read

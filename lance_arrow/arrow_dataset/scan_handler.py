@@ -17,13 +17,10 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
-from lance_arrow.arrow_dataset.file_group import FileGroup
 from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of, check_filtered, receipt_of
-from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, table_filter
 from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
-from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest, ScanTasks
-from lance_arrow.arrow_dataset.read_ahead import ReadAhead
+from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
@@ -113,14 +110,14 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
-        if isinstance(place.payload, FragmentGroup):
-            return place.payload.plan(request)
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
         part = _part_of(place)
         if part is None:
             scan_options = self._scan_options(request)
-            if place.following is not None and self._may_read_ahead(scan_options):
+            if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
+                from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
+
                 read = ReadAhead.of(request).scan(self, place, request)
                 if read is not None:
                     return read
@@ -142,8 +139,6 @@ class FileScanHandler:
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
-        if isinstance(place.payload, FragmentGroup):
-            return place.payload.count_rows(request)
         if isinstance(place.payload, FileGroup):
             return place.payload.count_rows(self, request)
         part = _part_of(place)

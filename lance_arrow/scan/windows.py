@@ -18,6 +18,8 @@ from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
+LEAST_GROUPED = 8
+"""Of so few fragments it pays to keep what is learnt of each: they are opened one by one."""
 WINDOW_ROWS = 1 << 17
 """Most rows of a window of small rows: pyarrow's own default batch."""
 

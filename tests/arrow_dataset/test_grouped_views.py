@@ -21,7 +21,7 @@ from small_files import bare_files, mixed_rows
 import lance_arrow
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
 from lance_arrow.arrow_dataset import file_group, grouped_view
-from lance_arrow.arrow_dataset.file_group import FileGroup
+from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
@@ -47,7 +47,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         group = place.payload
         counts.append(
             len(group.numbers) if isinstance(group, FragmentGroup)
-            else len(group.paths) if isinstance(group, FileGroup)
+            else len(group.paths) if isinstance(group, BareFiles)
             else 1
         )  # fmt: skip
         return plan(self, place, request)

@@ -16,7 +16,7 @@ from small_files import bare_files, mixed_rows
 
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
 from lance_arrow.arrow_dataset import read_ahead
-from lance_arrow.arrow_dataset.file_group import FileGroup
+from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InvalidArgumentError, LanceError
@@ -30,13 +30,13 @@ NUM_FILES, FILE_ROWS = 60, 10
 def groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many files each group has that is read ahead."""
     counts: list[int] = []
-    read = FileGroup.batches_of_files
+    read = BareFiles.batches_of_files
 
     def counted(self, *others):
         counts.append(len(self.paths))
         return read(self, *others)
 
-    monkeypatch.setattr(FileGroup, "batches_of_files", counted)
+    monkeypatch.setattr(BareFiles, "batches_of_files", counted)
     return counts
 
 

@@ -28,11 +28,9 @@ from lance_arrow.scan.fragments.joined_fragments import (
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 
-LEAST_GROUPED = 8
-"""Of so few fragments it pays to keep what is learnt of each: they are opened one by one."""
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
 _TINY_FILE_BYTES = 64 << 10
