@@ -137,6 +137,7 @@ CASES: list[Bad] = [
     bad("dictionary-items-fewer", DICTIONARY, described(DICTIONARY, num_dictionary_items=2)),
     bad("dictionary-items-none", DICTIONARY, described(DICTIONARY, num_dictionary_items=0)),
     bad("dictionary-items-absurd", DICTIONARY, described(DICTIONARY, num_dictionary_items=2**62), ResourceLimitError),
+    bad("dictionary-items-many", DICTIONARY, described(DICTIONARY, num_dictionary_items=10**8)),
     bad("dictionary-empty", DICTIONARY, emptied(DICTIONARY, 2)),
     bad("dictionary-missing", KEPT, _undictionaried, CorruptFileError),
     bad("dictionary-indices-width", DICTIONARY, described(DICTIONARY, value_compression=flat(24)), CorruptFileError),

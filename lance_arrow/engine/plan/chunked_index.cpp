@@ -6,6 +6,8 @@ namespace lance_arrow::engine {
 
 namespace {
 
+constexpr int64_t kTrustedBytes = 1 << 20, kMostExpanded = 256;
+
 // Reads a whole buffer of a page.
 Outcome read_buffer(const PageBuffers& buffers, size_t number, Fetcher* fetcher, std::vector<uint8_t>* out) {
   const int64_t size = buffers.sizes[number];
@@ -71,8 +73,10 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
   const LaRuns all{&start, &count, count > 0 ? 1 : 0};
   own.items.clear();
   own.items.limit = own.form.most_item_bytes;
-  const int64_t fixed_bytes = codec.bits / 8;
-  if (count > own.items.limit / std::max<int64_t>(fixed_bytes, 8)) return above_limit();
+  const int64_t fixed_bytes = codec.bits / 8, item_bytes = std::max<int64_t>(fixed_bytes, 8);
+  if (count < 0 || count > own.items.limit / item_bytes) return above_limit();
+  // Memory is not taken on the word of a description: what expands so much is measured by the layouts first.
+  if (count * item_bytes > kTrustedBytes && count * item_bytes / kMostExpanded > size) return above_limit();
   LaValues place = own.items.place(count, codec.bits);
   if (count > 0 && place.values == nullptr) return above_limit();
   const LaRefusal refusal = count > 0 ? codec.select(codec.self, &block, &all, &place) : nullptr;
