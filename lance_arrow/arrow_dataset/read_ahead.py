@@ -33,6 +33,8 @@ _ASKED_ALONE = 2
 # What Arrow reads ahead itself is asked for before the file pruner knows what the files look like.
 _JUDGED_ALONE = 24
 _MOST_FILES = 64
+# Arrow has so many files in flight: its threads ask for some of them before their group is read.
+_MOST_OUT_OF_ORDER = 16
 _KEY = "read_ahead"
 _TRUE = pc.scalar(True)
 # These give an answer for every value.
@@ -129,8 +131,8 @@ class ReadAhead:
         if not is_in_order or (self._most == LEAST_GROUPED and len(found) < LEAST_GROUPED):
             self._next.update(found[:1])
             return
-        # Of the group before the last one something is left: the scan leaves out files.
-        self._is_off = bool(self._before)
+        # More than that left of the group before is a scan that leaves out files.
+        self._is_off = len(self._before) > _MOST_OUT_OF_ORDER
         most_bytes = 0 if self._is_off else self._most_bytes(handler, place, request)
         paths, sizes = [place.path, *found], [place.size or most_bytes + 1, *sizes]
         count = _fitting(sizes[: self._most], most_bytes)
