@@ -186,7 +186,7 @@ class LanceDataset(FileSystemDataset):
             return found
         fragments, starts = self._row_starts()
         check_numbers(offsets, int(starts[-1]))
-        schema = self.scanner(columns=columns).projected_schema
+        schema = self.schema if columns is None else self.scanner(columns=columns).projected_schema
         if not len(schema):
             return rows_without_columns(len(offsets))
         if not len(offsets):

@@ -180,14 +180,19 @@ class ColumnTable:
         TruncatedReadError, ResourceLimitError
             As reading goes.
         """
-        places = [self.place(column) for column in columns]
+        if self._places is None:
+            self._places = self._read_places()
+        held = self._places
+        places = [held[column] for column in columns]
         blocks = self._metadata.read(places)
         parsed = read_column_metadata(blocks, self._footer.file_size, required_alignment(self._footer.version))
         metas = []
+        most_bytes = self._limits.max_metadata_bytes
         for column, name, place, block, facts in zip(columns, names, places, blocks, parsed, strict=True):
             # Not `with`, which would take longer than all else here.
             try:
-                self._limits.check("max_metadata_bytes", len(block))
+                if len(block) > most_bytes:
+                    self._limits.check("max_metadata_bytes", len(block))
                 if self._checks is not None:
                     self._checks.column(column, block)
                 metas.append(self._column(column, name, place, facts))
@@ -249,7 +254,8 @@ class ColumnTable:
         try:
             if isinstance(description, tuple):
                 description = self._metadata.read([self._place_apart(*description)])[0].tobytes()
-            self._limits.check("max_description_bytes", len(description))
+            if len(description) > self._limits.max_description_bytes:
+                self._limits.check("max_description_bytes", len(description))
             return Description.of(description)
         except LanceError as error:
             located(page=page).fill(error)

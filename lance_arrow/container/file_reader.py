@@ -271,11 +271,12 @@ class LanceFileReader:
             As reading goes.
         """
         metas = self.described(indices)
-        for meta in metas:
-            if meta.column not in self._sound:
-                with located(path=self.name):
+        unproven = [meta for meta in metas if meta.column not in self._sound]
+        if unproven:
+            with located(path=self.name):
+                for meta in unproven:
                     self._check_rows(meta)
-                self._sound.add(meta.column)
+                    self._sound.add(meta.column)
         return metas
 
     def described(self, indices: Sequence[int]) -> list[ColumnMeta]:
@@ -353,7 +354,7 @@ class LanceFileReader:
 
     def _check_rows(self, meta: ColumnMeta) -> None:
         name, per_row = self._lengths[meta.column]
-        num_rows = meta.num_rows
+        num_rows = int(meta.pages.row_starts[-1])
         expected = None if per_row is None else self.num_rows * per_row
         if expected is not None and num_rows != expected:
             raise CorruptFileError(

@@ -135,16 +135,20 @@ class ChunkedPages(BoundChunks):
     """What pages that read themselves have in common, once it was asked for."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
+        self._check(page)
         roles = [BufferRole.CHUNK_TABLE, BufferRole.DATA]
         if self.items is not None:
             roles.append(BufferRole.DICTIONARY)
         if self.rep is not None:
             roles.append(BufferRole.ROW_INDEX)
-        if len(roles) != len(page.buffer_sizes):
-            raise CorruptFileError(f"a page has {len(page.buffer_sizes)} buffers, expected {len(roles)}")
+        return tuple(roles)
+
+    def _check(self, page: PageFacts) -> None:
+        expected = 2 + (self.items is not None) + (self.rep is not None)
+        if expected != len(page.buffer_sizes):
+            raise CorruptFileError(f"a page has {len(page.buffer_sizes)} buffers, expected {expected}")
         if self.rep is None and page.num_rows != self._values_of(page):
             raise CorruptFileError(f"a page has {page.num_rows} rows, but {self._values_of(page)} values")
-        return tuple(roles)
 
     def _values_of(self, page: PageFacts) -> int:
         return page.num_rows if self.num_values is None else self.num_values
@@ -172,7 +176,7 @@ class ChunkedPages(BoundChunks):
     def native_page(self, page: PageFacts) -> NativePage | None:
         template = self._template()
         try:
-            self.roles(page)
+            self._check(page)
         except CorruptFileError:
             return None  # `index_slices` says it again, with its place
         return None if template is None else template.page(page.num_rows, self._values_of(page))
@@ -184,7 +188,7 @@ class ChunkedPages(BoundChunks):
         template = self._template()
         if template is None or not len(pages.num_rows):
             return None
-        self.roles(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
+        self._check(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
         if self.rep is None and self.num_values is not None and (pages.num_rows != self.num_values).any():
             raise CorruptFileError(f"pages have other numbers of rows than {self.num_values}, that of their values")
         return template.pages(pages.num_rows, -1 if self.num_values is None else self.num_values)

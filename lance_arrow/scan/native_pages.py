@@ -87,7 +87,11 @@ def pages_at_hand(
             page = meta.pages[number]
             key, index = next(held)
             if index is None:
-                layout = _bound(file, leaf, meta, number)
+                try:
+                    layout = file.bound(leaf.page_leaf, meta, number)
+                except LanceError as error:
+                    located(column=leaf.path).fill(error)
+                    raise
                 index = _page_without_index(layout, page, cache)
                 if index is None:
                     missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
@@ -106,14 +110,6 @@ def pages_at_hand(
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
     return found
-
-
-def _bound(file: FilePages, leaf: LeafNode, meta: ColumnMeta, number: int) -> BoundLayout:
-    try:
-        return file.bound(leaf.page_leaf, meta, number)
-    except LanceError as error:
-        located(column=leaf.path).fill(error)
-        raise
 
 
 def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:

@@ -96,6 +96,9 @@ def is_as_stored(file: OpenFile, schema: pa.Schema, columns: object) -> TypeGuar
     """Tell whether columns come out of a file as a dataset shows them: nothing is computed, cast or absent."""
     stored = file.rows.schema
     if columns is None:
+        names = schema.names
+        if stored.equals(schema) and len(set(names)) == len(names):
+            return True
         return all(_is_same(stored, schema, name) for name in schema.names)
     if not isinstance(columns, (list, tuple)) or not all(isinstance(column, str) for column in columns):
         return False
