@@ -205,9 +205,13 @@ def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_r
         if len(array) != num_rows:
             raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=node.path)
     if not arrays:
-        empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
-        return pa.RecordBatch.from_struct_array(empty)
+        return batch_without_columns(num_rows)
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([node.field for node in nodes]))
+
+
+def batch_without_columns(num_rows: int) -> pa.RecordBatch:
+    """Make a batch of rows alone."""
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[]))
 
 
 def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.joined_rows import JoinedRowReader
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.read_counts import UNWATCHED
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_restriction import RowRestriction
@@ -148,7 +148,7 @@ class BareFiles(FileGroup):
         rows = RowRanges.one(0, found.file.rows.num_rows)
         if plan is None:
             return rows.num_rows
-        condition = RowFilter(plan, found.file.rows, found.file.zones, found.file.blobs)
+        condition = RowFilter(plan, found.file)
         every = PruneResult(rows, RowRanges.one(0, 0))
         try:
             return condition.count(every, UNWATCHED.tally, request.memory_pool, use_threads=request.use_threads)

@@ -19,7 +19,7 @@ from lance_arrow.pruning.file_pruner import FileCounter, FilePruner
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.late_materialization import LateReader, joined_nodes, late_window_rows
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan, RowFilter
 from lance_arrow.scan.row_restriction import RowRestriction, rows_within
@@ -172,7 +172,7 @@ class FileScan:
         plan = self._asked.filter
         if plan is None:
             return everything
-        condition = RowFilter(plan, file.rows, file.zones, file.blobs)
+        condition = RowFilter(plan, file)
         prune_result = PruneResult(everything, RowRanges.one(0, 0))
         if self._scan_options.zone_maps:
             prune_result = condition.prune(everything)
@@ -180,7 +180,7 @@ class FileScan:
         check_filtered(file, plan, prune_result.rows)
         # Of files that zones leave out, no more is looked at.
         if condition.is_repeatable and len(prune_result.rows):
-            self._late = LateReader(file.rows, self._nodes, condition, prune_result, self._receipt.tally)
+            self._late = LateReader(self._nodes, condition, prune_result, self._receipt.tally)
         return prune_result.rows
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:

@@ -14,8 +14,9 @@ from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, num_sure, tabl
 from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.spi import RowRanges
 
 _TRUE = pc.scalar(True)
@@ -43,7 +44,7 @@ class FragmentGroup(FileGroup):
     def plan(self, handler: Any, request: ScanRequest) -> ScanTasks:
         """Open the fragments and cut windows."""
         nodes = asked_of(request).nodes.of(self.table.columns.all_roots)
-        filter = table_filter(self.table.columns, request)
+        filter = table_filter(request)
         with self.state.planning:
             found = list(self._found(nodes, filter, request))
             return self._scan(found, nodes, filter, request)
@@ -52,16 +53,16 @@ class FragmentGroup(FileGroup):
         """Count rows; as `FileScanHandler.count_rows`."""
         if request.filter.equals(_TRUE):
             return sum(self.table.fragment(number).num_rows for number in self.numbers)
-        filter = table_filter(self.table.columns, request)
+        filter = table_filter(request)
         if filter is None:
             return None
         with self.state.planning:
-            found = list(self._found(filter.nodes, filter, request))
-            tasks = self._scan(found, filter.nodes, filter, request, leave_sure=True)
+            found = list(self._found((), filter, request))
+            tasks = self._scan(found, (), filter, request, leave_sure=True)
         return sum(batch.num_rows for batch in batches_of([tasks])) + sum(map(num_sure, found))
 
     def _found(
-        self, nodes: Sequence[ColumnNode], filter: TableFilter | None, request: ScanRequest
+        self, nodes: Sequence[ColumnNode], filter: FilterPlan | None, request: ScanRequest
     ) -> Iterator[FilteredReading]:
         """Open the fragments that indices leave, those together that can be read so."""
         numbers = self._left(filter, request)
@@ -76,14 +77,14 @@ class FragmentGroup(FileGroup):
             self.state.joins = self.state.joins and len(opened) > 1
             yield from (self._alone(number, nodes, filter) for number in one)
 
-    def _left(self, filter: TableFilter | None, request: ScanRequest) -> list[int]:
+    def _left(self, filter: FilterPlan | None, request: ScanRequest) -> list[int]:
         left = request.kept.get(_LEFT)
         if left is None:
             left = request.kept[_LEFT] = frozenset(self.table.numbers_left(filter))
         return [number for number in self.numbers if number in left]
 
     def _alone(
-        self, number: int, nodes: Sequence[ColumnNode], filter: TableFilter | None, within: RowRanges | None = None
+        self, number: int, nodes: Sequence[ColumnNode], filter: FilterPlan | None, within: RowRanges | None = None
     ) -> FilteredReading:
         return FilteredReading(self.table.fragment(number), nodes, filter, within)
 
@@ -91,7 +92,7 @@ class FragmentGroup(FileGroup):
         self,
         found: Sequence[FilteredReading],
         nodes: Sequence[ColumnNode],
-        filter: TableFilter | None,
+        filter: FilterPlan | None,
         request: ScanRequest,
         *,
         leave_sure: bool = False,

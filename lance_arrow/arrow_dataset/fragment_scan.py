@@ -13,9 +13,10 @@ from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import only_blobs
-from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import FilteredReading
+from lance_arrow.scan.late_materialization import late_window_rows
 from lance_arrow.scan.read_counts import TableWatch
+from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
@@ -50,6 +51,7 @@ class FragmentScan:
         self._watch = TableWatch()
         self._watch.see(found.opened)
         self._watch.note_pruning(found.prune_result)
+        self._watch.follow(found.tally)
         self._done = 0
         limits = default_runtime().settings.limits
         self._expansion = ExpansionWatch(self._reading.nodes, self._reading.file_bytes, limits)
@@ -75,12 +77,14 @@ class FragmentScan:
                 file_bytes = sum(opened.source.size() for opened in self._found.opened)
                 check_expansion(self._found.filter_nodes, rows.num_rows, file_bytes, settings.limits)
         batch_rows = min(request.batch_size, max(1, rows.num_rows))
+        num_threads = settings.num_threads if request.use_threads else 1
+        most = late_window_rows(rows.num_rows, num_threads) if self._found.filter_nodes else WINDOW_ROWS
         windows: Sequence[RowRanges] = Windows(
             rows,
             batch_rows,
-            weights=reading.weights(),
+            weights=self._found.weights(),
             max_bytes=max_bytes,
-            max_rows=WINDOW_ROWS if may_be_sliced(reading.nodes) else batch_rows,
+            max_rows=most if may_be_sliced(reading.nodes) else batch_rows,
             whole_batches=False,
         ).listed()
         if not reading.has_blobs:
@@ -101,12 +105,12 @@ class FragmentScan:
         rows = self._windows[index]
         with self._lock, located(path=self._reading.rows.columns.facts.manifest_path):
             self._expansion.add(rows.num_rows)
-        read, num_pages = self._found.read(rows, self._request.memory_pool)
+        read = self._found.read(rows, self._request.memory_pool)
         size = self._request.batch_size
         batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
         with self._lock:
             self._done += 1
-            self._watch.count(num_pages, sum(batch.num_rows for batch in batches))
+            self._watch.count(sum(batch.num_rows for batch in batches))
             finished = self._done == len(self._windows)
         if finished:
             self._send()
@@ -122,7 +126,7 @@ class FragmentScan:
         runtime = default_runtime()
         if runtime.is_watched:
             filter = None if self._request.filter.equals(_TRUE) else str(self._request.filter)
-            runtime.finished(self._watch.report(self._reading.nodes, filter))
+            runtime.finished(self._watch.report(self._reading.nodes or self._found.filter_nodes, filter))
 
 
 def count_rows(found: FilteredReading, request: ScanRequest) -> int:
@@ -142,9 +146,7 @@ def num_sure(found: FilteredReading) -> int:
     return intersection(found.live, found.prune_result.all).num_rows
 
 
-def table_filter(columns: TableColumns, request: ScanRequest) -> TableFilter | None:
+def table_filter(request: ScanRequest) -> FilterPlan | None:
     """Return the filter of a scan, unless it gives other answers each time it is asked."""
     plan = asked_of(request).filter
-    if plan is None or not plan.is_repeatable:
-        return None
-    return TableFilter(plan, columns)
+    return None if plan is None or not plan.is_repeatable else plan

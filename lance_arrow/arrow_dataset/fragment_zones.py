@@ -16,7 +16,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.predicates import Predicate, as_expression, misfit
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.spi import RowRanges

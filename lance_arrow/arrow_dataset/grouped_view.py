@@ -37,7 +37,6 @@ from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
-from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.row_filter import FilterPlan
@@ -139,7 +138,7 @@ class GroupedView:
 
     def _of_table(self, table: TableReader, paths: Sequence[Path], plan: FilterPlan | None) -> list[Fragment] | None:
         columns, count = table.columns, len(table.fragments)
-        filter = TableFilter(plan, columns) if plan is not None and plan.is_repeatable else None
+        filter = plan if plan is not None and plan.is_repeatable else None
         groups = _slowly(
             lambda groups: table.groups(project(columns.all_roots, paths, missing_ok=True), filter).planned(
                 range(count),

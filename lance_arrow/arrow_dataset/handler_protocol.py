@@ -18,7 +18,7 @@ import pyarrow
 import pyarrow.compute
 
 from lance_arrow.scan.file_place import FilePlace
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.scan_options import ScanOptions
 
 FILE_PRUNER = "file_pruner"

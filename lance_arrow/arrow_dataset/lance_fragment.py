@@ -21,7 +21,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
 )
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.html_repr import as_html
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, rows_within

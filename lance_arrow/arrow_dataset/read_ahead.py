@@ -26,7 +26,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2

@@ -36,7 +36,8 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_filter import FilteredReading
-from lance_arrow.scan.open_files import OpenFile, OpenFiles
+from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
@@ -131,7 +132,7 @@ class FileScanHandler:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
         nodes = asked_of(request).nodes.of(rows.columns.all_roots)
-        return FragmentScan(FilteredReading(rows, nodes, table_filter(rows.columns, request)), request)
+        return FragmentScan(FilteredReading(rows, nodes, table_filter(request)), request)
 
     def _may_read_ahead(self, scan_options: ScanOptions) -> bool:
         """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""
@@ -149,8 +150,8 @@ class FileScanHandler:
             if request.filter.equals(_TRUE):
                 # What the manifest says: no file is opened.
                 return rows.num_rows
-            wanted = table_filter(rows.columns, request)
-            return None if wanted is None else count_fragment(FilteredReading(rows, wanted.nodes, wanted), request)
+            wanted = table_filter(request)
+            return None if wanted is None else count_fragment(FilteredReading(rows, (), wanted), request)
         scan_options = self._scan_options(request)
         file = self._open(place, scan_options)
         within = rows_within(place.rows, file.rows.num_rows)
@@ -160,7 +161,7 @@ class FileScanHandler:
             return within.num_rows
         if not plan.is_repeatable:
             return None
-        condition = RowFilter(plan, file.rows, file.zones, file.blobs)
+        condition = RowFilter(plan, file)
         receipt = receipt_of(file, plan.nodes, request)
         prune_result = condition.prune(within) if scan_options.zone_maps else PruneResult(within, RowRanges.one(0, 0))
         receipt.note_pruning(prune_result, sure_are_read=False)

@@ -19,7 +19,7 @@ from lance_arrow.io import coalesce
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
 from lance_arrow.scan.expression_text import text_of
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated

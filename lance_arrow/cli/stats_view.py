@@ -21,10 +21,10 @@ from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_batches import FileBatches
-from lance_arrow.scan.open_files import zone_reader
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_readers import row_reader
-from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
+from lance_arrow.scan.zone_reader import ZoneReader, is_lacking, zone_reader
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_bounds import bound_array
 from lance_arrow.statistics.zone_builder import ZoneBuilder
@@ -348,7 +348,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
         return {}
     names = dict.fromkeys(tops[leaf.column] for leaf, _ in builders)
     projection = Projection.covering(file.rows.roots, file.rows.schema, [(name,) for name in names])
-    batches = FileBatches(file.source, file.rows, file.blobs)
+    batches = FileBatches(OpenFile(file.source, file.rows))
     everything = RowRanges.one(0, file.rows.num_rows)
     for batch in batches.stream(projection, None, everything):
         for leaf, builder in builders:

@@ -18,8 +18,8 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.scan.row_readers import row_reader
@@ -87,8 +87,8 @@ class LanceFile:
             self._source = VerifiedSource(opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = row_reader(self._file, self._runtime, options)
-            self._blobs = BlobReader(self._rows, place)
-            self._batches = FileBatches(self._source, self._rows, self._blobs, place)
+            self._opened = OpenFile(self._source, self._rows, place)
+            self._batches = FileBatches(self._opened)
             self._everything: Projection | None = None
             on_failure.pop_all()
 
@@ -214,7 +214,7 @@ class LanceFile:
         return [
             blob
             for chunk in table.column(0).chunks
-            for blob in open_blobs(self._blobs.places(leaf, chunk), f"{self.name}[{column}]")
+            for blob in open_blobs(self._opened.blobs.places(leaf, chunk), f"{self.name}[{column}]")
         ]
 
     def to_batches(
@@ -294,12 +294,12 @@ class LanceFile:
         if len(leaves) != 1:
             paths = ", ".join(leaf.path for leaf in leaves)
             raise InvalidArgumentError(f"column {column!r} has no zones itself, those below it may: {paths}")
-        (found,) = self._batches.zones.get(leaves)
+        (found,) = self._opened.zones.get(leaves)
         return None if found is None else found.zones
 
     def close(self) -> None:
         """Release the file; reads after it fail, those of its blobs too."""
-        self._blobs.close()
+        self._opened.blobs.close()
         self._source.close()
         self._rows.release()
 

@@ -15,8 +15,8 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, open_sink, open_source, resolve
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_readers import row_reader
@@ -158,7 +158,7 @@ def _maps(
     # Columns are read whole: a map without its values would be another type.
     names = dict.fromkeys(tops[leaf.column] for leaf in leaves)
     projection = Projection.covering(rows.roots, rows.schema, [(name,) for name in names])
-    batches = FileBatches(source, rows, BlobReader(rows, None))
+    batches = FileBatches(OpenFile(source, rows))
     done = 0
     for batch in batches.stream(projection, None, RowRanges.one(0, rows.num_rows)):
         for leaf, builder in builders:

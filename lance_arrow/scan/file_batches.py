@@ -7,18 +7,17 @@ rows ─► zones ─► windows ─► batches (of the rows a filter leaves) wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import located
-from lance_arrow.io import Location, MeteredSource
-from lance_arrow.scan.blobs.blob_reader import BlobReader, PendingBatch
+from lance_arrow.scan.blobs.blob_reader import PendingBatch
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, Tally
-from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
@@ -27,7 +26,6 @@ from lance_arrow.structure.row_selection import cut
 if TYPE_CHECKING:
     from lance_arrow.scan.predicates import Predicate
     from lance_arrow.scan.row_filter import RowFilter
-    from lance_arrow.scan.zone_reader import ZoneReader
 
 
 class FileBatches:
@@ -35,31 +33,14 @@ class FileBatches:
 
     Parameters
     ----------
-    source
-        Its bytes.
-    rows
-        Its rows, with descriptors of blobs.
-    blobs
-        Its blobs.
-    place
-        Where it is, and zone maps may lie beside it; None for those in the file alone.
+    file
+        The file.
     """
 
-    def __init__(
-        self, source: MeteredSource, rows: RowReader, blobs: BlobReader, place: Location | None = None
-    ) -> None:
-        self._source = source
-        self._rows = rows
-        self._blobs = blobs
-        self._runtime = rows.runtime
-        self._place = place
-
-    @cached_property
-    def zones(self) -> ZoneReader:
-        """Its zone maps."""
-        from lance_arrow.scan.open_files import zone_reader  # noqa: PLC0415 - for filters alone
-
-        return zone_reader(self._rows, self._place)
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._source, self._rows = file.source, file.rows
+        self._runtime = file.rows.runtime
 
     def at_once(self, projection: Projection, rows: RowRanges) -> list[pa.RecordBatch]:
         """Read rows, cut evenly among the threads.
@@ -119,7 +100,7 @@ class FileBatches:
         receipt = self.receipt(nodes, filter)
         prune_result = condition.prune(rows)
         receipt.note_pruning(prune_result)
-        late = LateReader(self._rows, projection.nodes, condition, prune_result, receipt.tally)
+        late = LateReader(projection.nodes, condition, prune_result, receipt.tally)
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
@@ -156,7 +137,7 @@ class FileBatches:
         nodes = [output.node for output in projection.outputs]
         settings = self._runtime.settings
         most = settings.blob_piece_bytes
-        pieces = (piece for batch in batches for piece in self._blobs.pending(nodes, batch, most).pieces())
+        pieces = (piece for batch in batches for piece in self._file.blobs.pending(nodes, batch, most).pieces())
         num_ahead = settings.windows_within_budget(most) - 1
         return iter(self._runtime.ahead(PendingBatch.filled, pieces, num_ahead=num_ahead))
 
@@ -164,7 +145,7 @@ class FileBatches:
         """Read the blobs of one column at once, by native code; None where `with_blobs` must read them."""
         if not isinstance(node, LeafNode) or column.num_chunks != 1:
             return None
-        return self._blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
+        return self._file.blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
 
     def _condition(self, filter: Predicate) -> RowFilter:
         from lance_arrow.scan.predicates import as_expression  # noqa: PLC0415
@@ -172,7 +153,7 @@ class FileBatches:
 
         schema = self._rows.schema
         plan = FilterPlan(as_expression(filter, schema), schema)
-        return RowFilter(plan, self._rows, self.zones, self._blobs)
+        return RowFilter(plan, self._file)
 
     def _check_expansion(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> None:
         with located(path=self._source.name):

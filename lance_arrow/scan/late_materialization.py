@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
-from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.row_source import ColumnReading
+from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import picked
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
@@ -32,24 +34,21 @@ class LateReader:
 
     Parameters
     ----------
-    reader
-        The file.
     nodes
         Wanted columns.
     filter
-        The filter.
+        The filter, of some source.
     prune_result
         What zone maps say of it.
     tally
         Where to count what is decoded.
     """
 
-    def __init__(
-        self, reader: RowReader, nodes: Sequence[ColumnNode], filter: RowFilter, prune_result: PruneResult, tally: Tally
-    ) -> None:
-        self._reader, self._filter, self._prune_result, self._tally = reader, filter, prune_result, tally
+    def __init__(self, nodes: Sequence[ColumnNode], filter: RowFilter, prune_result: PruneResult, tally: Tally) -> None:
+        source = filter.source
+        self._filter, self._prune_result, self._tally = filter, prune_result, tally
         self._nodes = tuple(nodes)
-        self._schema = pa.schema([node.field for node in self._nodes])
+        self.whole = source.reading(self._nodes)
         self._first = filter.nodes
         late: list[ColumnNode] = []
         # Where each wanted column is, once those of the filter and the late ones stand side by side.
@@ -62,17 +61,22 @@ class LateReader:
             else:
                 self._places.append(len(self._first) + len(late))
                 late.append(node)
-        self._late = tuple(late)
-        metas = reader.metas([leaf for node in late for leaf in node.leaves()])
-        self._late_bytes = sum(meta.stored_bytes for meta in metas)
+        self._late = source.reading(late) if late else None
         self._is_shared = len(late) < len(self._nodes)
-        # Where each read takes a round of requests, one for all rows of a window.
-        self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
+        self._both = source.reading((*self._first, *late)) if late else filter.reading
+        self._has_late = bool(late)
+        late_bytes = 0 if self._late is None else self._late.stored_bytes
+        self._bytes_per_row = late_bytes / max(1, source.num_physical)
+        self._gap_bytes = self.whole.gap_bytes
 
     @property
     def first_nodes(self) -> tuple[ColumnNode, ...]:
         """Columns that are decoded whatever rows satisfy the filter."""
         return self._first
+
+    def weights(self) -> RowWeights:
+        """Estimate what the rows take in memory, the filter's columns among the others."""
+        return self._both.weights()
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
         """Read those of some rows, which zones have left, that satisfy the filter.
@@ -80,14 +84,14 @@ class LateReader:
         Returns
         -------
         list
-            Batches of the wanted columns, with descriptors of blobs, in row order; none when there is no such row.
+            Batches of the wanted columns, as the source reads them, in row order; none when there is no such row.
 
         Raises
         ------
         InvalidArgumentError
             The filter fails on some value.
         LanceError
-            As `RowReader.read`.
+            As reading the source.
         """
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
@@ -97,47 +101,52 @@ class LateReader:
             # Looking at the few that are sure saves reading the filter's columns of all that is left again.
             sure, undecided = RowRanges.one(0, 0), rows
         if not len(undecided):
-            return self._read(self._nodes, rows, pool)
+            return self._read(self.whole, rows, pool)
         found = self._filter.of(undecided, self._tally, pool)
-        if not found.mask.true_count:
-            return self._read(self._nodes, sure, pool)
-        kept = disjoint_union(sure, marked(undecided, found.mask))
-        if found.batch is not None and not len(sure) and self._nodes:
-            late = self._read(self._late, kept, pool) if self._late else []
+        count = found.mask.true_count
+        if not self._nodes:
+            count += sure.num_rows
+            return [batch_without_columns(count)] if count else []
+        if not count:
+            return self._read(self.whole, sure, pool)
+        is_all = count == found.rows.num_rows
+        kept = found.rows if is_all else marked(found.rows, found.mask)
+        if found.batch is not None and not len(sure):
+            late = [] if self._late is None else self._read(self._late, kept, pool)
             # What comes in several batches is rare enough to read again.
-            if len(late) == bool(self._late):
-                first = picked(found.batch, found.mask, pool)
+            if len(late) == (self._late is not None):
+                first = found.batch if is_all else picked(found.batch, found.mask, pool)
                 return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
-        return self._read(self._nodes, kept, pool)
+        return self._read(self.whole, disjoint_union(sure, kept), pool)
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        if self._filter.has_blobs or not self._late or len(intersection(rows, self._prune_result.all)):
+        if self._filter.has_blobs or not self._has_late or len(intersection(rows, self._prune_result.all)):
             return False
-        gap_bytes = self._reader.file.source.coalescing.max_gap_bytes
-        if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:
+        if self._bytes_per_row * rows.num_rows <= self._gap_bytes:
             return True
-        if self._is_far:
-            self._reader.keep_indices((*self._first, *self._late), rows)
+        # Where each read takes a round of requests, one for all rows of a window.
+        if self._gap_bytes > _CHEAP_GAP_BYTES:
+            self._both.keep_indices(rows)
         return False
 
     def _read_at_once(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         """Read somewhat more than is needed, to save a round of requests."""
         of_filter = list(range(len(self._first)))
         kept = []
-        for batch in self._read((*self._first, *self._late), rows, pool):
+        for batch in self._read(self._both, rows, pool):
             # A batch of no columns would not know its rows.
             mask = self._filter.mask(batch.select(of_filter) if of_filter else batch, pool)
             kept.append(self._arranged(batch.columns).filter(mask))
         return [batch for batch in kept if batch.num_rows]
 
     def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([columns[place] for place in self._places], schema=self._schema)
+        return pa.RecordBatch.from_arrays([columns[place] for place in self._places], schema=self.whole.schema)
 
-    def _read(self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
+    def _read(self, reading: ColumnReading, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         if not len(rows):
             return []
-        batches, counts = self._reader.read(nodes, rows, pool)
+        batches, counts = reading.read(rows, pool)
         self._tally.add(counts, rows.num_rows)
         return batches
 

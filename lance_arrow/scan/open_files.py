@@ -5,62 +5,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import cached_property
 from threading import Lock
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.io import Location, MeteredSource, VerifiedSource, locate, open_source
+from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_place import FilePlace
-from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_readers import row_reader
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.scan.zone_reader import ZoneReader
 from lance_arrow.settings import Limits
-from lance_arrow.statistics.zone_sidecar import ZoneSidecar
 
 _MAX_FILES = 64
-
-
-def zone_reader(rows: RowReader, location: Location | None) -> ZoneReader:
-    """Make what reads zone maps of a file, also from beside it when it is known where that is."""
-    if location is None:
-        return ZoneReader(rows)
-    return ZoneReader(rows, ZoneSidecar(rows.file, location, rows.runtime.settings.limits))
-
-
-class OpenFile:
-    """One open file: its metered bytes and its rows.
-
-    Parameters
-    ----------
-    source, rows
-        The file.
-    location
-        Where it is, for what lies beside it; None where that is not known.
-    sidecars
-        Whether zone maps are looked for beside it.
-    """
-
-    def __init__(
-        self, source: MeteredSource, rows: RowReader, location: Location | None = None, *, sidecars: bool = True
-    ) -> None:
-        self.source = source
-        self.rows = rows
-        self._location = location
-        self._sidecars = sidecars
-
-    @cached_property
-    def blobs(self) -> BlobReader:
-        """Reads its blobs."""
-        return BlobReader(self.rows, self._location)
-
-    @cached_property
-    def zones(self) -> ZoneReader:
-        """Reads its zone maps."""
-        return zone_reader(self.rows, self._location if self._sidecars else None)
 
 
 class OpenFiles:

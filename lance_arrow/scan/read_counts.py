@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -21,7 +22,7 @@ from lance_arrow.spi import ReadReport
 
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_pruning import PruneResult
-    from lance_arrow.scan.open_files import OpenFile
+    from lance_arrow.scan.open_file import OpenFile
 
 
 class Tally:
@@ -125,7 +126,9 @@ class TableWatch:
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self._seen: dict[int, _Seen] = {}
-        self._pages = self._rows = 0
+        self._rows = 0
+        self.tally = Tally()
+        self._tallies = [self.tally]
         self._zones = [0, 0]
         self._joined_files = 0
         self._joined = ReadStats()
@@ -135,9 +138,13 @@ class TableWatch:
         for one in opened:
             self._seen.setdefault(id(one), _Seen(one, one.source.snapshot()))
 
-    def count(self, num_pages: int, num_rows: int) -> None:
-        """Count what was decoded."""
-        self._pages += num_pages
+    def follow(self, tally: Tally) -> None:
+        """Count what is decoded, now and later."""
+        if tally is not UNWATCHED.tally:
+            self._tallies.append(tally)
+
+    def count(self, num_rows: int) -> None:
+        """Count rows that were handed out."""
         self._rows += num_rows
 
     def read_joined(self, num_files: int, stats: ReadStats) -> None:
@@ -153,12 +160,16 @@ class TableWatch:
     def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
         """Sum up."""
         stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
+        decoded: Counter[str] = Counter()
+        for tally in self._tallies:
+            decoded.update(tally.decoded_rows)
         num_files = len(stats) + self._joined_files
         stats.append(self._joined)
         return ReadReport(
             files=num_files,
-            pages=self._pages,
+            pages=sum(tally.pages for tally in self._tallies),
             rows=self._rows,
+            decoded_rows=dict(decoded),
             zones_total=self._zones[0],
             zones_pruned=self._zones[1],
             zones_read=self._zones[0] - self._zones[1],
@@ -168,7 +179,10 @@ class TableWatch:
             columns=tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves())),
             filter=filter,
             seconds=time.perf_counter() - self._started,
-            stage_seconds={"requests": sum(one.seconds for one in stats)},
+            stage_seconds={
+                "requests": sum(one.seconds for one in stats),
+                "rows": sum(tally.seconds for tally in self._tallies),
+            },
         )
 
 

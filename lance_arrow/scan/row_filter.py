@@ -1,4 +1,4 @@
-"""`RowFilter`: which rows of one file satisfy a filter; its columns are decoded where zone maps cannot tell.
+"""`RowFilter`: which rows of a source satisfy a filter; its columns are decoded where zone maps cannot tell.
 
 expression ─► bound to a schema ─► zones: no row, every row, undecided ─► columns of the undecided rows ─► flags
 """
@@ -6,8 +6,8 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 
 import pyarrow as pa
@@ -18,13 +18,12 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
-from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows, zone_predicate
-from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
 from lance_arrow.scan.predicates import MISFITS, misfit
 from lance_arrow.scan.read_counts import Tally
-from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.scan.row_source import ColumnReading, RowSource
+from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
-from lance_arrow.scan.zone_reader import ZoneReader
 from lance_arrow.spi import RowRanges
 
 
@@ -34,12 +33,15 @@ class Filtered:
 
     Parameters
     ----------
+    rows
+        The rows, and perhaps others between them.
     mask
-        ``(num_rows,)`` Arrow booleans; null counts as no.
+        ``(rows.num_rows,)`` Arrow booleans, which of them satisfy it and were asked for; null counts as no.
     batch
-        The filter's columns in these rows; None where they came in several batches, or with the bytes of blobs.
+        The filter's columns in `rows`; None where they came in several batches, or as descriptors of blobs.
     """
 
+    rows: RowRanges
     mask: pa.BooleanArray
     batch: pa.RecordBatch | None
 
@@ -91,24 +93,29 @@ class FilterPlan:
 
 
 class RowFilter:
-    """A filter on one file.
+    """A filter on a file, or on fragments of a table.
 
     Parameters
     ----------
     plan
         The filter.
-    reader, zones, blobs
-        The file.
+    source
+        Whose rows are asked for.
     """
 
-    def __init__(self, plan: FilterPlan, reader: RowReader, zones: ZoneReader, blobs: BlobReader) -> None:
+    def __init__(self, plan: FilterPlan, source: RowSource) -> None:
         self._plan = plan
-        self._reader, self._zones, self._blobs = reader, zones, blobs
+        self.source = source
 
     @property
     def nodes(self) -> tuple[ColumnNode, ...]:
-        """Columns of the file that it mentions."""
-        return self._plan.nodes(self._reader.roots)
+        """Columns of the source that it mentions."""
+        return self._plan.nodes(self.source.roots)
+
+    @cached_property
+    def reading(self) -> ColumnReading:
+        """What reads them."""
+        return self.source.reading(self.nodes)
 
     @property
     def has_blobs(self) -> bool:
@@ -122,7 +129,7 @@ class RowFilter:
 
     def prune(self, within: RowRanges) -> PruneResult:
         """Ask the zone maps; see `prune_rows`."""
-        return prune_rows(self._reader, self._zones, self._plan.predicate, within)
+        return self.source.prune(self._plan.predicate, within)
 
     def of(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None) -> Filtered:
         """Decode the filter's columns of some rows, and evaluate it.
@@ -132,26 +139,48 @@ class RowFilter:
         InvalidArgumentError
             A function fails on some value.
         LanceError
-            As `RowReader.read`.
+            As reading the source.
         """
-        batches, counts = self._reader.read(self.nodes, rows, pool)
+        if self._is_cheaper_whole(rows):
+            try:
+                found = self._exactly(hull(rows), tally, pool)
+                return Filtered(found.rows, pc.and_(found.mask, marks_of(rows), memory_pool=pool), found.batch)
+            except InvalidArgumentError:
+                # Of rows between, which nobody asked for, it may fail.
+                pass
+        return self._exactly(rows, tally, pool)
+
+    def _is_cheaper_whole(self, rows: RowRanges) -> bool:
+        """Whether to look at all rows from the first to the last: wanted ones come in many short runs, as live ones."""
+        reading = self.reading
+        if not are_short(rows) or reading.has_descriptors or not self._num_leaves:
+            return False
+        settings = self.source.runtime.settings
+        spare_bytes = settings.window_bytes(settings.num_threads + 1)
+        return is_cheaper_whole(rows, reading.weights(), self._num_leaves, spare_bytes)
+
+    @cached_property
+    def _num_leaves(self) -> int:
+        return sum(1 for node in self.nodes for leaf in node.leaves() if leaf.column >= 0)
+
+    def _exactly(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> Filtered:
+        batches, counts = self.reading.read(rows, pool)
         tally.add(counts, rows.num_rows)
-        has_blobs = self.has_blobs
-        masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if has_blobs else batches)]
+        masks = [self.mask(batch, pool) for batch in self.reading.filled(batches, pool)]
         mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
-        is_plain = len(batches) == 1 and not has_blobs
-        return Filtered(mask, batches[0] if is_plain else None)
+        is_plain = len(batches) == 1 and not self.reading.has_descriptors
+        return Filtered(rows, mask, batches[0] if is_plain else None)
 
     def count(
         self, prune_result: PruneResult, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
     ) -> int:
         """Count rows that satisfy it, of those that zones have left; undecided ones are decoded. Raises as `of`."""
-        rows, settings = prune_result.maybe, self._reader.runtime.settings
+        rows, settings = prune_result.maybe, self.source.runtime.settings
         found = prune_result.all.num_rows
         if not len(rows):
             return found
         use_threads = use_threads and rows.num_rows > ROWS_FOR_ONE
-        weights, max_bytes = self._reader.weights(self.nodes), settings.window_bytes(settings.num_threads + 1)
+        weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
         if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
             return found + self.of(rows, tally, pool).mask.true_count
         windows = Windows(
@@ -165,18 +194,12 @@ class RowFilter:
         def count(window: Window) -> int:
             return self.of(window.rows, tally, pool).mask.true_count
 
-        counted = self._reader.runtime.ahead(count, windows) if use_threads else map(count, windows)
+        counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return found + sum(counted)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
         return self._plan.mask(batch, pool)
-
-    def _filled(self, batches: list[pa.RecordBatch], pool: pa.MemoryPool | None) -> Iterator[pa.RecordBatch]:
-        most = self._reader.runtime.settings.blob_piece_bytes
-        for batch in batches:
-            for piece in self._blobs.pending(self.nodes, batch, most).pieces():
-                yield piece.filled(pool)
 
 
 def evaluated_mask(

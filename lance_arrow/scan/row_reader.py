@@ -43,6 +43,10 @@ class ReadCounts:
     columns: tuple[str, ...]
     seconds: float = 0.0
 
+    def joined(self, other: ReadCounts) -> ReadCounts:
+        """Return the counts of both."""
+        return ReadCounts(self.pages + other.pages, (*self.columns, *other.columns), self.seconds + other.seconds)
+
 
 class RowReader(FilePages):
     """Rows of one file.

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.projection import Projection
@@ -16,7 +17,7 @@ from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.structure.row_selection import take_order
 
 if TYPE_CHECKING:
-    from lance_arrow.scan.open_files import OpenFile
+    from lance_arrow.scan.open_file import OpenFile
 
 
 def take_stored(rows: RowReader, projection: Projection, offsets: NDArray[np.int64]) -> tuple[pa.Table, ReadCounts]:
@@ -81,7 +82,7 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     offsets
         ``(n,) int64`` rows of the file.
     """
-    batches = FileBatches(file.source, file.rows, file.blobs)
+    batches = FileBatches(file)
     wanted = schema.names if columns is None else columns
     is_whole = schema.names == file.rows.schema.names and columns is None
     projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)
@@ -124,4 +125,4 @@ def as_table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 def rows_without_columns(num_rows: int) -> pa.Table:
     """Make a table of rows alone."""
-    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(pa.array([{}] * num_rows, pa.struct([])))])
+    return pa.Table.from_batches([batch_without_columns(num_rows)])

@@ -84,7 +84,7 @@ class RowWeights:
             return self._within_one(rows.starts[0], rows.stops[0])
         # Wanted rows before each border: all of the ranges begun before it, less what the last of them has beyond it.
         begun = np.searchsorted(rows.starts, self.borders, side="left")
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows.stops - rows.starts)])
+        before = rows.before
         beyond = np.where(begun > 0, rows.stops[np.maximum(begun - 1, 0)] - self.borders, 0)
         counts = before[begun] - np.maximum(beyond, 0)
         # Rows between two borders weigh the same.

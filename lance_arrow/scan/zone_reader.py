@@ -7,6 +7,7 @@ from threading import Lock
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import located
+from lance_arrow.io import Location
 from lance_arrow.scan.legacy.v0_1_statistics import V01Statistics
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.statistics.zone_joining import joined_maps
@@ -87,3 +88,10 @@ class ZoneReader:
 def is_lacking(zone_map: ZoneMap | None) -> bool:
     """Whether reading the values would tell more than a map, or than none, does."""
     return zone_map is None or zone_map.is_partial
+
+
+def zone_reader(rows: RowReader, location: Location | None) -> ZoneReader:
+    """Make what reads zone maps of a file, also from beside it when it is known where that is."""
+    if location is None:
+        return ZoneReader(rows)
+    return ZoneReader(rows, ZoneSidecar(rows.file, location, rows.runtime.settings.limits))

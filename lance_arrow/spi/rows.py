@@ -28,7 +28,14 @@ class RowRanges:
         """How many rows there are; of many ranges, that takes as long as reading some of them."""
         if len(self.starts) == 1:
             return int(self.stops[0]) - int(self.starts[0])
-        return int((self.stops - self.starts).sum())
+        return int(self.before[-1])
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        """``(n + 1,) int64``: how many rows lie in the ranges before each, and in all of them."""
+        found = np.zeros(len(self.starts) + 1, np.int64)
+        np.cumsum(self.stops - self.starts, out=found[1:])
+        return found
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -74,7 +74,7 @@ def cut(rows: RowRanges, start: int, stop: int) -> RowRanges:
     if len(rows) == 1:
         first = int(rows.starts[0])
         return RowRanges.one(first + start, min(first + stop, int(rows.stops[0])))
-    before = np.concatenate(([0], np.cumsum(rows.stops - rows.starts)))
+    before = rows.before
     low = int(np.searchsorted(before, start, side="right")) - 1
     high = int(np.searchsorted(before, stop, side="left"))
     starts, stops = rows.starts[low:high].copy(), rows.stops[low:high].copy()
@@ -103,6 +103,10 @@ def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
     if len(left) == len(right) == 1:
         start = max(left.starts.item(), right.starts.item())
         return RowRanges.one(start, min(left.stops.item(), right.stops.item()))
+    if len(left) == 1:
+        return _within(right, left.starts.item(), left.stops.item())
+    if len(right) == 1:
+        return _within(left, right.starts.item(), right.stops.item())
     first = np.searchsorted(right.stops, left.starts, "right")
     counts = np.maximum(np.searchsorted(right.starts, left.stops, "left") - first, 0)
     of_left = np.repeat(np.arange(len(left)), counts)
@@ -113,14 +117,26 @@ def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
     return joined_ranges(starts, stops)
 
 
+def _within(rows: RowRanges, start: int, stop: int) -> RowRanges:
+    """Rows from one to before another."""
+    first, last = int(np.searchsorted(rows.stops, start, "right")), int(np.searchsorted(rows.starts, stop, "left"))
+    if first >= last:
+        return RowRanges.one(0, 0)
+    starts, stops = rows.starts[first:last], rows.stops[first:last]
+    if starts[0] >= start and stops[-1] <= stop:
+        return rows if last - first == len(rows) else RowRanges(starts, stops)
+    starts, stops = starts.copy(), stops.copy()
+    starts[0], stops[-1] = max(starts[0], start), min(stops[-1], stop)
+    return RowRanges(starts, stops)
+
+
 def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the rows that lie before each of some rows of the file, ``(n,) int64``."""
     if not len(rows):
         return np.zeros(len(places), np.int64)
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
     at = np.searchsorted(rows.starts, places, "right") - 1
-    found: NDArray[np.int64] = np.where(at < 0, 0, before[at] + np.minimum(places - rows.starts[at], lengths[at]))
+    lengths = rows.stops[at] - rows.starts[at]
+    found: NDArray[np.int64] = np.where(at < 0, 0, rows.before[at] + np.minimum(places - rows.starts[at], lengths))
     return found
 
 
@@ -135,8 +151,7 @@ def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     check_numbers(numbers, rows.num_rows)
     if not len(numbers):
         return numbers
-    lengths = rows.stops - rows.starts
-    before = np.cumsum(lengths) - lengths
+    before = rows.before
     at = np.searchsorted(before, numbers, "right") - 1
     found: NDArray[np.int64] = rows.starts[at] + numbers - before[at]
     return found

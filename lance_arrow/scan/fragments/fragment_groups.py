@@ -26,7 +26,8 @@ from lance_arrow.scan.fragments.joined_fragments import (
     joining_key,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import FilteredReading
+from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.spi import RowRanges
@@ -62,17 +63,17 @@ class FragmentGroups:
         fragments: Sequence[FragmentMeta],
         reader: OpensFragment,
         nodes: Sequence[ColumnNode],
-        filter: TableFilter | None,
+        filter: FilterPlan | None,
         runtime: Runtime,
     ) -> None:
-        self._columns = columns
+        self.columns = columns
         self._filesystem = filesystem
         self._fragments = fragments
         self._reader = reader
         self._nodes = nodes
         self._filter = filter
         self._limits = runtime.settings.limits
-        self._looked_at = [*nodes, *(() if filter is None else filter.nodes)]
+        self._looked_at = [*nodes, *(() if filter is None else filter.nodes(columns.all_roots))]
         self._sizes = GroupSizes(runtime, is_local=Location(filesystem, "").is_local)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
@@ -125,12 +126,12 @@ class FragmentGroups:
             Readings of fragments that were joined, and numbers of those that must be opened by themselves; in order.
         """
         fragments = [self._fragments[number] for number in numbers]
-        files = files_with(self._columns, fragments[0], self._looked_at)
+        files = files_with(self.columns, fragments[0], self._looked_at)
         found: list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]] = [(np.arange(len(numbers)), {})]
         made: list[FilteredReading | list[int]] = []
         try:
             if files:
-                found = joined_files(self._columns, self._filesystem, fragments, files, in_order=True)
+                found = joined_files(self.columns, self._filesystem, fragments, files, in_order=True)
         except LanceError:
             return [list(numbers)]
         done = 0
@@ -154,7 +155,7 @@ class FragmentGroups:
         """Make a reading of fragments; their numbers where they cannot be read together."""
         if len(numbers) < 2:
             return list(numbers)
-        group = JoinedFragments(self._columns, self._filesystem, fragments, np.array(numbers), self._reader)
+        group = JoinedFragments(self.columns, self._filesystem, fragments, np.array(numbers), self._reader)
         group.adopt(files)
         chosen = None if within is None else group.placed([within[number] for number in numbers])
         try:
@@ -164,7 +165,7 @@ class FragmentGroups:
             check_expansion(self._nodes, most_rows, least_bytes, self._limits)
             made = FilteredReading(group, self._nodes, self._filter, chosen)  # type: ignore[arg-type]
             # Metadata is read now: what is wrong with it, the fragments one by one tell.
-            made.reading.weights()
+            made.weights()
             return made
         except LanceError:
             return list(numbers)
@@ -176,7 +177,7 @@ class FragmentGroups:
             return None, 0, 0
         known = self._kinds.get(key)
         if known is None:
-            files = files_with(self._columns, fragment, self._looked_at)
+            files = files_with(self.columns, fragment, self._looked_at)
             known = self._kinds[key] = files, self._most_of_a_file(fragment, files)
         files, most_bytes = known
         sizes = [fragment.files[number].size_bytes or 0 for number in files]
@@ -276,7 +277,7 @@ def opened_alone(
     reader: OpensFragment,
     number: int,
     nodes: Sequence[ColumnNode],
-    filter: TableFilter | None,
+    filter: FilterPlan | None,
     within: RowRanges | None,
 ) -> FilteredReading:
     """Open a fragment by itself.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
@@ -17,7 +18,8 @@ from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.spi import RowRanges
 
@@ -68,6 +70,34 @@ class FragmentReading:
         """Whether bytes of blobs are read."""
         return any(node.shown is not node.field for part in self._parts for node in part.nodes)
 
+    @property
+    def has_descriptors(self) -> bool:
+        """False: blobs are filled in."""
+        return False
+
+    @cached_property
+    def stored_bytes(self) -> int:
+        """Bytes that the columns take in the files."""
+        return sum(
+            meta.stored_bytes
+            for part in self._parts
+            for meta in self._opened[part.file].rows.metas([leaf for node in part.nodes for leaf in node.leaves()])
+        )
+
+    @cached_property
+    def gap_bytes(self) -> int:
+        """Holes up to which reading through them takes less time than another request."""
+        return max((opened.source.coalescing.max_gap_bytes for opened in self._opened.values()), default=0)
+
+    def keep_indices(self, rows: RowRanges) -> None:
+        """Load what must be known of pages before these rows are read."""
+        for part in self._parts:
+            self._opened[part.file].rows.keep_indices(part.nodes, rows)
+
+    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
+        """Return the batches: blobs are filled in."""
+        return batches
+
     def weights(self) -> RowWeights:
         """Estimate what the rows of the files take in memory."""
         parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
@@ -82,7 +112,7 @@ class FragmentReading:
 
     def read(
         self, rows: RowRanges, pool: pa.MemoryPool | None = None, *, is_take: bool = False
-    ) -> tuple[list[pa.RecordBatch], int]:
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read rows of the files.
 
         Parameters
@@ -98,8 +128,8 @@ class FragmentReading:
         -------
         batches
             In row order, of `schema`; more than one where 32-bit offsets overflow, or blobs are large.
-        num_pages
-            Pages touched.
+        counts
+            Pages and leaves touched.
 
         Raises
         ------
@@ -107,11 +137,11 @@ class FragmentReading:
             As `RowReader.read` and `FieldSource.array`.
         """
         per_file = []
-        num_pages = 0
+        counts = ReadCounts(0, ())
         for part in self._parts:
-            batches, pages = self._read_file(part, rows, pool, is_take=is_take)
+            batches, own_counts = self._read_file(part, rows, pool, is_take=is_take)
             per_file.append((part.file, batches))
-            num_pages += pages
+            counts = own_counts if len(self._parts) == 1 else counts.joined(own_counts)
         offsets = expanded(rows.starts, rows.stops) if self._needs_offsets else None
         made = []
         start = 0
@@ -119,7 +149,7 @@ class FragmentReading:
             own = None if offsets is None else offsets[start : start + num_rows]
             made.append(self._assembled(columns, num_rows, own, pool))
             start += num_rows
-        return made, num_pages
+        return made, counts
 
     @cached_property
     def _needs_offsets(self) -> bool:
@@ -127,14 +157,14 @@ class FragmentReading:
 
     def _read_file(
         self, part: FileNodes, rows: RowRanges, pool: pa.MemoryPool | None, *, is_take: bool
-    ) -> tuple[list[pa.RecordBatch], int]:
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         opened = self._opened[part.file]
         read = opened.rows.take if is_take else opened.rows.read
         batches, counts = read(part.nodes, rows, pool)
         if any(node.shown is not node.field for node in part.nodes):
             pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
             batches = [piece.filled(pool) for piece in pieces]
-        return batches, counts.pages
+        return batches, counts
 
     def _assembled(
         self,
@@ -154,8 +184,7 @@ class FragmentReading:
                 parts = [columns[file, kept.field.name] for file, kept in source.parts]
                 arrays.append(source.array(parts, num_rows, pool))
         if not arrays:
-            empty = pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[])
-            return pa.RecordBatch.from_struct_array(empty)
+            return batch_without_columns(num_rows)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:

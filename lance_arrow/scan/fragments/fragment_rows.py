@@ -6,13 +6,16 @@ rows ─► ranges of rows that are left ─► each file reads them ─► blob
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, leaf_at
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import AnyFileSystem, Location, redact
@@ -21,15 +24,19 @@ from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMet
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
-from lance_arrow.runtime import default_runtime
+from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment
-from lance_arrow.scan.open_files import OpenFile, OpenFiles
+from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, zones_schema
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 
 # What filesystems say of a path at which no file is, or can be.
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -69,6 +76,23 @@ class FragmentRows:
         self._filesystem = filesystem
         self.scan_options = ScanOptions() if scan_options is None else scan_options
         self._limits = default_runtime().settings.limits
+        self._bounded: dict[Path, tuple[ZoneMap, BoundedZones]] = {}
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """Columns of the table, virtual ones among them."""
+        return self.columns.all_roots
+
+    @property
+    def runtime(self) -> Runtime:
+        """Whose threads and limits hold."""
+        return default_runtime()
+
+    def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
+        """Return what reads some (pruned) columns; errors are those of opening the files."""
+        from lance_arrow.scan.fragments.fragment_reading import FragmentReading  # noqa: PLC0415 - it is made of this
+
+        return FragmentReading(self, nodes)
 
     @cached_property
     def num_physical(self) -> int:
@@ -198,7 +222,10 @@ class FragmentRows:
             return None
         zone_map = opened.zones.get([own])[0]
         if zone_map is not None and zone_map.num_zones and not zone_map.is_repeated:
-            return BoundedZones.of_map(zone_map, self.num_physical)
+            known = self._bounded.get(path)
+            if known is None or known[0] is not zone_map:
+                known = self._bounded[path] = zone_map, BoundedZones.of_map(zone_map, self.num_physical)
+            return known[1]
         return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
 
     def _is_together(self, name: str, file: DataFileMeta) -> bool:

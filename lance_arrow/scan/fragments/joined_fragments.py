@@ -22,13 +22,14 @@ from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
-from lance_arrow.runtime import default_runtime
+from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader
-from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
@@ -81,6 +82,20 @@ class JoinedFragments:
         self._lock = Lock()
         self.row_starts = np.zeros(len(fragments) + 1, np.int64)
         np.cumsum([fragment.physical_rows or 0 for fragment in fragments], out=self.row_starts[1:])
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """Columns of the table, virtual ones among them."""
+        return self.columns.all_roots
+
+    @property
+    def runtime(self) -> Runtime:
+        """Whose threads and limits hold."""
+        return default_runtime()
+
+    def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
+        """Return what reads some (pruned) columns; errors are those of opening the files."""
+        return FragmentReading(self, nodes)  # type: ignore[arg-type]
 
     @property
     def num_physical(self) -> int:
@@ -173,8 +188,8 @@ class JoinedFragments:
 
     def read(
         self, members: NDArray[np.int64], offsets: NDArray[np.int64], reading: FragmentReading
-    ) -> tuple[list[pa.RecordBatch], int]:
-        """Read rows; returns batches and pages touched, as `FragmentReading.read`.
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read rows; returns batches and counts, as `FragmentReading.read`.
 
         Parameters
         ----------
@@ -211,7 +226,7 @@ class HeldFragments:
         with self._lock:
             held = self._readings.get(id(projection))
         if held is None or held[0] is not projection:
-            held = projection, FragmentReading(self.group, projection.nodes)  # type: ignore[arg-type]
+            held = projection, self.group.reading(projection.nodes)
             with self._lock:
                 self._readings[id(projection)] = held
                 while len(self._readings) > _KEPT_READINGS:

@@ -24,7 +24,6 @@ from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import TableFilter
 from lance_arrow.scan.fragments.table_taking import TableTaking
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
@@ -143,7 +142,7 @@ class TableReader:
             if batch.num_rows:
                 yield projection.cut(batch, filled=True)
 
-    def filter(self, filter: Predicate) -> TableFilter:
+    def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.
 
         Raises
@@ -152,7 +151,7 @@ class TableReader:
             It does not fit.
         """
         expression = as_expression(filter, self.columns.full_schema)
-        return TableFilter(FilterPlan(expression, self.columns.full_schema), self.columns)
+        return FilterPlan(expression, self.columns.full_schema)
 
     def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -218,7 +217,7 @@ class TableReader:
         watch = TableWatch() if self._runtime.is_watched else None
         batches, order = self._taking.read(numbers, offsets, projection, watch)
         if watch is not None:
-            watch.count(0, len(numbers))
+            watch.count(len(numbers))
             self._runtime.finished(watch.report(projection.nodes, None))
         table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
         if (order != np.arange(len(order))).any():
@@ -249,7 +248,7 @@ class TableReader:
                 self._rows.move_to_end(number)
             return held
 
-    def numbers_left(self, filter: TableFilter | None) -> Sequence[int]:
+    def numbers_left(self, filter: FilterPlan | None) -> Sequence[int]:
         """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""
         everything = range(len(self.fragments))
         predicate = None if filter is None else filter.predicate
@@ -262,7 +261,7 @@ class TableReader:
             return everything
         return np.flatnonzero(~np.isin(fragment_ids(self.fragments), excluded)).tolist()
 
-    def groups(self, nodes: Sequence[ColumnNode], filter: TableFilter | None) -> FragmentGroups:
+    def groups(self, nodes: Sequence[ColumnNode], filter: FilterPlan | None) -> FragmentGroups:
         """Return what divides the fragments into groups, for a scan of some columns with a filter."""
         # For scans alone.
         from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
@@ -298,7 +297,7 @@ class TableReader:
         batch_size: int | None,
         within: Sequence[RowRanges] | None,
         *,
-        filter: TableFilter | None,
+        filter: FilterPlan | None,
         wants_all: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of nodes, decoded ahead by the threads within the memory budget."""

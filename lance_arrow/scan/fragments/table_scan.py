@@ -15,8 +15,10 @@ from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups, opened_alone
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, OpensFragment
-from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.fragments.table_filter import FilteredReading
+from lance_arrow.scan.late_materialization import late_window_rows
 from lance_arrow.scan.read_counts import TableWatch, ended_by
+from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 
@@ -56,7 +58,7 @@ class TableScan:
         reader: OpensFragment,
         groups: FragmentGroups,
         nodes: Sequence[ColumnNode],
-        filter: TableFilter | None,
+        filter: FilterPlan | None,
         batch_size: int | None,
         within: Sequence[RowRanges] | None,
         runtime: Runtime,
@@ -72,7 +74,7 @@ class TableScan:
         self._runtime = runtime
         self._watch = TableWatch()
         self._max_bytes = runtime.settings.window_bytes(runtime.settings.num_threads + 1)
-        self._max_rows = WINDOW_ROWS if batch_size is None or may_be_sliced(nodes) else batch_size
+        self._is_sliceable = batch_size is None or may_be_sliced(nodes)
         self._joins = True
         self._has_begun = wants_all
 
@@ -88,13 +90,13 @@ class TableScan:
 
     def _pieces(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         tasks = (task for found in self._opened(numbers) for task in self._tasks(found))
-        for task, batches, num_pages in self._runtime.ahead(self._read, tasks):
+        for task, batches in self._runtime.ahead(self._read, tasks):
             if batches is None:
                 yield from self._pieces_alone(task)
                 continue
             # Where a filter leaves no row, the first rows are further on.
             self._has_begun = self._has_begun or not any(batch.num_rows for batch in batches)
-            yield from self._counted(task, batches, num_pages)
+            yield from self._counted(task, batches)
 
     def _pieces_alone(self, task: _Task) -> Iterator[pa.RecordBatch]:
         """Read the fragments of a window by themselves: they tell which one is to blame, or can be read."""
@@ -105,7 +107,7 @@ class TableScan:
             found = opened_alone(self._reader, number, self._nodes, self._filter, rows)
             self._see(found)
             for own in self._tasks(found):
-                yield from self._counted(own, *found.read(own.window.rows))
+                yield from self._counted(own, found.read(own.window.rows))
 
     def _opened(self, numbers: Sequence[int]) -> Iterator[FilteredReading]:
         """Open fragments ahead, in groups as long as these can be read."""
@@ -132,29 +134,34 @@ class TableScan:
     def _tasks(self, found: FilteredReading) -> Iterator[_Task]:
         if not found.live.num_rows:
             return
+        most = WINDOW_ROWS
+        if not self._is_sliceable:
+            most = self._batch_size or WINDOW_ROWS
+        elif self._filter is not None:
+            most = late_window_rows(found.live.num_rows, self._runtime.settings.num_threads)
         cuts = Windows(
             found.live,
             self._batch_size,
-            weights=found.reading.weights(),
+            weights=found.weights(),
             max_bytes=self._max_bytes,
-            max_rows=self._max_rows,
+            max_rows=most,
         )
         for window in cuts:
             yield _Task(found, cuts, window)
 
-    def _read(self, task: _Task) -> tuple[_Task, list[pa.RecordBatch] | None, int]:
+    def _read(self, task: _Task) -> tuple[_Task, list[pa.RecordBatch] | None]:
         """Read a window; None instead of batches where its fragments must be read by themselves."""
         try:
-            return task, *task.found.read(task.window.rows)
+            return task, task.found.read(task.window.rows)
         except LanceError:
             if not isinstance(task.found.rows, JoinedFragments):
                 raise
-            return task, None, 0
+            return task, None
 
-    def _counted(self, task: _Task, batches: list[pa.RecordBatch], num_pages: int) -> Iterator[pa.RecordBatch]:
+    def _counted(self, task: _Task, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self._filter is None:
             task.cuts.learn(task.window, sum(batch.nbytes for batch in batches))
-        self._watch.count(num_pages, sum(batch.num_rows for batch in batches))
+        self._watch.count(sum(batch.num_rows for batch in batches))
         for batch in batches:
             step = self._batch_size or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
@@ -163,6 +170,7 @@ class TableScan:
 
     def _see(self, found: FilteredReading) -> None:
         self._watch.note_pruning(found.prune_result)
+        self._watch.follow(found.tally)
         group = found.rows
         if not isinstance(group, JoinedFragments):
             self._watch.see(found.opened)
@@ -172,7 +180,9 @@ class TableScan:
 
     def _send(self) -> None:
         if self._runtime.is_watched:
-            nodes = self._nodes if self._filter is None else [*self._nodes, *self._filter.nodes]
+            nodes = list(self._nodes)
+            if self._filter is not None:
+                nodes += self._filter.nodes(self._groups.columns.all_roots)
             self._runtime.finished(
                 self._watch.report(nodes, None if self._filter is None else str(self._filter.expression))
             )

@@ -144,7 +144,7 @@ class TableTaking:
             counts = ends[places] - borders[places]
             try:
                 reading = held.reading(projection)
-                found, num_pages = held.group.read(np.repeat(members, counts), offsets[rows], reading)
+                found, read_counts = held.group.read(np.repeat(members, counts), offsets[rows], reading)
                 batches += found
             except LanceError:
                 # Read one by one, they tell what is wrong, and where; or they can be read.
@@ -153,20 +153,21 @@ class TableTaking:
             order.append(rows)
             if watch is not None:
                 watch.read_joined(len(places) * len(reading.opened), fetched)
-                watch.count(num_pages, 0)
+                watch.tally.add(read_counts, len(rows))
         rest = np.flatnonzero(alone)
 
-        def read(place: int) -> tuple[list[pa.RecordBatch], int]:
+        def read(place: int) -> list[pa.RecordBatch]:
             reading = self._reader.reading(int(wanted[place]), projection)
             if watch is not None:
                 watch.see(reading.opened)
             rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
-            return reading.read(rows, is_take=True)
-
-        for found, num_pages in self._runtime.map(read, rest.tolist()):
-            batches += found
+            found, counts = reading.read(rows, is_take=True)
             if watch is not None:
-                watch.count(num_pages, 0)
+                watch.tally.add(counts, rows.num_rows)
+            return found
+
+        for found in self._runtime.map(read, rest.tolist()):
+            batches += found
         order.append(_spread(borders[rest], ends[rest]))
         return batches, np.concatenate(order)
 

@@ -1,0 +1,129 @@
+"""`OpenFile`: one open file as a source of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.io import Location, MeteredSource
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.row_reader import ReadCounts, RowReader
+from lance_arrow.scan.row_weights import RowWeights
+from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.pruning.zone_predicates import ZonePredicate
+    from lance_arrow.pruning.zone_pruning import PruneResult
+    from lance_arrow.scan.zone_reader import ZoneReader
+
+
+class OpenFile:
+    """One open file: its metered bytes and its rows, which it is a `RowSource` of.
+
+    Parameters
+    ----------
+    source, rows
+        The file.
+    location
+        Where it is, for what lies beside it; None where that is not known.
+    sidecars
+        Whether zone maps are looked for beside it.
+    """
+
+    def __init__(
+        self, source: MeteredSource, rows: RowReader, location: Location | None = None, *, sidecars: bool = True
+    ) -> None:
+        self.source = source
+        self.rows = rows
+        self._location = location
+        self._sidecars = sidecars
+
+    @cached_property
+    def blobs(self) -> BlobReader:
+        """Reads its blobs."""
+        return BlobReader(self.rows, self._location)
+
+    @cached_property
+    def zones(self) -> ZoneReader:
+        """Reads its zone maps."""
+        from lance_arrow.scan.zone_reader import zone_reader  # noqa: PLC0415 - for filters alone
+
+        return zone_reader(self.rows, self._location if self._sidecars else None)
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """Its columns."""
+        return self.rows.roots
+
+    @property
+    def num_physical(self) -> int:
+        """Its rows."""
+        return self.rows.num_rows
+
+    @property
+    def runtime(self) -> Runtime:
+        """Whose threads and limits hold."""
+        return self.rows.runtime
+
+    def reading(self, nodes: Sequence[ColumnNode]) -> FileReading:
+        """Return what reads some (pruned) columns."""
+        return FileReading(self, nodes)
+
+    def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
+        """Ask zone maps; see `prune_rows`."""
+        from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows  # noqa: PLC0415 - for filters alone
+
+        if predicate is None:
+            return PruneResult(within, RowRanges.one(0, 0))
+        return prune_rows(self.rows, self.zones, predicate, within)
+
+
+class FileReading:
+    """Some columns of one file, with descriptors in place of blobs.
+
+    Parameters
+    ----------
+    file
+        The file.
+    nodes
+        (Pruned) columns.
+    """
+
+    def __init__(self, file: OpenFile, nodes: Sequence[ColumnNode]) -> None:
+        self._file, self._rows = file, file.rows
+        self.nodes = tuple(nodes)
+        self.has_descriptors = any(node.shown is not node.field for node in nodes)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([node.field for node in self.nodes])
+
+    @cached_property
+    def stored_bytes(self) -> int:
+        metas = self._rows.metas([leaf for node in self.nodes for leaf in node.leaves()])
+        return sum(meta.stored_bytes for meta in metas)
+
+    @property
+    def gap_bytes(self) -> int:
+        return self._file.source.coalescing.max_gap_bytes
+
+    def weights(self) -> RowWeights:
+        return self._rows.weights(self.nodes)
+
+    def keep_indices(self, rows: RowRanges) -> None:
+        self._rows.keep_indices(self.nodes, rows)
+
+    def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        return self._rows.read(self.nodes, rows, pool)
+
+    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
+        if not self.has_descriptors:
+            return batches
+        most = self._rows.runtime.settings.blob_piece_bytes
+        pending = (self._file.blobs.pending(self.nodes, batch, most) for batch in batches)
+        return (piece.filled(pool) for one in pending for piece in one.pieces())

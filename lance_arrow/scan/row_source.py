@@ -1,0 +1,74 @@
+"""`RowSource`: where a scan gets rows from, be it one file, a fragment of a table, or several read as one.
+
+source ─► reading of some of its columns ─► batches of some of its rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from lance_arrow.arrays.column_tree import ColumnNode
+    from lance_arrow.pruning.zone_predicates import ZonePredicate
+    from lance_arrow.pruning.zone_pruning import PruneResult
+    from lance_arrow.runtime import Runtime
+    from lance_arrow.scan.row_reader import ReadCounts
+    from lance_arrow.scan.row_weights import RowWeights
+    from lance_arrow.spi import RowRanges
+
+
+class ColumnReading(Protocol):
+    """Some columns of a source; threads share it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of what `read` returns."""
+
+    @property
+    def has_descriptors(self) -> bool:
+        """Whether `read` returns descriptors of blobs, which `filled` replaces."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that the columns take, all rows together."""
+
+    @property
+    def gap_bytes(self) -> int:
+        """Holes up to which reading through them takes less time than another request."""
+
+    def weights(self) -> RowWeights:
+        """Estimate what the rows take in memory."""
+
+    def keep_indices(self, rows: RowRanges) -> None:
+        """Load what must be known of pages before these rows are read."""
+
+    def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read rows in order; more than one batch where 32-bit offsets would overflow, or blobs are large."""
+
+    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
+        """Put blobs in place of their descriptors, in pieces of few bytes."""
+
+
+class RowSource(Protocol):
+    """Rows, numbered from 0; those that were deleted have numbers, too."""
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """Columns there are."""
+
+    @property
+    def num_physical(self) -> int:
+        """Rows there are, deleted ones included."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Threads, memory, and who gets the report."""
+
+    def reading(self, nodes: Sequence[ColumnNode]) -> ColumnReading:
+        """Return what reads some (pruned) columns; errors are those of opening them."""
+
+    def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
+        """Ask zone maps which of some rows can, and which do, satisfy a filter; see `prune_rows`."""
