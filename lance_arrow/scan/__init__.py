@@ -13,7 +13,8 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `page_faults` | which page an error of a column comes from |
 | `blobs/` | bytes of blobs, read in a wave of their own |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
-| `open_files`, `file_place` | files kept open; where a file is |
+| `row_source` | what a scan asks of rows, of files and fragments alike |
+| `open_file`, `open_files`, `file_place` | one open file; files kept open; where a file is |
 | `zone_reader` | zone maps of one open file (of 0.1: `legacy/v0_1_statistics`) |
 | `projection`, `row_arguments`, `row_restriction` | what callers name: columns, rows, row ranges |
 | `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
