@@ -4,14 +4,13 @@
     Polars ──────┼─► Operand, literals of its type ─► comparison, membership, text match ─► pyarrow expression
     Spark ───────┘
 
-Translators read a syntax. How literals are typed, when Arrow looks values up, and what null, the two zeros, dictionaries
-and views need is decided here. SQL refuses what has no expression; engines filter by it themselves.
+Translators read a syntax. How literals are typed, when Arrow looks values up, and what null, the two zeros and
+dictionaries need is decided here. SQL refuses what has no expression; engines filter by it themselves.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -76,11 +75,9 @@ class Operand:
         return match(self.text(), self.exact(value).as_py())
 
     def text(self) -> pc.Expression:
-        """Return what functions of text are given: they have no dictionaries and no views."""
-        if isinstance(self.type, pa.DictionaryType):
-            return self.expression.cast(self.type.value_type)
-        is_view = self.type is not None and pa.types.is_string_view(self.type)
-        return self.expression.cast(pa.large_string()) if is_view else self.expression
+        """Return what functions of text are given: they have no dictionaries."""
+        is_dictionary = isinstance(self.type, pa.DictionaryType)
+        return self.expression.cast(self.type.value_type) if is_dictionary else self.expression
 
     def comparable(self) -> pc.Expression:
         """Return what comparisons are given: they have no half floats."""
@@ -93,14 +90,14 @@ class Operand:
         Raises
         ------
         InexpressibleError
-            It is null, NaN, of another kind, or there is no such value; or this type is nested, a dictionary, or unknown.
+            It is null, NaN, of another kind, or there is no such value; or this type is nested or a dictionary.
         """
         try:
             found = value if isinstance(value, pa.Scalar) else natural(value)
             if found.is_valid and self.type is not None and _kind(found.type) == _kind(self.type):
                 typed = found.cast(self.type)
-                # NaN is not equal to itself.
-                if typed.cast(found.type).equals(found) and not _is_nan(found):
+                # NaN equals nothing.
+                if typed.cast(found.type).equals(found):
                     return typed
         except _UNFIT:
             pass
@@ -120,8 +117,8 @@ def natural(value: Any) -> pa.Scalar:
     return pa.scalar(value, pa.uint64() if type(value) is int and value >= 1 << 63 else None)
 
 
-def is_member(operand: Operand, members: Sequence[pa.Scalar]) -> pc.Expression:
-    """Look for a value among literals, as ``IN`` does.
+def is_member(operand: Operand, members: Sequence[pa.Scalar | Operand]) -> pc.Expression:
+    """Look for a value among others, as ``IN`` does.
 
     Parameters
     ----------
@@ -133,16 +130,17 @@ def is_member(operand: Operand, members: Sequence[pa.Scalar]) -> pc.Expression:
     Raises
     ------
     InexpressibleError
-        They are of several types, and not all numbers.
+        Literals are of several types, and not all numbers.
     """
-    members = [operand.nearest(one) for one in members]
-    known = [one for one in members if one.is_valid]
+    literals = [operand.nearest(one) for one in members if isinstance(one, pa.Scalar)]
+    known = [one for one in literals if one.is_valid]
     types = {one.type for one in known}
-    if len(types) > 1 and not all(_is_number(one) for one in types):
+    if len(types) > 1 and not all(_kind(one) in ("integer", "float", "decimal") for one in types):
         raise InexpressibleError("holds values of several types")
     value = operand.comparable()
-    if not _are_looked_up(operand.type, known, types):
-        return joined(operator.or_, [value == pc.scalar(one) for one in members])
+    if len(literals) < len(members) or len(types) != 1 or not _is_looked_up(operand.type, known):
+        others = [one.comparable() for one in members if isinstance(one, Operand)]
+        return joined(operator.or_, [value == one for one in (*map(pc.scalar, literals), *others)])
     found = pc.if_else(value.is_valid(), value.isin(pa.array(known, known[0].type)), NULL)
     return found if len(known) == len(members) else found | NULL
 
@@ -198,13 +196,11 @@ def expressible(parts: Iterable[_Part], translate: Callable[[_Part], pc.Expressi
     return all_of(found)
 
 
-def _are_looked_up(column: pa.DataType | None, values: Sequence[pa.Scalar], types: set[pa.DataType]) -> bool:
-    """Whether Arrow's lookup is worth it and finds what comparing finds: it tells the two zeros apart."""
-    if len(types) != 1:
-        return False
-    (type_,) = types
+def _is_looked_up(column: pa.DataType | None, values: Sequence[pa.Scalar]) -> bool:
+    """Whether Arrow's lookup is worth it, and finds what comparing finds: it tells the two zeros apart."""
+    type_ = values[0].type
     is_text = type_ == column and _kind(type_) in ("text", "binary")
-    if len(values) <= (1 if is_text else _COMPARED_MEMBERS) or pa.types.is_floating(type_) or _is_view(type_):
+    if len(values) <= (1 if is_text else _COMPARED_MEMBERS) or pa.types.is_floating(type_):
         return False
     plain = column.value_type if isinstance(column, pa.DictionaryType) else column
     may_be_float = plain is None or pa.types.is_floating(plain)
@@ -220,22 +216,10 @@ def _kind(type_: pa.DataType) -> str | None:
         return "integer"
     if types.is_floating(type_):
         return "float" if type_.bit_width >= 32 else "half"
-    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
+    if types.is_string(type_) or types.is_large_string(type_):
         return "text"
     if types.is_binary(type_) or types.is_large_binary(type_):
         return "binary"
     if types.is_timestamp(type_):
         return f"timestamp {type_.tz}"
     return "decimal" if types.is_decimal(type_) else str(type_)
-
-
-def _is_number(type_: pa.DataType) -> bool:
-    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
-
-
-def _is_view(type_: pa.DataType) -> bool:
-    return pa.types.is_string_view(type_) or pa.types.is_binary_view(type_)
-
-
-def _is_nan(value: pa.Scalar) -> bool:
-    return pa.types.is_floating(value.type) and math.isnan(value.as_py())

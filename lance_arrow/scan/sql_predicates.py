@@ -37,42 +37,21 @@ from lance_arrow.scan.predicates import type_at
 
 _KINDS = exp.DataType.Type
 _TYPES: Mapping[exp.DataType.Type, pa.DataType] = {
-    _KINDS.BOOLEAN: pa.bool_(),
-    _KINDS.TINYINT: pa.int8(),
-    _KINDS.SMALLINT: pa.int16(),
-    _KINDS.INT: pa.int32(),
-    _KINDS.BIGINT: pa.int64(),
-    _KINDS.UTINYINT: pa.uint8(),
-    _KINDS.USMALLINT: pa.uint16(),
-    _KINDS.UINT: pa.uint32(),
-    _KINDS.UBIGINT: pa.uint64(),
-    _KINDS.FLOAT: pa.float32(),
-    _KINDS.DOUBLE: pa.float64(),
-    _KINDS.CHAR: pa.string(),
-    _KINDS.VARCHAR: pa.string(),
-    _KINDS.TEXT: pa.string(),
-    _KINDS.BINARY: pa.binary(),
-    _KINDS.VARBINARY: pa.binary(),
-    _KINDS.DATE: pa.date32(),
-    _KINDS.TIME: pa.time64("us"),
-    _KINDS.TIMESTAMP: pa.timestamp("us"),
-    _KINDS.DATETIME: pa.timestamp("us"),
+    _KINDS.BOOLEAN: pa.bool_(), _KINDS.FLOAT: pa.float32(), _KINDS.DOUBLE: pa.float64(),
+    _KINDS.TINYINT: pa.int8(), _KINDS.SMALLINT: pa.int16(), _KINDS.INT: pa.int32(), _KINDS.BIGINT: pa.int64(),
+    _KINDS.UTINYINT: pa.uint8(), _KINDS.USMALLINT: pa.uint16(), _KINDS.UINT: pa.uint32(), _KINDS.UBIGINT: pa.uint64(),
+    _KINDS.CHAR: pa.string(), _KINDS.VARCHAR: pa.string(), _KINDS.TEXT: pa.string(),
+    _KINDS.BINARY: pa.binary(), _KINDS.VARBINARY: pa.binary(), _KINDS.DATE: pa.date32(), _KINDS.TIME: pa.time64("us"),
+    _KINDS.TIMESTAMP: pa.timestamp("us"), _KINDS.DATETIME: pa.timestamp("us"),
     _KINDS.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
-}
+}  # fmt: skip
 _COMPARISONS: Mapping[type[exp.Expression], Binary] = {
-    exp.EQ: operator.eq,
-    exp.NEQ: operator.ne,
-    exp.LT: operator.lt,
-    exp.LTE: operator.le,
-    exp.GT: operator.gt,
+    exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt,
     exp.GTE: operator.ge,
-}
+}  # fmt: skip
 _ARITHMETIC: Mapping[type[exp.Expression], Binary] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.Div: operator.truediv,
-}
+    exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul, exp.Div: operator.truediv,
+}  # fmt: skip
 
 
 def parse_sql(text: str, schema: pa.Schema | None = None) -> pc.Expression:
@@ -143,41 +122,25 @@ class _Translation:
                 return translate(self, node)
             except InexpressibleError as error:
                 raise self.refusal(node, str(error)) from error
-        if isinstance(node, exp.Column | exp.Dot) or type(node) is exp.Cast:
-            return self.value(node)
-        raise self.refusal(node)
+        if type(node) not in (exp.Column, exp.Dot, exp.Cast):
+            raise self.refusal(node)
+        return self.value(node)
 
     def value(self, node: exp.Expression, beside: pa.DataType | None = None) -> pc.Expression:
         """Translate what stands beside an operator."""
-        if isinstance(node, exp.Paren):
-            return self.value(node.this, beside)
-        if isinstance(node, exp.Column | exp.Dot):
-            return pc.field(*self._names(node))
-        if type(node) is exp.Cast:
-            return self._cast(node, beside)
         if _is_literal(node):
             return pc.scalar(self._literal(node, beside))
-        if isinstance(node, exp.Neg):
-            return pc.negate_checked(self.value(node.this, beside))
-        if isinstance(node, exp.DPipe):
-            return pc.binary_join_element_wise(self.text(node.this), self.text(node.expression), "")
-        call = _CALLS.get(type(node))
-        if call is not None:
-            return call(self, node, beside)
-        compute = _ARITHMETIC.get(type(node))
-        if compute is not None:
-            return compute(self.value(node.this, beside), self.value(node.expression, beside))
-        return self.condition(node)
+        translate = _VALUES.get(type(node))
+        return self.condition(node) if translate is None else translate(self, node, beside)
 
     def operands(self, nodes: Sequence[exp.Expression]) -> list[pc.Expression]:
         """Translate what is compared with each other."""
         beside = Operand(NULL, self._beside(nodes))
-        return [
-            pc.scalar(beside.nearest(self._literal(one, beside.type)))
-            if _is_literal(one)
-            else self.operand(one, beside.type).comparable()
-            for one in nodes
-        ]
+        pieces = [self._piece(one, beside.type) for one in nodes]
+        return [pc.scalar(beside.nearest(one)) if isinstance(one, pa.Scalar) else one.comparable() for one in pieces]
+
+    def _piece(self, node: exp.Expression, beside: pa.DataType | None) -> pa.Scalar | Operand:
+        return self._literal(node, beside) if _is_literal(node) else self.operand(node, beside)
 
     def operand(self, node: exp.Expression, beside: pa.DataType | None = None) -> Operand:
         return Operand(self.value(node, beside), self._type_of(node))
@@ -203,18 +166,15 @@ class _Translation:
         members: list[exp.Expression] = node.args.get("expressions") or []
         if not members or any(node.args.get(name) for name in ("query", "unnest", "field")):
             raise self.refusal(node, "is no list of values")
-        if not all(_is_literal(one) for one in members):
-            value, *wanted = self.operands([node.this, *members])
-            return joined(operator.or_, [value == one for one in wanted])
         beside = self._beside([node.this, *members])
-        return is_member(self.operand(node.this, beside), [self._literal(one, beside) for one in members])
+        return is_member(self.operand(node.this, beside), [self._piece(one, beside) for one in members])
 
     def tested(self, node: exp.Expression) -> pc.Expression:
         """``IS NULL``, ``IS TRUE``, ``IS FALSE``."""
+        value = self.value(node.this)
         if isinstance(node.expression, exp.Null):
-            return self.value(node.this).is_null()
+            return value.is_null()
         if isinstance(node.expression, exp.Boolean):
-            value = self.value(node.this)
             return value.is_valid() & (value if node.expression.this else ~value)
         raise self.refusal(node)
 
@@ -236,6 +196,9 @@ class _Translation:
         return pc.starts_with(self.text(node.this), node.expression.this)
 
     # --- values
+
+    def computed(self, node: exp.Expression, beside: pa.DataType | None) -> pc.Expression:
+        return _ARITHMETIC[type(node)](self.value(node.this, beside), self.value(node.expression, beside))
 
     def chosen(self, node: exp.Expression, beside: pa.DataType | None) -> pc.Expression:
         """``CASE``, with an operand or without."""
@@ -281,24 +244,16 @@ class _Translation:
         return [part.name for part in parts]
 
     def _literal(self, node: exp.Expression, beside: pa.DataType | None) -> pa.Scalar:
-        if isinstance(node, exp.Null):
-            return pa.scalar(None)
-        if isinstance(node, exp.Boolean):
-            return pa.scalar(bool(node.this))
-        if isinstance(node, exp.Neg):
-            return self._number(node, "-" + node.this.this, beside)
-        if not node.is_string:
-            return self._number(node, node.this, beside)
-        is_time = beside is not None and pa.types.is_temporal(beside)
-        return self._read_as(node, node.this, beside) if is_time else pa.scalar(node.this)
-
-    def _number(self, node: exp.Expression, digits: str, beside: pa.DataType | None) -> pa.Scalar:
+        if isinstance(node, exp.Null | exp.Boolean):
+            return pa.scalar(bool(node.this) if isinstance(node, exp.Boolean) else None)
+        if _is_text(node):
+            is_time = beside is not None and pa.types.is_temporal(beside)
+            return self._read_as(node, node.this, beside) if is_time else pa.scalar(node.this)
+        digits = "-" + node.this.this if isinstance(node, exp.Neg) else node.this
         try:
             if beside is not None and pa.types.is_decimal(beside):
                 return pa.scalar(Decimal(digits))
-            if digits.lstrip("-").isdecimal():
-                return natural(int(digits))
-            return pa.scalar(float(digits))
+            return natural(int(digits)) if digits.lstrip("-").isdecimal() else pa.scalar(float(digits))
         except (ArithmeticError, ValueError) as error:
             raise self.refusal(node, "is no number that Arrow has") from error
 
@@ -401,7 +356,15 @@ _CONDITIONS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expressio
 }
 
 
-_CALLS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression, pa.DataType | None], pc.Expression]] = {
+_VALUES: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression, pa.DataType | None], pc.Expression]] = {
+    exp.Paren: lambda self, node, beside: self.value(node.this, beside),
+    **dict.fromkeys((exp.Column, exp.Dot), lambda self, node, beside: pc.field(*self._names(node))),
+    exp.Cast: _Translation._cast,
+    exp.Neg: lambda self, node, beside: pc.negate_checked(self.value(node.this, beside)),
+    exp.DPipe: lambda self, node, beside: pc.binary_join_element_wise(
+        self.text(node.this), self.text(node.expression), ""
+    ),
+    **dict.fromkeys(_ARITHMETIC, _Translation.computed),
     exp.Case: _Translation.chosen,
     exp.Coalesce: _Translation.first_known,
     exp.Mod: _Translation.remainder,
