@@ -21,13 +21,9 @@ from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Opera
 _Facts: TypeAlias = Mapping[str, Any]
 
 _COMPARISONS: Mapping[str, Binary] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtEq": operator.le,
-    "Gt": operator.gt,
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtEq": operator.le, "Gt": operator.gt,
     "GtEq": operator.ge,
-}
+}  # fmt: skip
 _SWAPPED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
 _ENDS = {"Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq"), "None": ("Gt", "Lt")}
 
@@ -88,14 +84,14 @@ class _Translation:
         """Say a condition."""
         name, facts = _head(node)
         if name == "Column" or name.startswith("StructExpr."):
-            return self.flag(node)
+            return self.column(node, pa.types.is_boolean).expression
         translate = _CONDITIONS.get(name)
         if translate is None:
             raise InexpressibleError(f"{name} is not understood")
         return translate(self, facts, *_arguments(node))
 
-    def column(self, node: pl.Expr) -> Operand:
-        """Look up a column, or a field of a struct in one."""
+    def column(self, node: pl.Expr, is_fit: Callable[[pa.DataType], bool] = lambda type_: True) -> Operand:
+        """Look up a column, or a field of a struct in one, of a fit type."""
         names: list[str] = []
         name, facts = _head(node)
         while name == "StructExpr.FieldByName":
@@ -104,15 +100,12 @@ class _Translation:
             name, facts = _head(node)
         if name != "Column":
             raise InexpressibleError(f"{name} is no column")
-        return Operand.at([str(facts), *reversed(names)], self._schema)
+        found = Operand.at([str(facts), *reversed(names)], self._schema)
+        if not is_fit(found.type):
+            raise InexpressibleError(f"{found.type} is of no use here")
+        return found
 
     # --- conditions, each translates one kind of node
-
-    def flag(self, node: pl.Expr) -> pc.Expression:
-        column = self.column(node)
-        if not pa.types.is_boolean(column.type):
-            raise InexpressibleError("is no condition")
-        return column.expression
 
     def compared(self, facts: _Facts, left: pl.Expr, right: pl.Expr, *, op: str) -> pc.Expression:
         if left.meta.is_literal():
@@ -128,10 +121,7 @@ class _Translation:
         return self.compared({}, value, low, op=above) & self.compared({}, value, high, op=below)
 
     def nan(self, facts: _Facts, node: pl.Expr) -> pc.Expression:
-        column = self.column(node)
-        if not pa.types.is_floating(column.type):
-            raise InexpressibleError("is no float")
-        return pc.is_nan(column.expression)
+        return pc.is_nan(self.column(node, pa.types.is_floating).expression)
 
     def member(self, facts: _Facts, node: pl.Expr, members: pl.Expr) -> pc.Expression:
         listed = _literal(members)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,6 +30,7 @@ NULL = pc.scalar(pa.scalar(None, pa.bool_()))
 """A condition that is neither true nor false."""
 _COMPARED_MEMBERS = 16
 """More members are looked up, of strings and bytes from two on: a lookup takes as long as so many comparisons."""
+_WILDCARDS = ("%", "_")
 _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError)
 
 
@@ -155,18 +157,13 @@ def like(value: pc.Expression, pattern: str, escape: str | None, ignore_case: bo
     InexpressibleError
         The pattern ends with its escape character.
     """
-    pieces: list[tuple[str, bool]] = []
-    characters = iter(pattern)
-    for character in characters:
-        is_escape = character == escape
-        following = next(characters, None) if is_escape else character
-        if following is None:
-            raise InexpressibleError("ends with its escape character")
-        pieces.append((following, not is_escape and following in "%_"))
-    wild = [place for place, (_, is_wild) in enumerate(pieces) if is_wild]
-    plain = "".join(character for character, is_wild in pieces if not is_wild)
-    last = len(pieces) - 1
-    if all(pieces[place][0] == "%" for place in wild):
+    tokens = re.findall(f"{re.escape(escape)}.?|." if escape else ".", pattern, re.DOTALL)
+    if escape in tokens:
+        raise InexpressibleError("ends with its escape character")
+    wild = [place for place, token in enumerate(tokens) if token in _WILDCARDS]
+    plain = "".join(token[-1] for token in tokens if token not in _WILDCARDS)
+    last = len(tokens) - 1
+    if all(tokens[place] == "%" for place in wild):
         if wild == [last]:
             return pc.starts_with(value, plain, ignore_case=ignore_case)
         if wild == [0]:
@@ -175,7 +172,7 @@ def like(value: pc.Expression, pattern: str, escape: str | None, ignore_case: bo
             return pc.match_substring(value, plain, ignore_case=ignore_case)
     if not wild and not ignore_case:
         return value == plain
-    spelled = (character if is_wild or character not in "%_\\" else "\\" + character for character, is_wild in pieces)
+    spelled = (token if token in _WILDCARDS else re.sub(r"[%_\\]", r"\\\g<0>", token[-1]) for token in tokens)
     return pc.match_like(value, "".join(spelled), ignore_case=ignore_case)
 
 

@@ -20,7 +20,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows, zone_predicate
 from lance_arrow.scan.blobs.blob_reader import BlobReader
-from lance_arrow.scan.predicates import MISFITS, misfit
+from lance_arrow.scan.predicates import MISFITS, fitting
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
@@ -241,12 +241,8 @@ def bound_filter(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema, *, what: str = "filter"
 ) -> pc.Expression:
     """Bind a filter; raises `InvalidArgumentError` where it does not fit the schema."""
-    try:
+    with fitting(f"the {what} {{}} does not fit the schema", schema, expression):
         found: pc.Expression = native.bind(expression, schema)
-    except MISFITS as error:
-        raise InvalidArgumentError(
-            f"the {what} {expression} does not fit the schema: {misfit(error, schema)}"
-        ) from error
     return found
 
 

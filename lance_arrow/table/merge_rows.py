@@ -14,7 +14,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 from lance_arrow.scan.row_filter import columns_of, evaluated
 from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.data_files import write_fragments
@@ -235,13 +235,11 @@ def _flags(expression: pc.Expression | None, batch: pa.RecordBatch) -> NDArray[n
     """Return which rows satisfy a condition; null is no."""
     if expression is None:
         return np.ones(batch.num_rows, bool)
-    try:
+    with fitting("the condition {} does not fit", batch.schema, expression):
         found = evaluated(expression, batch)
-        if not pa.types.is_boolean(found.type):
-            raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
-        flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
-    except MISFITS as error:
-        raise InvalidArgumentError(f"the condition {expression} does not fit: {misfit(error, batch.schema)}") from error
+    if not pa.types.is_boolean(found.type):
+        raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
+    flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
     return flags
 
 
