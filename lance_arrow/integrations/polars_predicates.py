@@ -153,7 +153,7 @@ _CONDITIONS: Mapping[str, Callable[..., pc.Expression]] = {
 
 
 def _literal(node: pl.Expr) -> pa.Scalar:
-    values = pl.select(node).to_series().to_arrow() if node.meta.is_literal() else ()
+    values = list(pl.select(node).to_series().to_arrow()) if node.meta.is_literal() else []
     if len(values) != 1:
         raise InexpressibleError("is no literal")
     return values[0]

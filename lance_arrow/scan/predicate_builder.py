@@ -78,8 +78,8 @@ class Operand:
 
     def text(self) -> pc.Expression:
         """Return what functions of text are given: they have no dictionaries."""
-        is_dictionary = isinstance(self.type, pa.DictionaryType)
-        return self.expression.cast(self.type.value_type) if is_dictionary else self.expression
+        type_ = self.type
+        return self.expression.cast(type_.value_type) if isinstance(type_, pa.DictionaryType) else self.expression
 
     def comparable(self) -> pc.Expression:
         """Return what comparisons are given: they have no half floats."""
@@ -96,7 +96,8 @@ class Operand:
         """
         try:
             found = value if isinstance(value, pa.Scalar) else natural(value)
-            if found.is_valid and self.type is not None and _kind(found.type) == _kind(self.type):
+            kind = None if self.type is None else _kind(self.type)
+            if found.is_valid and kind is not None and kind == _kind(found.type):
                 typed = found.cast(self.type)
                 # NaN equals nothing.
                 if typed.cast(found.type).equals(found):

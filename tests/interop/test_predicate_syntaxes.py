@@ -55,6 +55,7 @@ TABLE = pa.table(
         "at": pa.array([NOON, NOON + SECOND, None, NOON, NOON - SECOND, None], pa.timestamp("us")),
         "zoned": pa.array([NOON, NOON + SECOND, None, NOON, NOON - SECOND, None], pa.timestamp("us", "UTC")),
         "clock": pa.array([datetime.time(1), datetime.time(2), None, datetime.time(3), None, None], pa.time64("us")),
+        "list": [[1], [2], None, [], [1, None], [1]],
         "st": pa.array(
             [
                 {"a": 0, "x": 0.0},
@@ -141,6 +142,7 @@ QUESTIONS = {
     "unsigned above a negative": compared(
         "u", ">", -1, "u > -1", arrow=f("u").is_valid(), dnf=None, left="polars spark"
     ),
+    "beyond signed": Question(f("i").is_valid(), sql=f"i < {LARGE}", polars=c("i") < LARGE, left="polars"),
     "unsigned in": listed(
         "u",
         (1, 2**64 - 1),
@@ -305,6 +307,7 @@ QUESTIONS = {
         spark=sd.EqualTo(("st", "x"), 0.0),
         left="spark",
     ),
+    "list": Question(pc.list_value_length(f("list")) > 1, polars=c("list") == [1, None], left="polars"),
     "null struct": Question(f("st").is_null(), sql="st IS NULL", polars=c("st").is_null(), spark=sd.IsNull(("st",))),
 }
 
