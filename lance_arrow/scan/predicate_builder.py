@@ -70,11 +70,65 @@ class Operand:
         members = [self.exact(one) for one in values]
         if not members:
             raise InexpressibleError("there are no members")
-        return is_member(self, members)
+        return self.among(members)
 
     def matched(self, match: Callable[[pc.Expression, str], pc.Expression], value: Any) -> pc.Expression:
         """Match text with a literal by a function such as `pyarrow.compute.starts_with`; raises as `exact`."""
         return match(self.text(), self.exact(value).as_py())
+
+    def among(self, members: Sequence[pa.Scalar | Operand]) -> pc.Expression:
+        """Look for it among other values, as ``IN`` does.
+
+        Parameters
+        ----------
+        members
+            At least one. Null is no member; with a null among them, other values are neither members nor not.
+
+        Raises
+        ------
+        InexpressibleError
+            Literals are of several types, and not all numbers.
+        """
+        literals = [self.nearest(one) for one in members if isinstance(one, pa.Scalar)]
+        known = [one for one in literals if one.is_valid]
+        types = {one.type for one in known}
+        if len(types) > 1 and not all(_kind(one) in ("integer", "float", "decimal") for one in types):
+            raise InexpressibleError("holds values of several types")
+        value = self.comparable()
+        if len(literals) < len(members) or len(types) != 1 or not _is_looked_up(self.type, known):
+            others = [one.comparable() for one in members if isinstance(one, Operand)]
+            return joined(operator.or_, [value == one for one in (*map(pc.scalar, literals), *others)])
+        found = pc.if_else(value.is_valid(), value.isin(pa.array(known, known[0].type)), NULL)
+        return found if len(known) == len(members) else found | NULL
+
+    def like(self, pattern: str, escape: str | None, ignore_case: bool) -> pc.Expression:
+        """Match a pattern of SQL.
+
+        A prefix, a suffix or a part goes to the function for it: Arrow's own shortcut takes escapes for text.
+
+        Raises
+        ------
+        InexpressibleError
+            The pattern ends with its escape character.
+        """
+        value = self.text()
+        tokens = re.findall(f"{re.escape(escape)}.?|." if escape else ".", pattern, re.DOTALL)
+        if escape in tokens:
+            raise InexpressibleError("ends with its escape character")
+        wild = [place for place, token in enumerate(tokens) if token in _WILDCARDS]
+        plain = "".join(token[-1] for token in tokens if token not in _WILDCARDS)
+        last = len(tokens) - 1
+        if all(tokens[place] == "%" for place in wild):
+            if wild == [last]:
+                return pc.starts_with(value, plain, ignore_case=ignore_case)
+            if wild == [0]:
+                return pc.ends_with(value, plain, ignore_case=ignore_case)
+            if wild == [0, last]:
+                return pc.match_substring(value, plain, ignore_case=ignore_case)
+        if not wild and not ignore_case:
+            return value == plain
+        spelled = (token if token in _WILDCARDS else re.sub(r"[%_\\]", r"\\\g<0>", token[-1]) for token in tokens)
+        return pc.match_like(value, "".join(spelled), ignore_case=ignore_case)
 
     def text(self) -> pc.Expression:
         """Return what functions of text are given: they have no dictionaries."""
@@ -118,63 +172,6 @@ class Operand:
 def natural(value: Any) -> pa.Scalar:
     """Return a Python value as a scalar of the type that Arrow has for it; raises `OverflowError` beyond 64 bits."""
     return pa.scalar(value, pa.uint64() if type(value) is int and value >= 1 << 63 else None)
-
-
-def is_member(operand: Operand, members: Sequence[pa.Scalar | Operand]) -> pc.Expression:
-    """Look for a value among others, as ``IN`` does.
-
-    Parameters
-    ----------
-    operand
-        The value.
-    members
-        At least one. Null is no member; with a null among them, other values are neither members nor not.
-
-    Raises
-    ------
-    InexpressibleError
-        Literals are of several types, and not all numbers.
-    """
-    literals = [operand.nearest(one) for one in members if isinstance(one, pa.Scalar)]
-    known = [one for one in literals if one.is_valid]
-    types = {one.type for one in known}
-    if len(types) > 1 and not all(_kind(one) in ("integer", "float", "decimal") for one in types):
-        raise InexpressibleError("holds values of several types")
-    value = operand.comparable()
-    if len(literals) < len(members) or len(types) != 1 or not _is_looked_up(operand.type, known):
-        others = [one.comparable() for one in members if isinstance(one, Operand)]
-        return joined(operator.or_, [value == one for one in (*map(pc.scalar, literals), *others)])
-    found = pc.if_else(value.is_valid(), value.isin(pa.array(known, known[0].type)), NULL)
-    return found if len(known) == len(members) else found | NULL
-
-
-def like(value: pc.Expression, pattern: str, escape: str | None, ignore_case: bool) -> pc.Expression:
-    """Match a pattern of SQL.
-
-    What is only a prefix, a suffix or a part goes to the function for it: Arrow's own shortcut takes escapes for text.
-
-    Raises
-    ------
-    InexpressibleError
-        The pattern ends with its escape character.
-    """
-    tokens = re.findall(f"{re.escape(escape)}.?|." if escape else ".", pattern, re.DOTALL)
-    if escape in tokens:
-        raise InexpressibleError("ends with its escape character")
-    wild = [place for place, token in enumerate(tokens) if token in _WILDCARDS]
-    plain = "".join(token[-1] for token in tokens if token not in _WILDCARDS)
-    last = len(tokens) - 1
-    if all(tokens[place] == "%" for place in wild):
-        if wild == [last]:
-            return pc.starts_with(value, plain, ignore_case=ignore_case)
-        if wild == [0]:
-            return pc.ends_with(value, plain, ignore_case=ignore_case)
-        if wild == [0, last]:
-            return pc.match_substring(value, plain, ignore_case=ignore_case)
-    if not wild and not ignore_case:
-        return value == plain
-    spelled = (token if token in _WILDCARDS else re.sub(r"[%_\\]", r"\\\g<0>", token[-1]) for token in tokens)
-    return pc.match_like(value, "".join(spelled), ignore_case=ignore_case)
 
 
 def joined(join: Binary, parts: Sequence[pc.Expression]) -> pc.Expression:

@@ -43,48 +43,25 @@ def misfit(error: Exception, schema: pa.Schema) -> str:
         return str(error).partition("\n")[0]
     kind, text = found.groups()
     path = [text] if kind == "Name" else _STEP.findall(text)
-    above: list[str] = []
-    level: pa.Schema | pa.StructType = schema
-    for step in path[:-1]:
-        place = level.get_field_index(step)
-        if place < 0 or not pa.types.is_struct(level.field(place).type):
-            break
-        above.append(step)
-        level = level.field(place).type
-    known = [".".join([*above, level.field(place).name]) for place in range(_num_fields(level))]
+    above = path[:-1]
+    while above and not isinstance(type_at(schema, above), pa.StructType):
+        above.pop()
+    level: Any = type_at(schema, above) if above else schema
+    known = [".".join([*above, field.name]) for field in level]
     name = ".".join(path)
     return f"there is no column {name!r}, expected one of {', '.join(known)}{did_you_mean(name, known)}"
 
 
 @contextlib.contextmanager
 def fitting(problem: str, schema: pa.Schema, expression: pc.Expression | None = None, **place: Any) -> Iterator[None]:
-    """Turn what pyarrow raises for an expression or a column that does not fit into `InvalidArgumentError`.
+    """Turn what pyarrow raises for an expression, or a column, that does not fit a schema into `InvalidArgumentError`.
 
-    Parameters
-    ----------
-    problem
-        How the message begins; ``{}`` stands for the expression.
-    schema
-        What it does not fit.
-    expression
-        The expression.
-    place
-        Where the error is, as for `InvalidArgumentError`.
+    Its message begins with `problem`, where ``{}`` stands for the expression; `place` is as for `InvalidArgumentError`.
     """
     try:
         yield
     except MISFITS as error:
         raise InvalidArgumentError(f"{problem.format(expression)}: {misfit(error, schema)}", **place) from error
-
-
-def check_filter(expression: pc.Expression, schema: pa.Schema, problem: str) -> None:
-    """Refuse a filter that does not fit, or gives no booleans; arguments and errors are those of `fitting`."""
-    with fitting(problem, schema, expression):
-        schema.empty_table().filter(expression)
-
-
-def _num_fields(level: pa.Schema | pa.StructType) -> int:
-    return len(level) if isinstance(level, pa.Schema) else level.num_fields
 
 
 def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.Expression:

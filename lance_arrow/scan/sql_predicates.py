@@ -23,16 +23,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.predicate_builder import (
-    NULL,
-    Binary,
-    InexpressibleError,
-    Operand,
-    is_member,
-    joined,
-    like,
-    natural,
-)
+from lance_arrow.scan.predicate_builder import NULL, Binary, InexpressibleError, Operand, joined, natural
 from lance_arrow.scan.predicates import type_at
 
 _KINDS = exp.DataType.Type
@@ -167,7 +158,7 @@ class _Translation:
         if not members or any(node.args.get(name) for name in ("query", "unnest", "field")):
             raise self.refusal(node, "is no list of values")
         beside = self._beside([node.this, *members])
-        return is_member(self.operand(node.this, beside), [self._piece(one, beside) for one in members])
+        return self.operand(node.this, beside).among([self._piece(one, beside) for one in members])
 
     def tested(self, node: exp.Expression) -> pc.Expression:
         """``IS NULL``, ``IS TRUE``, ``IS FALSE``."""
@@ -181,7 +172,7 @@ class _Translation:
     def matched(self, node: exp.Expression, escape: str | None = None) -> pc.Expression:
         if not _is_text(node.expression):
             raise self.refusal(node, "has no string for a pattern")
-        found = like(self.text(node.this), node.expression.this, escape, isinstance(node, exp.ILike))
+        found = self.operand(node.this).like(node.expression.this, escape, isinstance(node, exp.ILike))
         return ~found if node.args.get("negate") else found
 
     def escaped(self, node: exp.Expression) -> pc.Expression:
@@ -193,7 +184,7 @@ class _Translation:
     def prefixed(self, node: exp.Expression) -> pc.Expression:
         if not _is_text(node.expression):
             raise self.refusal(node, "has no string for a prefix")
-        return pc.starts_with(self.text(node.this), node.expression.this)
+        return pc.starts_with(self.operand(node.this).text(), node.expression.this)
 
     # --- values
 
@@ -212,12 +203,6 @@ class _Translation:
             met = condition.is_valid() & condition
             value = pc.if_else(met, self.value(branch.args["true"], beside), value)
         return value
-
-    def first_known(self, node: exp.Expression, beside: pa.DataType | None) -> pc.Expression:
-        return pc.coalesce(*(self.value(one, beside) for one in (node.this, *node.expressions)))
-
-    def text(self, node: exp.Expression) -> pc.Expression:
-        return self.operand(node).text()
 
     def remainder(self, node: exp.Expression, beside: pa.DataType | None) -> pc.Expression:
         """``%``, which has the sign of what is divided."""
@@ -362,16 +347,18 @@ _VALUES: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expression, p
     exp.Cast: _Translation._cast,
     exp.Neg: lambda self, node, beside: pc.negate_checked(self.value(node.this, beside)),
     exp.DPipe: lambda self, node, beside: pc.binary_join_element_wise(
-        self.text(node.this), self.text(node.expression), ""
+        self.operand(node.this).text(), self.operand(node.expression).text(), ""
     ),
     **dict.fromkeys(_ARITHMETIC, _Translation.computed),
     exp.Case: _Translation.chosen,
-    exp.Coalesce: _Translation.first_known,
+    exp.Coalesce: lambda self, node, beside: pc.coalesce(
+        *(self.value(one, beside) for one in (node.this, *node.expressions))
+    ),
     exp.Mod: _Translation.remainder,
     exp.Abs: lambda self, node, beside: pc.abs_checked(self.value(node.this, beside)),
-    exp.Upper: lambda self, node, beside: pc.utf8_upper(self.text(node.this)),
-    exp.Lower: lambda self, node, beside: pc.utf8_lower(self.text(node.this)),
-    exp.Length: lambda self, node, beside: pc.utf8_length(self.text(node.this)),
+    exp.Upper: lambda self, node, beside: pc.utf8_upper(self.operand(node.this).text()),
+    exp.Lower: lambda self, node, beside: pc.utf8_lower(self.operand(node.this).text()),
+    exp.Length: lambda self, node, beside: pc.utf8_length(self.operand(node.this).text()),
 }
 
 
@@ -379,9 +366,8 @@ def _is_text(node: exp.Expression) -> bool:
     return isinstance(node, exp.Literal) and bool(node.is_string)
 
 
-def _is_negative_number(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string
-
-
 def _is_literal(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Literal | exp.Boolean | exp.Null) or _is_negative_number(node)
+    number = node.this if isinstance(node, exp.Neg) else None
+    return isinstance(node, exp.Literal | exp.Boolean | exp.Null) or (
+        isinstance(number, exp.Literal) and not _is_text(number)
+    )

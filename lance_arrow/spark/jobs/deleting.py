@@ -16,7 +16,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.predicates import Predicate, as_expression, check_filter
+from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, opened
 from lance_arrow.spark.jobs.spread import spread
@@ -68,7 +68,8 @@ def delete(
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         columns = TableColumns(base.facts, STORED)
         expression = as_expression(predicate, columns.full_schema)
-        check_filter(expression, columns.full_schema, "the predicate {} does not fit the table")
+        with fitting("the predicate {} does not fit the table", columns.full_schema, expression):
+            columns.full_schema.empty_table().filter(expression)
         watch.step(f"looking at {len(base.fragments)} fragments")
         items = [FragmentGroup(address, base.facts, (one,)) for one in base.fragments]
         found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
