@@ -152,9 +152,12 @@ class Operand:
             found = value if isinstance(value, pa.Scalar) else natural(value)
             kind = None if self.type is None else _kind(self.type)
             if found.is_valid and kind is not None and kind == _kind(found.type):
-                typed = found.cast(self.type)
-                # NaN equals nothing.
-                if typed.cast(found.type).equals(found):
+                if found.type == self.type:
+                    typed = found
+                else:
+                    typed = pa.scalar(found.as_py(), self.type) if kind == "integer" else found.cast(self.type)
+                # Casts round floats, of all kinds; NaN equals nothing.
+                if kind != "float" or typed.cast(found.type).equals(found):
                     return typed
         except _UNFIT:
             pass
