@@ -153,7 +153,11 @@ _CONDITIONS: Mapping[str, Callable[..., pc.Expression]] = {
 
 
 def _literal(node: pl.Expr) -> pa.Scalar:
-    values = list(pl.select(node).to_series().to_arrow()) if node.meta.is_literal() else []
+    try:
+        values = list(pl.select(node).to_series().to_arrow()) if node.meta.is_literal() else []
+    except pa.ArrowInvalid as error:
+        # 128-bit integers.
+        raise InexpressibleError("is no value that Arrow has") from error
     if len(values) != 1:
         raise InexpressibleError("is no literal")
     return values[0]

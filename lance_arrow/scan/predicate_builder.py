@@ -165,6 +165,10 @@ class Operand:
 
     def nearest(self, value: pa.Scalar) -> pa.Scalar:
         """Return a literal as a value of this type where there is one, or what Arrow compares with this type."""
+        if pa.types.is_integer(value.type) and self.type is not None and pa.types.is_floating(self.type):
+            # Arrow casts no large integer to the column's floats, rounded or not.
+            as_float = pa.scalar(float(value.as_py()))
+            value = as_float if int(as_float.as_py()) == value.as_py() else value
         with contextlib.suppress(InexpressibleError):
             return self.exact(value)
         integers = [one for one in (self.type, value.type) if one is not None and pa.types.is_integer(one)]

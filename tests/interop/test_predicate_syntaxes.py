@@ -212,6 +212,7 @@ QUESTIONS = {
     "in nan": Question(
         f("x").isin([NAN, 2.5]), dnf=[("x", "in", [NAN, 2.5])], polars=c("x").is_in([NAN, 2.5]), left="polars"
     ),
+    "large integer": Question(f("f") < 3e9, sql="f < 3000000000", polars=c("f") < 3000000000, left="polars"),
     "single": compared("f", "<=", -1.5, "f <= -1.5", left="spark"),
     "half": Question(f("half").cast(pa.float32()) <= -1.5, sql="half <= -1.5", polars=c("half") <= -1.5, left="polars"),
     "half in": Question(
@@ -372,6 +373,8 @@ def test_what_no_syntax_knows() -> None:
     assert expression_of(half_said, TABLE.schema).equals(f("i") > pa.scalar(3, pa.int32()))
 
 
-def test_integers_too_large_for_tuples() -> None:
+def test_integers_beyond_64_bits() -> None:
+    assert arrow_filter(c("i") > pl.lit(2**100), TABLE.schema) is None
+    assert expression_of([sd.LessThan(("u",), Decimal(2**64))], TABLE.schema) is None
     with pytest.raises(InvalidArgumentError, match="not a list of tuples"):
         as_expression([("u", "=", 2**64)], TABLE.schema)
