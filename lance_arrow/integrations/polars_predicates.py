@@ -117,7 +117,10 @@ class _Translation:
         return found | pc.is_nan(column.expression) if is_above else found
 
     def between(self, facts: _Facts, value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pc.Expression:
-        above, below = _ENDS[str(facts["closed"])]
+        ends = str(facts.get("closed"))
+        if ends not in _ENDS:
+            raise InexpressibleError(f"{ends} is not understood")
+        above, below = _ENDS[ends]
         return self.compared({}, value, low, op=above) & self.compared({}, value, high, op=below)
 
     def nan(self, facts: _Facts, node: pl.Expr) -> pc.Expression:

@@ -310,11 +310,11 @@ class _Translation:
 
 def _timestamp(text: str, type_: pa.TimestampType) -> pa.Scalar:
     """Read a timestamp: where the type has a zone and the text says none, a local time of that zone."""
-    if type_.tz is None:
-        return pa.scalar(text).cast(type_)
     try:
         return pa.scalar(text).cast(type_)
     except pa.ArrowInvalid:
+        if type_.tz is None:
+            raise
         local = pa.scalar(text).cast(pa.timestamp(type_.unit))
     try:
         return pc.assume_timezone(local, type_.tz)
