@@ -28,8 +28,8 @@ _Part = TypeVar("_Part")
 
 NULL = pc.scalar(pa.scalar(None, pa.bool_()))
 """A condition that is neither true nor false."""
-_COMPARED_MEMBERS = 16
-"""More members are looked up, of strings and bytes from two on: a lookup takes as long as so many comparisons."""
+_COMPARED_MEMBERS, _COMPARED_TEXTS = 16, 2
+"""More members are looked up: a lookup takes as long as so many comparisons, of numbers and of strings."""
 _WILDCARDS = ("%", "_")
 _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError)
 
@@ -98,7 +98,8 @@ class Operand:
         if len(literals) < len(members) or len(types) != 1 or not _is_looked_up(self.type, known):
             others = [one.comparable() for one in members if isinstance(one, Operand)]
             return joined(operator.or_, [value == one for one in (*map(pc.scalar, literals), *others)])
-        found = pc.if_else(value.is_valid(), value.isin(pa.array(known, known[0].type)), NULL)
+        # A lookup of null finds nothing; a comparison gives null. Zone maps and file pruner know both functions.
+        found = value.isin(pa.array(known, known[0].type)) | (value == pc.scalar(known[0]))
         return found if len(known) == len(members) else found | NULL
 
     def like(self, pattern: str, escape: str | None, ignore_case: bool) -> pc.Expression:
@@ -202,7 +203,7 @@ def _is_looked_up(column: pa.DataType | None, values: Sequence[pa.Scalar]) -> bo
     """Whether Arrow's lookup is worth it, and finds what comparing finds: it tells the two zeros apart."""
     type_ = values[0].type
     is_text = type_ == column and _kind(type_) in ("text", "binary")
-    if len(values) <= (1 if is_text else _COMPARED_MEMBERS) or pa.types.is_floating(type_):
+    if len(values) <= (_COMPARED_TEXTS if is_text else _COMPARED_MEMBERS) or pa.types.is_floating(type_):
         return False
     plain = column.value_type if isinstance(column, pa.DictionaryType) else column
     may_be_float = plain is None or pa.types.is_floating(plain)

@@ -19,6 +19,7 @@ import lance_arrow
 from lance_arrow import LanceDataset, write_table
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.integrations.polars_predicates import arrow_filter
+from lance_arrow.pruning.file_pruner import file_pruner
 from lance_arrow.scan.predicates import as_expression
 from lance_arrow.scan.row_filter import FilterPlan, evaluated
 
@@ -358,6 +359,23 @@ def test_spark(name: str, dataset: LanceDataset) -> None:
     assert (pushed is None) == ("spark" in question.left)
     if pushed is not None:
         assert rows_of(pushed, dataset) == rows_of(question.arrow, dataset)
+
+
+@pytest.mark.parametrize("name", ["in many", "text in many"])
+def test_the_file_pruner_knows_lookups(name: str) -> None:
+    question = QUESTIONS[name]
+    assert question.polars is not None
+    said = (
+        as_expression(question.sql, TABLE.schema),
+        arrow_filter(question.polars, TABLE.schema),
+        expression_of([question.spark], TABLE.schema),
+    )
+    for one in said:
+        plan = FilterPlan(one, TABLE.schema)
+        assert plan.predicate is not None
+        assert plan.predicate.calls("is_in")
+        assert file_pruner(plan.predicate, has_checks=False).native.num_columns == 1
+        assert not plan.predicate.calls("if_else")
 
 
 def test_what_no_syntax_knows() -> None:
