@@ -29,7 +29,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.html_repr import as_html
 from lance_arrow.io import locate
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, all_of, as_expression, misfit
+from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.scan.windows import LEAST_GROUPED
@@ -426,15 +426,8 @@ class LanceDataset(FileSystemDataset):
         found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
         return found
 
-    @contextlib.contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """Turn what pyarrow raises for a column or filter that does not fit into an error of ours."""
-        try:
-            yield
-        except MISFITS as error:
-            raise InvalidArgumentError(
-                f"the filter or a column does not fit the dataset: {misfit(error, self.schema)}"
-            ) from error
+    def _fitting(self) -> contextlib.AbstractContextManager[None]:
+        return fitting("the filter or a column does not fit the dataset", self.schema)
 
     def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
         return None if filter is None else as_expression(filter, self.schema)

@@ -1,34 +1,31 @@
 """`arrow_filter`: what of a Polars predicate Arrow can say, meaning the same.
 
-Conditions that must all hold are looked at one by one; one that is not understood is left to Polars. The two differ
-in NaN (to Polars the largest number, and equal to itself; to Arrow neither equal nor less nor greater), and in what
-happens to literals of other types: both are said here as Polars means them, or not at all.
+Conditions that must all hold are looked at one by one; one that has no expression is left to Polars. The two differ in
+NaN: to Polars it is the largest number, and equal to itself; to Arrow it is neither equal nor less nor greater.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
-from typing import Any
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.scan.predicates import all_of, type_at
+from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Operand, expressible
 
-_COMPARISONS: dict[str, tuple[str, str]] = {
-    "Eq": ("equal", "Eq"),
-    "NotEq": ("not_equal", "NotEq"),
-    "Lt": ("less", "Gt"),
-    "LtEq": ("less_equal", "GtEq"),
-    "Gt": ("greater", "Lt"),
-    "GtEq": ("greater_equal", "LtEq"),
-}
-"""For each operator of Polars, Arrow's function, and the operator with its sides swapped."""
+_Facts: TypeAlias = Mapping[str, Any]
 
-_NULL = pc.scalar(pa.scalar(None, pa.bool_()))
+_COMPARISONS: Mapping[str, Binary] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtEq": operator.le, "Gt": operator.gt,
+    "GtEq": operator.ge,
+}  # fmt: skip
+_SWAPPED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
+_ENDS = {"Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq"), "None": ("Gt", "Lt")}
 
 
 def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
@@ -46,20 +43,31 @@ def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     pyarrow.compute.Expression
         True of every row of which the predicate is, and possibly of more; None when it would be true of all.
     """
-    return all_of(_Translation(schema).condition(one) for one in _conjuncts(predicate))
+    return expressible(_conjuncts(predicate), _Translation(schema).condition)
 
 
 def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
-    kind, what = _head(predicate)
-    if kind == "BinaryExpr" and what["op"] in ("And", "LogicalAnd"):
+    if _head(predicate)[0] in ("And", "LogicalAnd"):
         return [inner for one in _arguments(predicate) for inner in _conjuncts(one)]
     return [predicate]
 
 
 def _head(node: pl.Expr) -> tuple[str, Any]:
-    """What a node is, and its facts, its arguments among them."""
+    """Name a node: its operator, its function after the group of it, or its kind; and tell what else is said of it."""
     found = json.loads(node.meta.serialize(format="json"))
-    return next(iter(found.items())) if isinstance(found, dict) and len(found) == 1 else ("", None)
+    kind, facts = _only_item(found)
+    if kind == "BinaryExpr":
+        return str(facts["op"]), {}
+    if kind != "Function":
+        return kind, facts
+    group, function = _only_item(facts["function"])
+    name, facts = _only_item(function)
+    return f"{group}.{name}", facts
+
+
+def _only_item(found: Any) -> tuple[str, Any]:
+    """Take what is alone in an object apart; names without facts come as strings."""
+    return next(iter(found.items())) if isinstance(found, dict) and len(found) == 1 else (str(found), {})
 
 
 def _arguments(node: pl.Expr) -> list[pl.Expr]:
@@ -67,166 +75,92 @@ def _arguments(node: pl.Expr) -> list[pl.Expr]:
 
 
 class _Translation:
-    """Translates conditions over the fields of one schema; None for what cannot be said exactly."""
+    """Translates conditions over the fields of one schema; raises `InexpressibleError`."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
 
-    def condition(self, node: pl.Expr) -> pc.Expression | None:
+    def condition(self, node: pl.Expr) -> pc.Expression:
         """Say a condition."""
-        kind, what = _head(node)
-        if kind == "BinaryExpr":
-            return self._binary(str(what["op"]), node)
-        if kind == "Column":
-            field, type_ = self._field(node)
-            return field if type_ is not None and pa.types.is_boolean(type_) else None
-        if kind != "Function":
-            return None
-        function = what["function"]
-        if not isinstance(function, dict) or len(function) != 1:
-            return None
-        group, name = next(iter(function.items()))
-        facts: dict[str, Any] = {}
-        if isinstance(name, dict) and len(name) == 1:
-            name, facts = next(iter(name.items()))
-        say = _FUNCTIONS.get((group, str(name)))
-        return None if say is None else say(self, _arguments(node), facts)
+        name, facts = _head(node)
+        if name == "Column" or name.startswith("StructExpr."):
+            return self.column(node, pa.types.is_boolean).expression
+        translate = _CONDITIONS.get(name)
+        if translate is None:
+            raise InexpressibleError(f"{name} is not understood")
+        return translate(self, facts, *_arguments(node))
 
-    def _binary(self, op: str, node: pl.Expr) -> pc.Expression | None:
-        left, right = _arguments(node)
-        if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
-            one, other = self.condition(left), self.condition(right)
-            if one is None or other is None:
-                return None
-            return one | other if op.endswith("Or") else one & other
-        if op not in _COMPARISONS:
-            return None
-        if left.meta.is_literal():
-            left, right, op = right, left, _COMPARISONS[op][1]
-        return self._compared(op, left, right)
-
-    def _compared(self, op: str, left: pl.Expr, right: pl.Expr) -> pc.Expression | None:
-        field, type_ = self._field(left)
-        if field is None or type_ is None or not right.meta.is_literal():
-            return None
-        value = _literal(right, type_)
-        if value is None:
-            return None
-        found = pc.Expression._call(_COMPARISONS[op][0], [field, pc.scalar(value)])
-        # NaN is greater than every number.
-        return found | pc.is_nan(field) if op in ("Gt", "GtEq") and pa.types.is_floating(type_) else found
-
-    def _field(self, node: pl.Expr) -> tuple[pc.Expression | None, pa.DataType | None]:
-        """A column, or a field of a struct in one, and its type."""
+    def column(self, node: pl.Expr, is_fit: Callable[[pa.DataType], bool] = lambda type_: True) -> Operand:
+        """Look up a column, or a field of a struct in one, of a fit type."""
         names: list[str] = []
-        kind, what = _head(node)
-        while kind == "Function" and list(what["function"]) == ["StructExpr"]:
-            step = what["function"]["StructExpr"]
-            if not isinstance(step, dict) or list(step) != ["FieldByName"]:
-                return None, None
-            names.append(str(step["FieldByName"]))
+        name, facts = _head(node)
+        while name == "StructExpr.FieldByName":
+            names.append(str(facts))
             (node,) = _arguments(node)
-            kind, what = _head(node)
-        path = [str(what), *reversed(names)]
-        type_ = type_at(self._schema, path) if kind == "Column" else None
-        return (None, None) if type_ is None else (pc.field(*path), type_)
+            name, facts = _head(node)
+        if name != "Column":
+            raise InexpressibleError(f"{name} is no column")
+        found = Operand.at([str(facts), *reversed(names)], self._schema)
+        if not is_fit(found.type):
+            raise InexpressibleError(f"{found.type} is of no use here")
+        return found
 
-    def null(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        field, _ = self._field(arguments[0])
-        return None if field is None else field.is_null()
+    # --- conditions, each translates one kind of node
 
-    def not_null(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        field, _ = self._field(arguments[0])
-        return None if field is None else field.is_valid()
+    def compared(self, facts: _Facts, left: pl.Expr, right: pl.Expr, *, op: str) -> pc.Expression:
+        if left.meta.is_literal():
+            left, right, op = right, left, _SWAPPED.get(op, op)
+        column = self.column(left)
+        found = column.compared(_COMPARISONS[op], _literal(right))
+        # NaN is greater than every number.
+        is_above = op in ("Gt", "GtEq") and pa.types.is_floating(column.type)
+        return found | pc.is_nan(column.expression) if is_above else found
 
-    def inverted(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        found = self.condition(arguments[0])
-        return None if found is None else ~found
+    def between(self, facts: _Facts, value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pc.Expression:
+        ends = str(facts.get("closed"))
+        if ends not in _ENDS:
+            raise InexpressibleError(f"{ends} is not understood")
+        above, below = _ENDS[ends]
+        return self.compared({}, value, low, op=above) & self.compared({}, value, high, op=below)
 
-    def nan(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        field, type_ = self._field(arguments[0])
-        return None if field is None or not pa.types.is_floating(type_) else pc.is_nan(field)
+    def nan(self, facts: _Facts, node: pl.Expr) -> pc.Expression:
+        return pc.is_nan(self.column(node, pa.types.is_floating).expression)
 
-    def not_nan(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        found = self.nan(arguments, facts)
-        return None if found is None else ~found
+    def member(self, facts: _Facts, node: pl.Expr, members: pl.Expr) -> pc.Expression:
+        listed = _literal(members)
+        if facts.get("nulls_equal") or not isinstance(listed, pa.ListScalar | pa.LargeListScalar):
+            raise InexpressibleError("is no list of values")
+        return self.column(node).member(listed.values or ())
 
-    def between(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        ends = {"Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq"), "None": ("Gt", "Lt")}
-        closed = ends.get(str(facts.get("closed")))
-        if closed is None:
-            return None
-        value, low, high = arguments
-        above, below = self._compared(closed[0], value, low), self._compared(closed[1], value, high)
-        return None if above is None or below is None else above & below
-
-    def member(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        field, type_ = self._field(arguments[0])
-        if field is None or type_ is None or facts.get("nulls_equal") or not arguments[1].meta.is_literal():
-            return None
-        listed = pl.select(arguments[1]).to_series()
-        values = [] if not isinstance(listed.dtype, pl.List) else list(listed.explode().to_arrow())
-        wanted = [_fitted(value, type_) for value in values]
-        if not wanted or any(one is None for one in wanted):
-            return None
-        if pa.types.is_floating(type_) and any(one.as_py() == 0 for one in wanted):
-            # Arrow's lookup tells the two zeros apart.
-            return None
-        # Null is no member, and no non-member either.
-        return pc.if_else(field.is_valid(), field.isin(pa.array([one.as_py() for one in wanted], type_)), _NULL)  # type: ignore[union-attr]
-
-    def starts_with(self, arguments: list[pl.Expr], facts: dict[str, Any]) -> pc.Expression | None:
-        field, type_ = self._field(arguments[0])
-        if field is None or not (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
-            return None
-        value = _literal(arguments[1], pa.string()) if arguments[1].meta.is_literal() else None
-        return None if value is None else pc.starts_with(field, value.as_py())
+    def matched(self, facts: _Facts, node: pl.Expr, text: pl.Expr, *, match: Callable[..., Any]) -> pc.Expression:
+        if not facts.get("literal", True):
+            raise InexpressibleError("is a regular expression")
+        return self.column(node).matched(match, _literal(text))
 
 
-_FUNCTIONS: dict[tuple[str, str], Callable[[_Translation, list[pl.Expr], dict[str, Any]], pc.Expression | None]] = {
-    ("Boolean", "IsNull"): _Translation.null,
-    ("Boolean", "IsNotNull"): _Translation.not_null,
-    ("Boolean", "Not"): _Translation.inverted,
-    ("Boolean", "IsNan"): _Translation.nan,
-    ("Boolean", "IsNotNan"): _Translation.not_nan,
-    ("Boolean", "IsBetween"): _Translation.between,
-    ("Boolean", "IsIn"): _Translation.member,
-    ("StringExpr", "StartsWith"): _Translation.starts_with,
+_CONDITIONS: Mapping[str, Callable[..., pc.Expression]] = {
+    **dict.fromkeys(("And", "LogicalAnd"), lambda self, facts, *two: operator.and_(*map(self.condition, two))),
+    **dict.fromkeys(("Or", "LogicalOr"), lambda self, facts, *two: operator.or_(*map(self.condition, two))),
+    **{op: partial(_Translation.compared, op=op) for op in _COMPARISONS},
+    "Boolean.IsNull": lambda self, facts, node: self.column(node).expression.is_null(),
+    "Boolean.IsNotNull": lambda self, facts, node: self.column(node).expression.is_valid(),
+    "Boolean.Not": lambda self, facts, node: ~self.condition(node),
+    "Boolean.IsNan": _Translation.nan,
+    "Boolean.IsNotNan": lambda self, facts, node: ~_Translation.nan(self, facts, node),
+    "Boolean.IsBetween": _Translation.between,
+    "Boolean.IsIn": _Translation.member,
+    "StringExpr.StartsWith": partial(_Translation.matched, match=pc.starts_with),
+    "StringExpr.EndsWith": partial(_Translation.matched, match=pc.ends_with),
+    "StringExpr.Contains": partial(_Translation.matched, match=pc.match_substring),
 }
 
 
-def _literal(node: pl.Expr, type_: pa.DataType) -> pa.Scalar | None:
-    values = pl.select(node).to_series().to_arrow()
-    return _fitted(values[0], type_) if len(values) == 1 else None
-
-
-def _fitted(value: pa.Scalar, type_: pa.DataType) -> pa.Scalar | None:
-    """A literal as a value of a column's type; None unless both engines would compare just these two."""
-    if (
-        not value.is_valid
-        or pa.types.is_nested(type_)
-        or pa.types.is_dictionary(type_)
-        or _family(value.type) != _family(type_)
-    ):
-        return None
-    if pa.types.is_floating(value.type) and math.isnan(value.as_py()):
-        return None
+def _literal(node: pl.Expr) -> pa.Scalar:
     try:
-        found = value.cast(type_)
-        return found if found.cast(value.type).equals(value) else None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-
-
-def _family(type_: pa.DataType) -> str:
-    """Types within one of which casts keep values, or fail."""
-    types = pa.types
-    if types.is_integer(type_):
-        return "integer"
-    if types.is_floating(type_):
-        return "float" if type_.bit_width >= 32 else "half"
-    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
-        return "text"
-    if types.is_timestamp(type_):
-        return f"timestamp {type_.tz}"
-    return str(type_)
+        values = list(pl.select(node).to_series().to_arrow()) if node.meta.is_literal() else []
+    except pa.ArrowInvalid as error:
+        # 128-bit integers.
+        raise InexpressibleError("is no value that Arrow has") from error
+    if len(values) != 1:
+        raise InexpressibleError("is no literal")
+    return values[0]

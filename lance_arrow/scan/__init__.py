@@ -18,6 +18,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `zone_reader` | zone maps of one open file (of 0.1: `legacy/v0_1_statistics`) |
 | `projection`, `row_arguments`, `row_restriction` | what callers name: columns, rows, row ranges |
 | `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
+| `predicate_builder` | what SQL, Polars and Spark filters are made of: typed literals, membership, text matches |
 | `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
 | `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
 | `row_taking` | rows by offset, in the caller's order |

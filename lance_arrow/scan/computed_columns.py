@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +10,8 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.scan.predicates import MISFITS, misfit
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.scan.predicates import MISFITS, fitting, sql_reader
 from lance_arrow.scan.row_filter import columns_of, evaluated
 
 
@@ -38,27 +37,14 @@ def as_value(value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Exp
     if isinstance(value, pc.Expression):
         return value
     if isinstance(value, str):
-        return _from_sql(value, schema, type_)
+        found: pc.Expression = sql_reader("values").parse_sql_value(value, type_, schema)
+        return found
     try:
         if isinstance(value, pa.Scalar):
             return pc.scalar(value)
-        plain = None if type_ is None else storage_type(type_)
-        if isinstance(plain, pa.DictionaryType):
-            plain = plain.value_type
-        return pc.scalar(pa.scalar(value, plain))
+        return pc.scalar(pa.scalar(value, _plain(type_)))
     except MISFITS as error:
         raise InvalidArgumentError(f"the value {value!r} cannot be {type_}: {error}", detail=value) from error
-
-
-def _from_sql(text: str, schema: pa.Schema, type_: pa.DataType | None) -> pc.Expression:
-    try:
-        module = importlib.import_module("lance_arrow.scan.sql_predicates")
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
-        raise UnsupportedError("values in SQL need sqlglot: python -m pip install 'lance-arrow[sql]'") from error
-    found: pc.Expression = module.parse_sql_value(text, type_, schema)
-    return found
 
 
 def _as_value_of(name: str, value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Expression:
@@ -70,9 +56,7 @@ def _as_value_of(name: str, value: Any, schema: pa.Schema, type_: pa.DataType | 
 
 def _literal_hint(value: Any, type_: pa.DataType | None) -> str:
     """Say how a string is written that was meant as one, where the column may hold it."""
-    plain = None if type_ is None else storage_type(type_)
-    if isinstance(plain, pa.DictionaryType):
-        plain = plain.value_type
+    plain = _plain(type_)
     if not isinstance(value, str):
         return ""
     if plain is None:
@@ -81,6 +65,12 @@ def _literal_hint(value: Any, type_: pa.DataType | None) -> str:
         may_be_text = pa.types.is_string(plain) or pa.types.is_large_string(plain)
     quoted = "'" + value.replace("'", "''") + "'"
     return f" (a string is SQL here: the text itself is {quoted!r} or pc.scalar({value!r}))" if may_be_text else ""
+
+
+def _plain(type_: pa.DataType | None) -> pa.DataType | None:
+    """Return the type of literals of a column."""
+    plain = None if type_ is None else storage_type(type_)
+    return plain.value_type if isinstance(plain, pa.DictionaryType) else plain
 
 
 class ComputedColumns:
@@ -130,12 +120,9 @@ class ComputedColumns:
             raise InvalidArgumentError(f"{error.message}{_literal_hint(value, type_)}", column=name) from error
 
     def _of(self, name: str, batch: pa.RecordBatch) -> pa.Array:
-        try:
-            return evaluated(self._expressions[name], batch)
-        except MISFITS as error:
-            raise InvalidArgumentError(
-                f"the value {self._expressions[name]} cannot be computed: {misfit(error, batch.schema)}", column=name
-            ) from error
+        expression = self._expressions[name]
+        with fitting("the value {} cannot be computed", batch.schema, expression, column=name):
+            return evaluated(expression, batch)
 
 
 def _cast(array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:

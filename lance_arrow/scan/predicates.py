@@ -5,11 +5,13 @@ And what is wrong with one that does not fit a schema, without the listings of p
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import and_
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -41,21 +43,25 @@ def misfit(error: Exception, schema: pa.Schema) -> str:
         return str(error).partition("\n")[0]
     kind, text = found.groups()
     path = [text] if kind == "Name" else _STEP.findall(text)
-    above: list[str] = []
-    level: pa.Schema | pa.StructType = schema
-    for step in path[:-1]:
-        place = level.get_field_index(step)
-        if place < 0 or not pa.types.is_struct(level.field(place).type):
-            break
-        above.append(step)
-        level = level.field(place).type
-    known = [".".join([*above, level.field(place).name]) for place in range(_num_fields(level))]
+    above = path[:-1]
+    while above and not isinstance(type_at(schema, above), pa.StructType):
+        above.pop()
+    level: Any = type_at(schema, above) if above else schema
+    known = [".".join([*above, field.name]) for field in level]
     name = ".".join(path)
     return f"there is no column {name!r}, expected one of {', '.join(known)}{did_you_mean(name, known)}"
 
 
-def _num_fields(level: pa.Schema | pa.StructType) -> int:
-    return len(level) if isinstance(level, pa.Schema) else level.num_fields
+@contextlib.contextmanager
+def fitting(problem: str, schema: pa.Schema, expression: pc.Expression | None = None, **place: Any) -> Iterator[None]:
+    """Turn what pyarrow raises for an expression, or a column, that does not fit a schema into `InvalidArgumentError`.
+
+    Its message begins with `problem`, where ``{}`` stands for the expression; `place` is as for `InvalidArgumentError`.
+    """
+    try:
+        yield
+    except MISFITS as error:
+        raise InvalidArgumentError(f"{problem.format(expression)}: {misfit(error, schema)}", **place) from error
 
 
 def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.Expression:
@@ -78,11 +84,12 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     if isinstance(predicate, pc.Expression):
         return predicate
     if isinstance(predicate, str):
-        return _from_sql(predicate, schema)
+        found: pc.Expression = sql_reader("filters").parse_sql(predicate, schema)
+        return found
     if isinstance(predicate, list):
         try:
             return importlib.import_module("pyarrow.parquet").filters_to_expression(predicate)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError(f"the filter {predicate!r} is not a list of tuples: {error}") from error
     raise InvalidArgumentError(
         f"the filter is {type(predicate).__name__}, expected an expression, DNF tuples or a string of SQL"
@@ -106,12 +113,11 @@ def type_at(schema: pa.Schema, path: Sequence[str]) -> pa.DataType | None:
     return level if path else None
 
 
-def _from_sql(text: str, schema: pa.Schema | None) -> pc.Expression:
+def sql_reader(what: str) -> ModuleType:
+    """Import `sql_predicates`; raises `UnsupportedError` without sqlglot: `what`, in the plural, need it."""
     try:
-        module = importlib.import_module("lance_arrow.scan.sql_predicates")
+        return importlib.import_module("lance_arrow.scan.sql_predicates")
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":
             raise
-        raise UnsupportedError("filters in SQL need sqlglot: python -m pip install 'lance-arrow[sql]'") from error
-    found: pc.Expression = module.parse_sql(text, schema)
-    return found
+        raise UnsupportedError(f"{what} in SQL need sqlglot: python -m pip install 'lance-arrow[sql]'") from error

@@ -19,7 +19,7 @@ from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
-from lance_arrow.scan.predicates import MISFITS, misfit
+from lance_arrow.scan.predicates import MISFITS, fitting
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
@@ -264,12 +264,8 @@ def bound_filter(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema, *, what: str = "filter"
 ) -> pc.Expression:
     """Bind a filter; raises `InvalidArgumentError` where it does not fit the schema."""
-    try:
+    with fitting(f"the {what} {{}} does not fit the schema", schema, expression):
         found: pc.Expression = native.bind(expression, schema)
-    except MISFITS as error:
-        raise InvalidArgumentError(
-            f"the {what} {expression} does not fit the schema: {misfit(error, schema)}"
-        ) from error
     return found
 
 

@@ -24,7 +24,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.predicates import MISFITS, all_of, as_expression, misfit
+from lance_arrow.scan.predicates import all_of, as_expression, fitting
 from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.filters import expression_of
 from lance_arrow.spark.fitting import BatchFitting
@@ -94,8 +94,10 @@ class TableScan:
             self._names = [*self._table.columns.schema.names, _ROW_ID]
         self.schema: pa.Schema = self._table.projection(self._names).schema
         if choices.filter is not None:
-            self.expression = as_expression(choices.filter, self._table.columns.full_schema)
-            _check_fits(self.expression, self._table.columns.full_schema)
+            self.expression = as_expression(choices.filter, self.table_schema)
+            # On the driver: it would fail in every task.
+            with fitting("option filter does not fit the table", self.table_schema):
+                self.table_schema.empty_table().filter(self.expression)
 
     @property
     def table_schema(self) -> pa.Schema:
@@ -169,14 +171,6 @@ class TableScan:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._table = self._reader([])
-
-
-def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
-    """Refuse on the driver a filter that would fail in every task."""
-    try:
-        schema.empty_table().filter(expression)
-    except MISFITS as error:
-        raise InvalidArgumentError(f"option filter does not fit the table: {misfit(error, schema)}") from error
 
 
 def open_manifest(choices: ReadChoices) -> ManifestMeta:

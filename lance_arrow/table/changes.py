@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
-from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression
+from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown, write_deleted
@@ -139,10 +138,7 @@ def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]
     check_addresses_shown(reader)
     projection = reader.projection([ADDRESS])
     batches = reader.batches(projection, [ADDRESS], expression, None)
-    try:
-        parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
-    except MISFITS as error:
-        raise InvalidArgumentError(f"the predicate {expression} does not fit the table: {error}") from error
+    parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
     return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 
 

@@ -14,7 +14,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_filter import columns_of, evaluated
 from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.data_files import write_fragments
@@ -193,7 +193,7 @@ class _Merge:
 
 def _key_range(source: pa.Table, names: tuple[str, ...]) -> pc.Expression | None:
     """Return a condition that rows with a key of the source satisfy, for zone maps to judge."""
-    found: pc.Expression | None = None
+    found = []
     for name in names:
         column = source.column(name)
         if not has_order(column.type) or pa.types.is_floating(column.type):
@@ -203,9 +203,8 @@ def _key_range(source: pa.Table, names: tuple[str, ...]) -> pc.Expression | None
         except pa.ArrowNotImplementedError:
             continue
         if bounds["min"].is_valid:
-            one = (pc.field(name) >= bounds["min"]) & (pc.field(name) <= bounds["max"])
-            found = one if found is None else found & one
-    return found
+            found.append((pc.field(name) >= bounds["min"]) & (pc.field(name) <= bounds["max"]))
+    return all_of(found)
 
 
 def _expression(given: Predicate | None, schema: pa.Schema) -> pc.Expression | None:
@@ -235,13 +234,11 @@ def _flags(expression: pc.Expression | None, batch: pa.RecordBatch) -> NDArray[n
     """Return which rows satisfy a condition; null is no."""
     if expression is None:
         return np.ones(batch.num_rows, bool)
-    try:
+    with fitting("the condition {} does not fit", batch.schema, expression):
         found = evaluated(expression, batch)
-        if not pa.types.is_boolean(found.type):
-            raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
-        flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
-    except MISFITS as error:
-        raise InvalidArgumentError(f"the condition {expression} does not fit: {misfit(error, batch.schema)}") from error
+    if not pa.types.is_boolean(found.type):
+        raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
+    flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
     return flags
 
 

@@ -16,7 +16,7 @@ from lance_arrow.manifests.row_id_writing import keep_rows
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import MISFITS, Predicate
+from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.writable_branch import refuse_blob_structs
 
@@ -81,13 +81,7 @@ class MovedRows:
         schema = pa.schema([self.table_schema.field(name) for name in names], self.table_schema.metadata)
         wanted = [*names, ADDRESS, *self._kept]
         found = self._reader.batches(self._reader.projection(wanted), wanted, filter, None)
-        while True:
-            try:
-                batch = next(found, None)
-            except MISFITS as error:
-                raise InvalidArgumentError(f"the predicate {filter} does not fit the table: {error}") from error
-            if batch is None:
-                return
+        for batch in found:
             if batch.num_rows:
                 yield (
                     pa.RecordBatch.from_arrays(batch.columns[: len(names)], schema=schema),

@@ -7,18 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DELETIONS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.predicates import MISFITS, Predicate, as_expression, misfit
+from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, opened
 from lance_arrow.spark.jobs.spread import spread
@@ -70,7 +68,8 @@ def delete(
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         columns = TableColumns(base.facts, STORED)
         expression = as_expression(predicate, columns.full_schema)
-        _check_fits(expression, columns.full_schema)
+        with fitting("the predicate {} does not fit the table", columns.full_schema, expression):
+            columns.full_schema.empty_table().filter(expression)
         watch.step(f"looking at {len(base.fragments)} fragments")
         items = [FragmentGroup(address, base.facts, (one,)) for one in base.fragments]
         found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
@@ -115,12 +114,3 @@ def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
         line = group.address.location()
         deletion = write_deletions(line, fragment.id, group.facts.version, gone, files)
     return len(offsets), deletion.SerializeToString()
-
-
-def _check_fits(expression: pc.Expression, schema: pa.Schema) -> None:
-    try:
-        schema.empty_table().filter(expression)
-    except MISFITS as error:
-        raise InvalidArgumentError(
-            f"the predicate {expression} does not fit the table: {misfit(error, schema)}"
-        ) from error
