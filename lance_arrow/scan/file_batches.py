@@ -16,11 +16,12 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import located
 from lance_arrow.io import Location, MeteredSource
 from lance_arrow.scan.blobs.blob_reader import BlobReader, PendingBatch
+from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, Tally
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
+from lance_arrow.scan.windows import SCAN_ROWS, WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
@@ -72,9 +73,10 @@ class FileBatches:
         receipt = self.receipt(projection.nodes)
         self._check_expansion(projection.nodes, rows)
         windows = self._shares(projection, rows)
+        ahead = PagesAhead(self._rows, projection.nodes, rows, self._scan_ahead(wants_all=True))
         if len(windows) > 1:
-            self._rows.keep_indices(projection.nodes, rows)
-        read = partial(self._window, projection, receipt.tally)
+            ahead.reader.keep_indices(projection.nodes, rows)
+        read = partial(self._window, projection, receipt.tally, ahead)
         parts = self._runtime.map(read, windows)
         batches = list(self.with_blobs(projection, (batch for part in parts for batch in part)))
         receipt.send(rows.num_rows)
@@ -83,9 +85,10 @@ class FileBatches:
     def stream(self, projection: Projection, batch_rows: int | None, rows: RowRanges) -> Iterator[pa.RecordBatch]:
         """Yield rows in batches of `batch_rows`, or of what the budget allows, decoded ahead by the threads."""
         receipt = self.receipt(projection.nodes)
+        ahead = PagesAhead(self._rows, projection.nodes, rows, self._scan_ahead())
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
-            part = self._window(projection, receipt.tally, window.rows)
+            part = self._window(projection, receipt.tally, ahead, window.rows)
             return part, sum(batch.nbytes for batch in part)
 
         stored = self._stored(projection.nodes, batch_rows, rows, read)
@@ -119,7 +122,8 @@ class FileBatches:
         receipt = self.receipt(nodes, filter)
         prune_result = condition.prune(rows)
         receipt.note_pruning(prune_result)
-        late = LateReader(self._rows, projection.nodes, condition, prune_result, receipt.tally)
+        ahead = self._scan_ahead(wants_all=is_bounded)
+        late = LateReader(self._rows, projection.nodes, condition, prune_result, receipt.tally, ahead)
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
@@ -180,11 +184,18 @@ class FileBatches:
 
     def _shares(self, projection: Projection, rows: RowRanges) -> list[RowRanges]:
         stored_bytes = self._rows.divisible_bytes(projection.nodes) * rows.num_rows // max(1, self._rows.num_rows)
-        spans = even_windows(rows.num_rows, stored_bytes, self._runtime.settings.num_threads)
+        # What comes over a network is decoded while the rest comes.
+        most = WINDOW_ROWS if self._source.coalescing.is_far else SCAN_ROWS
+        spans = even_windows(rows.num_rows, stored_bytes, self._runtime.settings.num_threads, max_rows=most)
         return [cut(rows, start, stop) for start, stop in spans]
 
-    def _window(self, projection: Projection, tally: Tally, rows: RowRanges) -> list[pa.RecordBatch]:
-        batches, counts = self._rows.read(projection.nodes, rows)
+    def _scan_ahead(self, *, wants_all: bool = False) -> ScanAhead:
+        settings = self._runtime.settings
+        return ScanAhead(settings.memory_budget_bytes, None if wants_all else settings.num_threads + 1)
+
+    def _window(self, projection: Projection, tally: Tally, ahead: PagesAhead, rows: RowRanges) -> list[pa.RecordBatch]:
+        with ahead.window(rows) as reader:
+            batches, counts = reader.read(projection.nodes, rows)
         tally.add(counts, rows.num_rows)
         metadata = projection.stored.metadata
         return [projection.apply(batch).replace_schema_metadata(metadata) for batch in batches]

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_reader import RowReader
@@ -23,8 +24,8 @@ from lance_arrow.structure.row_selection import difference, disjoint_union, inte
 _MOST_JUDGED = 1 << 20
 """Rows of a window for which a filter is evaluated before any other column is read."""
 
-# Sources that read through larger holes than this rather than ask twice are far away.
-_CHEAP_GAP_BYTES = 64 << 10
+# A round of requests costs about what so many bytes cost to carry.
+_BYTES_OF_A_WAVE = 1 << 20
 
 
 class LateReader:
@@ -42,10 +43,18 @@ class LateReader:
         What zone maps say of it.
     tally
         Where to count what is decoded.
+    scan
+        What may be asked ahead of a far file.
     """
 
     def __init__(
-        self, reader: RowReader, nodes: Sequence[ColumnNode], filter: RowFilter, prune_result: PruneResult, tally: Tally
+        self,
+        reader: RowReader,
+        nodes: Sequence[ColumnNode],
+        filter: RowFilter,
+        prune_result: PruneResult,
+        tally: Tally,
+        scan: ScanAhead,
     ) -> None:
         self._reader, self._filter, self._prune_result, self._tally = reader, filter, prune_result, tally
         self._nodes = tuple(nodes)
@@ -67,7 +76,9 @@ class LateReader:
         self._late_bytes = sum(meta.stored_bytes for meta in metas)
         self._is_shared = len(late) < len(self._nodes)
         # Where each read takes a round of requests, one for all rows of a window.
-        self._is_far = reader.file.source.coalescing.max_gap_bytes > _CHEAP_GAP_BYTES
+        self._is_far = reader.source.coalescing.is_far
+        self._ahead = PagesAhead(reader, self._ahead_nodes(), prune_result.rows, scan)
+        self._reader = self._ahead.reader
 
     @property
     def first_nodes(self) -> tuple[ColumnNode, ...]:
@@ -89,6 +100,16 @@ class LateReader:
         LanceError
             As `RowReader.read`.
         """
+        with self._ahead.window(rows):
+            return self._read_window(rows, pool)
+
+    def _ahead_nodes(self) -> tuple[ColumnNode, ...]:
+        """Return the columns that are read whatever rows satisfy the filter."""
+        if not self._filter.has_blobs and self._late_bytes <= _BYTES_OF_A_WAVE:
+            return (*self._first, *self._late)
+        return self._first if len(self._prune_result.maybe) else self._nodes
+
+    def _read_window(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
         sure = intersection(rows, self._prune_result.all)
@@ -98,7 +119,7 @@ class LateReader:
             sure, undecided = RowRanges.one(0, 0), rows
         if not len(undecided):
             return self._read(self._nodes, rows, pool)
-        found = self._filter.of(undecided, self._tally, pool)
+        found = self._filter.of(undecided, self._tally, pool, self._reader)
         if not found.mask.true_count:
             return self._read(self._nodes, sure, pool)
         kept = disjoint_union(sure, marked(undecided, found.mask))
@@ -114,8 +135,8 @@ class LateReader:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
         if self._filter.has_blobs or not self._late or len(intersection(rows, self._prune_result.all)):
             return False
-        gap_bytes = self._reader.file.source.coalescing.max_gap_bytes
-        if self._late_bytes * rows.num_rows <= gap_bytes * self._reader.num_rows:
+        wave_bytes = _BYTES_OF_A_WAVE if self._is_far else self._reader.source.coalescing.max_gap_bytes
+        if self._late_bytes * rows.num_rows <= wave_bytes * self._reader.num_rows:
             return True
         if self._is_far:
             self._reader.keep_indices((*self._first, *self._late), rows)

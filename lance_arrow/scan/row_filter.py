@@ -20,6 +20,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows, zone_predicate
 from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.predicates import MISFITS, misfit
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_reader import RowReader
@@ -124,8 +125,17 @@ class RowFilter:
         """Ask the zone maps; see `prune_rows`."""
         return prune_rows(self._reader, self._zones, self._plan.predicate, within)
 
-    def of(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None) -> Filtered:
+    def of(
+        self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None, reader: RowReader | None = None
+    ) -> Filtered:
         """Decode the filter's columns of some rows, and evaluate it.
+
+        Parameters
+        ----------
+        rows, tally, pool
+            Which rows, where to count, and Arrow's memory pool.
+        reader
+            A view of the file's reader; the reader itself when None.
 
         Raises
         ------
@@ -134,7 +144,7 @@ class RowFilter:
         LanceError
             As `RowReader.read`.
         """
-        batches, counts = self._reader.read(self.nodes, rows, pool)
+        batches, counts = (reader or self._reader).read(self.nodes, rows, pool)
         tally.add(counts, rows.num_rows)
         has_blobs = self.has_blobs
         masks = [self.mask(batch, pool) for batch in (self._filled(batches, pool) if has_blobs else batches)]
@@ -162,8 +172,11 @@ class RowFilter:
             max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
         )
 
+        ahead = PagesAhead(self._reader, self.nodes, rows, ScanAhead(settings.memory_budget_bytes, None))
+
         def count(window: Window) -> int:
-            return self.of(window.rows, tally, pool).mask.true_count
+            with ahead.window(window.rows) as reader:
+                return self.of(window.rows, tally, pool, reader).mask.true_count
 
         counted = self._reader.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return found + sum(counted)

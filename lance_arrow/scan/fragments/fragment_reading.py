@@ -18,6 +18,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
 from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.spi import RowRanges
 
@@ -42,6 +43,7 @@ class FragmentReading:
         self.schema = pa.schema([node.shown for node in nodes])
         self._opened: dict[int, OpenFile] = {}
         self._leaves: dict[int, dict[int, LeafPlace]] = {}
+        self._ahead: dict[int, PagesAhead] = {}
         stored = [node for node in nodes if not _is_virtual(node)]
         with located(path=rows.columns.facts.manifest_path):
             sources, self._parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
@@ -72,6 +74,12 @@ class FragmentReading:
         """Estimate what the rows of the files take in memory."""
         parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
         return parts[0] if len(parts) == 1 else RowWeights.together(parts, self.rows.num_physical)
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead: `read` is going to be called for windows of these rows, in order."""
+        for part in self._parts:
+            reader = self._opened[part.file].rows
+            self._ahead[part.file] = PagesAhead(reader, part.nodes, rows, scan)
 
     def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
@@ -129,8 +137,13 @@ class FragmentReading:
         self, part: FileNodes, rows: RowRanges, pool: pa.MemoryPool | None, *, is_take: bool
     ) -> tuple[list[pa.RecordBatch], int]:
         opened = self._opened[part.file]
-        read = opened.rows.take if is_take else opened.rows.read
-        batches, counts = read(part.nodes, rows, pool)
+        ahead = self._ahead.get(part.file)
+        if ahead is not None:
+            with ahead.window(rows) as reader:
+                batches, counts = reader.read(part.nodes, rows, pool)
+        else:
+            read = opened.rows.take if is_take else opened.rows.read
+            batches, counts = read(part.nodes, rows, pool)
         if any(node.shown is not node.field for node in part.nodes):
             pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
             batches = [piece.filled(pool) for piece in pieces]

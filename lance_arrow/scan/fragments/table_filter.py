@@ -16,6 +16,7 @@ from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.open_files import OpenFile
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.sparse_selection import picked
 from lance_arrow.spi import RowRanges
@@ -113,6 +114,12 @@ class FilteredReading:
     def live(self) -> RowRanges:
         """Live rows that may satisfy the filter."""
         return self.prune_result.rows
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead for windows of some of the live rows, those that every window reads."""
+        is_sure = self._filter is None or not len(difference(rows, self.prune_result.all))
+        first = self.reading if is_sure else self._first
+        first.ask_ahead(rows, scan)
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], int]:
         """Read some of the rows that may satisfy the filter; returns those that do, and pages touched.

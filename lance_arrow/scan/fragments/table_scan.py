@@ -16,6 +16,7 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups, opened_alone
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, OpensFragment
 from lance_arrow.scan.fragments.table_filter import FilteredReading, TableFilter
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import TableWatch, ended_by
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
@@ -75,6 +76,8 @@ class TableScan:
         self._max_rows = WINDOW_ROWS if batch_size is None or may_be_sliced(nodes) else batch_size
         self._joins = True
         self._has_begun = wants_all
+        settings = runtime.settings
+        self._ahead = ScanAhead(settings.memory_budget_bytes, None if wants_all else settings.num_threads + 1)
 
     def batches(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
@@ -132,6 +135,7 @@ class TableScan:
     def _tasks(self, found: FilteredReading) -> Iterator[_Task]:
         if not found.live.num_rows:
             return
+        found.ask_ahead(found.live, self._ahead)
         cuts = Windows(
             found.live,
             self._batch_size,
