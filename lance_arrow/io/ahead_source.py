@@ -61,7 +61,7 @@ class AheadBudget:
             if self._executor is None:
                 # Threads of one scan only: a pool kept for longer would not survive a fork.
                 self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="lance-arrow-far")
-        return self._executor.submit(request, number)
+            return self._executor.submit(request, number)
 
     def take(self, num_bytes: int, *, is_urgent: bool = False) -> bool:
         """Claim bytes; False where there is no room for them, and they are not wanted right now."""
@@ -71,9 +71,12 @@ class AheadBudget:
             return fits
 
     def give(self, num_bytes: int) -> None:
-        """Give claimed bytes back."""
+        """Give claimed bytes back; with the last of them the threads end."""
         with self._lock:
             self._held_bytes -= num_bytes
+            if not self._held_bytes and self._executor is not None:
+                self._executor.shutdown(wait=False)
+                self._executor = None
 
 
 class AheadSource:

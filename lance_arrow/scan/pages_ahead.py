@@ -103,7 +103,10 @@ class PagesAhead:
             self._beyond[first] = rows.num_rows
             while self._first_open in self._beyond:
                 self._first_open += self._beyond.pop(self._first_open)
-            self._move()
+            if self._first_open < self._num_rows:
+                self._move()
+            else:
+                self._source.close()
 
     def close(self) -> None:
         """Ask for nothing more."""
