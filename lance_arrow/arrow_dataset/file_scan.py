@@ -148,7 +148,7 @@ class FileScan:
         # Tasks that wait are decoded; those that run are encoded too.
         budget_bytes = self._memory_bytes
         if reader.source.coalescing.is_far:
-            budget_bytes -= self._scan_ahead.budget.max_bytes
+            budget_bytes -= self._scan_ahead.max_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2

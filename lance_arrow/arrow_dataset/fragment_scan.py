@@ -66,7 +66,7 @@ class FragmentScan:
         budget_bytes = reading.rows.scan_options.memory_budget_bytes or settings.memory_budget_bytes
         ahead = scan_ahead_of(request, budget_bytes)
         if any(opened.source.coalescing.is_far for opened in self._found.opened):
-            budget_bytes -= ahead.budget.max_bytes
+            budget_bytes -= ahead.max_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if reading.has_blobs:
             max_bytes /= 2

@@ -1,34 +1,21 @@
-"""`PagesAhead`: pages of a far file that a scan is going to want, asked ahead in runs, while windows are decoded.
-
-pages of the wanted columns ─► pieces, and the rows that need them ─► neighbours joined ─► requests in the order of rows
-
-A page larger than a request is asked for in parts: which rows a part holds is estimated, as if all rows of a page took
-the same number of bytes. What an estimate misses, the window that needs it asks for itself.
-"""
+"""`PagesAhead`: pages of a far file that a scan is going to want, asked ahead in runs, while windows are decoded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.container.pages import PageTable
-from lance_arrow.io import Coalescing
-from lance_arrow.io.ahead_source import AheadBudget, AheadSource, PlannedRequests
-from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import nth_rows, rows_before
 
-_LEAST_PIECE_BYTES = 64 << 10
-"""Parts of pages are no smaller, and begin at multiples of it: blocks that have checksums are read once."""
-_RUN_REQUESTS = 8
-"""Neighbours are joined among pages that are needed together: so many requests' worth."""
-_START, _STOP, _BEGIN, _END, _PAGE, _NUM_SIDES = range(6)
+if TYPE_CHECKING:
+    from lance_arrow.io.ahead_source import AheadBudget, AheadSource
 
 
 class ScanAhead:
@@ -44,14 +31,26 @@ class ScanAhead:
     """
 
     def __init__(self, memory_budget_bytes: int, num_first: int | None) -> None:
-        self.budget = AheadBudget(memory_budget_bytes // 4)
+        self.max_bytes = memory_budget_bytes // 4
         self.wants_all = num_first is None
         self._num_first = num_first or 0
+        self._budget: AheadBudget | None = None
+        self._lock = Lock()
+
+    def budget(self) -> AheadBudget:
+        """Return the bytes, and the threads of the requests."""
+        from lance_arrow.io.ahead_source import AheadBudget  # noqa: PLC0415 - for far files alone
+
+        with self._lock:
+            if self._budget is None:
+                self._budget = AheadBudget(self.max_bytes)
+            return self._budget
 
     def begin_window(self) -> bool:
         """Count a window; True of the first ones."""
-        self._num_first -= 1
-        return self._num_first >= 0
+        with self._lock:
+            self._num_first -= 1
+            return self._num_first >= 0
 
 
 class PagesAhead:
@@ -79,12 +78,17 @@ class PagesAhead:
         self._beyond: dict[int, int] = {}
         self._lock = Lock()
         self._source: AheadSource | None = None
-        if not reader.source.coalescing.is_far or not self._num_rows or not nodes:
-            return
-        planned = planned_requests(reader, nodes, rows, scan.budget.max_bytes)
+        if reader.source.coalescing.is_far and self._num_rows and nodes:
+            self._plan(nodes)
+
+    def _plan(self, nodes: Sequence[ColumnNode]) -> None:
+        from lance_arrow.io.ahead_source import AheadSource  # noqa: PLC0415 - for far files alone
+        from lance_arrow.scan.page_requests import planned_requests  # noqa: PLC0415
+
+        planned = planned_requests(self.reader, nodes, self._rows, self._scan.max_bytes)
         if planned is not None:
-            self._source = AheadSource(reader.source, planned, scan.budget)
-            self.reader = reader.through(self._source)
+            self._source = AheadSource(self.reader.source, planned, self._scan.budget())
+            self.reader = self.reader.through(self._source)
 
     @contextmanager
     def window(self, rows: RowRanges) -> Iterator[RowReader]:
@@ -126,99 +130,3 @@ class PagesAhead:
         if number >= self._num_rows:
             return int(self._rows.stops[-1])
         return int(nth_rows(self._rows, np.array([number]))[0])
-
-
-def planned_requests(
-    reader: FilePages, nodes: Sequence[ColumnNode], rows: RowRanges, max_bytes: int
-) -> PlannedRequests | None:
-    """Plan the requests for the pages of columns that hold rows.
-
-    Parameters
-    ----------
-    reader, nodes, rows
-        A file, its (pruned) columns, and the wanted rows. Parts of pages are left out if less than half is wanted.
-    max_bytes
-        What may be asked ahead at a time.
-
-    Returns
-    -------
-    PlannedRequests or None
-        None where that is too little to have a part of each column, or nothing is left.
-
-    Raises
-    ------
-    UnsupportedError, CorruptFileError, TruncatedReadError
-        As `RowReader.read`.
-    """
-    limits = reader.file.source.coalescing
-    leaves = [leaf for node in nodes for leaf in node.leaves()]
-    piece_bytes = min(limits.max_span_bytes, max_bytes // (4 * max(1, len(leaves))))
-    if piece_bytes < _LEAST_PIECE_BYTES:
-        return None
-    parts = []
-    for leaf, meta in zip(leaves, reader.metas(leaves), strict=True):
-        borders = reader.page_rows(leaf, meta)
-        parts.append(_wanted_pieces(_pieces(meta.pages, borders, piece_bytes), rows))
-    pieces = np.concatenate(parts, axis=1) if parts else np.empty((_NUM_SIDES, 0), np.int64)
-    if not pieces.shape[1]:
-        return None
-    order = np.lexsort((pieces[_START], pieces[_BEGIN]))
-    run_bytes = min(_RUN_REQUESTS * limits.max_span_bytes, max_bytes // 2)
-    run_of = np.empty(len(order), np.int64)
-    run_of[order] = np.cumsum((pieces[_STOP] - pieces[_START])[order]) // max(1, run_bytes)
-    order = np.argsort(pieces[_START], kind="stable")
-    return _joined(pieces[:, order], run_of[order], limits)
-
-
-def _pieces(pages: PageTable, borders: NDArray[np.int64], piece_bytes: int) -> NDArray[np.int64]:
-    """Cut the buffers of pages; ``(5, n) int64``: bytes, rows, and the page of each piece.
-
-    The largest buffer of a page holds its values, row by row; the others are needed by all of its rows.
-    """
-    made = []
-    of_page = zip(pages.borders[:-1].tolist(), pages.borders[1:].tolist(), strict=True)
-    for number, (first, last) in enumerate(of_page):
-        begin, end = int(borders[number]), int(borders[number + 1])
-        if first == last or begin == end:
-            continue
-        values = first + int(np.argmax(pages.sizes[first:last]))
-        for buffer in range(first, last):
-            start, size = int(pages.starts[buffer]), int(pages.sizes[buffer])
-            count = -(-size // piece_bytes)
-            cuts = start + np.arange(1, count, dtype=np.int64) * size // max(1, count)
-            cuts = np.unique(cuts // _LEAST_PIECE_BYTES * _LEAST_PIECE_BYTES)
-            cuts = np.concatenate(([start], cuts[(cuts > start) & (cuts < start + size)], [start + size]))
-            part = np.empty((_NUM_SIDES, len(cuts) - 1), np.int64)
-            part[_START], part[_STOP] = cuts[:-1], cuts[1:]
-            part[_BEGIN], part[_END], part[_PAGE] = begin, end, number if buffer == values else -1 - number
-            if buffer == values and len(cuts) > 2:
-                rows = begin + ((cuts - start) / size * (end - begin)).astype(np.int64)
-                # Values need not take the same bytes in all rows: a piece is kept for as many rows again.
-                part[_BEGIN], part[_END] = rows[:-1], np.minimum(2 * rows[1:] - rows[:-1], end)
-            made.append(part)
-    return np.concatenate(made, axis=1) if made else np.empty((_NUM_SIDES, 0), np.int64)
-
-
-def _wanted_pieces(pieces: NDArray[np.int64], rows: RowRanges) -> NDArray[np.int64]:
-    """Keep values of which at least half the rows are wanted, and what goes with the values that are kept."""
-    begins, ends, pages = pieces[_BEGIN], pieces[_END], pieces[_PAGE]
-    wanted = rows_before(rows, ends) - rows_before(rows, begins)
-    kept = (pages >= 0) & (wanted > 0) & (2 * wanted >= ends - begins)
-    kept |= (pages < 0) & np.isin(-1 - pages, pages[kept])
-    return pieces[:, kept & (pieces[_STOP] > pieces[_START])]
-
-
-def _joined(pieces: NDArray[np.int64], run_of: NDArray[np.int64], limits: Coalescing) -> PlannedRequests:
-    """Join neighbours of one run, as far as the limits allow; pieces ascend, and may overlap in damaged files."""
-    made: list[list[int]] = []
-    last_run = -1
-    columns = (pieces[side].tolist() for side in (_START, _STOP, _BEGIN, _END))
-    for start, stop, begin, end, run in zip(*columns, run_of.tolist(), strict=True):
-        last = made[-1] if made else [0, 0, 0, 0]
-        is_near = start - last[1] <= limits.max_gap_bytes and stop - last[0] <= limits.max_span_bytes
-        if made and (stop <= last[1] or (run == last_run and is_near)):
-            last[1], last[2], last[3] = max(stop, last[1]), min(begin, last[2]), max(end, last[3])
-            continue
-        made.append([max(start, last[1]), stop, begin, end])
-        last_run = run
-    return PlannedRequests(*np.array(made, np.int64).T.copy())
