@@ -21,8 +21,12 @@ from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import rows_before
 
-_LEAST_PIECE_BYTES = 64 << 10
-"""Parts of pages are no smaller, and begin at multiples of it: blocks that have checksums are read once."""
+_ALIGNMENT_BYTES = 64 << 10
+"""Parts of pages begin at multiples of it: blocks that have checksums are read once."""
+_LEAST_REQUEST_BYTES = 256 << 10
+"""Where the budget allows no larger parts, windows ask for what they need with fewer requests."""
+_PIECES_OF_A_COLUMN = 3
+"""How many parts of each column are asked for at a time at least: one is decoded, one is here, one arrives."""
 _RUN_REQUESTS = 8
 """Neighbours are joined among pages that are needed together: so many requests' worth."""
 _START, _STOP, _BEGIN, _END, _PAGE, _NUM_SIDES = range(6)
@@ -54,8 +58,8 @@ def planned_requests(
     # Columns that cannot be read are refused here, as a read does.
     reader.weights(nodes)
     leaves = [leaf for node in nodes for leaf in node.leaves()]
-    piece_bytes = min(limits.max_span_bytes, max_bytes // (4 * max(1, len(leaves))))
-    if piece_bytes < _LEAST_PIECE_BYTES:
+    piece_bytes = min(limits.max_span_bytes, max_bytes // (_PIECES_OF_A_COLUMN * max(1, len(leaves))))
+    if piece_bytes < _LEAST_REQUEST_BYTES:
         return None
     parts = []
     # Metadata is at hand: it was weighed.
@@ -89,7 +93,7 @@ def _pieces(pages: PageTable, borders: NDArray[np.int64], piece_bytes: int) -> N
             start, size = int(pages.starts[buffer]), int(pages.sizes[buffer])
             count = -(-size // piece_bytes)
             cuts = start + np.arange(1, count, dtype=np.int64) * size // max(1, count)
-            cuts = np.unique(cuts // _LEAST_PIECE_BYTES * _LEAST_PIECE_BYTES)
+            cuts = np.unique(cuts // _ALIGNMENT_BYTES * _ALIGNMENT_BYTES)
             cuts = np.concatenate(([start], cuts[(cuts > start) & (cuts < start + size)], [start + size]))
             part = np.empty((_NUM_SIDES, len(cuts) - 1), np.int64)
             part[_START], part[_STOP] = cuts[:-1], cuts[1:]

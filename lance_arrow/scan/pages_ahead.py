@@ -24,14 +24,14 @@ class ScanAhead:
     Parameters
     ----------
     memory_budget_bytes
-        What the scan may hold: a quarter of it may be asked ahead, as much as may be decoded ahead.
+        What the scan may hold. An eighth of it may be asked ahead: clients hold an answer twice while it arrives.
     num_first
         Windows that are begun before the consumer has the first row: as long as it may leave, no more than these are
         asked for. None where the last window is surely read.
     """
 
     def __init__(self, memory_budget_bytes: int, num_first: int | None) -> None:
-        self.max_bytes = memory_budget_bytes // 4
+        self.max_bytes = memory_budget_bytes // 8
         self.wants_all = num_first is None
         self._num_first = num_first or 0
         self._budget: AheadBudget | None = None
