@@ -158,7 +158,7 @@ def test_a_filter_asks_ahead_for_its_own_columns(store: CountingStore, table: pa
 
 
 def test_a_small_budget_holds_less_and_finds_the_same(store: CountingStore, table: pa.Table, written: bytes) -> None:
-    for budget in (1 << 20, 16 << 20, 64 << 20):
+    for budget in (1 << 20, 64 << 20, 256 << 20):
         runtime = Runtime(Settings(memory_budget_bytes=budget))
         store.waves.clear()
         with lance_arrow.LanceFile(PATH, filesystem=store, runtime=runtime) as file:
