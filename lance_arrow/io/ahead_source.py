@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class AheadBudget:
         self.max_bytes = max_bytes
         self._executor: ThreadPoolExecutor | None = None
         self._held_bytes = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
     def submit(self, request: Callable[[int], Bytes], number: int, num_threads: int) -> Future[Bytes]:
         """Make a request in a thread; the first source decides how many threads there are."""
@@ -106,7 +106,7 @@ class AheadSource:
         self._answers: dict[int, Future[Bytes]] = {}
         self._is_done = [False] * len(self._sizes)
         self._needed_from = self._reach = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
     def move(self, needed_from: int, reach: int) -> None:
         """Let go of what only rows before `needed_from` need, and ask for what rows before `reach` need."""

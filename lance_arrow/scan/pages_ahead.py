@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +35,7 @@ class ScanAhead:
         self.wants_all = num_first is None
         self._num_first = num_first or 0
         self._budget: AheadBudget | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     def budget(self) -> AheadBudget:
         """Return the bytes, and the threads of the requests."""
@@ -76,7 +76,7 @@ class PagesAhead:
         self._begun = self._begun_first = self._first_open = 0
         # Windows that are done beyond the first that is not: numbers of their rows.
         self._beyond: dict[int, int] = {}
-        self._lock = Lock()
+        self._lock = RLock()
         self._source: AheadSource | None = None
         if reader.source.coalescing.is_far and self._num_rows and nodes:
             self._plan(nodes)
