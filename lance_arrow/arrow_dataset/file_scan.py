@@ -20,6 +20,7 @@ from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.late_materialization import LateReader, joined_nodes, late_window_rows
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan, RowFilter
 from lance_arrow.scan.row_restriction import RowRestriction, rows_within
@@ -74,6 +75,15 @@ def asked_of(request: ScanRequest) -> Asked:
     return found
 
 
+def scan_ahead_of(request: ScanRequest, memory_bytes: int) -> ScanAhead:
+    """Return what a scan may ask ahead: its files share it."""
+    found: ScanAhead | None = request.kept.get(ScanAhead)
+    if found is None:
+        num_first = request.batch_readahead if request.use_threads else 1
+        found = request.kept.setdefault(ScanAhead, ScanAhead(memory_bytes, num_first))
+    return found
+
+
 class FileScan:
     """Windows of one file, in row order; `run` may be called from several threads at once.
 
@@ -99,7 +109,11 @@ class FileScan:
         self._done = self._rows = 0
         self._late: LateReader | None = None
         self._expansion = ExpansionWatch(self._nodes, file.source.size(), file.rows.runtime.settings.limits)
-        self._windows = self._cut(self._wanted_rows())
+        wanted = self._wanted_rows()
+        self._reading = file.reading(self._nodes)
+        if self._reading.is_far and self._late is None and len(wanted):
+            self._reading.ask_ahead(wanted, self._scan_ahead)
+        self._windows = self._cut(wanted)
         self._is_planned = True
         if not len(self._windows):
             self._receipt.send(0)
@@ -107,6 +121,15 @@ class FileScan:
     @cached_property
     def _nodes(self) -> tuple[ColumnNode, ...]:
         return self._asked.nodes.of(self._file.rows.roots)
+
+    @property
+    def _memory_bytes(self) -> int:
+        settings = self._file.rows.runtime.settings
+        return self._scan_options.memory_budget_bytes or settings.memory_budget_bytes
+
+    @property
+    def _scan_ahead(self) -> ScanAhead:
+        return scan_ahead_of(self._request, self._memory_bytes)
 
     @cached_property
     def _has_blobs(self) -> bool:
@@ -123,7 +146,9 @@ class FileScan:
         settings = reader.runtime.settings
         in_flight = request.batch_readahead if request.use_threads else 1
         # Tasks that wait are decoded; those that run are encoded too.
-        budget_bytes = self._scan_options.memory_budget_bytes or settings.memory_budget_bytes
+        budget_bytes = self._memory_bytes
+        if reader.source.coalescing.is_far:
+            budget_bytes -= self._scan_ahead.max_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if self._has_blobs:
             max_bytes /= 2
@@ -181,6 +206,8 @@ class FileScan:
         # Of files that zones leave out, no more is looked at.
         if condition.is_repeatable and len(prune_result.rows):
             self._late = LateReader(self._nodes, condition, prune_result, self._receipt.tally)
+            if file.source.coalescing.is_far:
+                self._late.ask_ahead(prune_result.rows, self._scan_ahead)
         return prune_result.rows
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
@@ -221,7 +248,8 @@ class FileScan:
     def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
         if self._late is not None:
             return self._late.read(rows, self._request.memory_pool)
-        batches, counts = self._file.rows.read(self._nodes, rows, self._request.memory_pool)
+        with self._reading.window(rows):
+            batches, counts = self._reading.read(rows, self._request.memory_pool)
         self._receipt.tally.add(counts, rows.num_rows)
         return batches
 

@@ -8,7 +8,7 @@ from threading import Lock
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrow_dataset.file_scan import asked_of
+from lance_arrow.arrow_dataset.file_scan import asked_of, scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import located
 from lance_arrow.runtime import default_runtime
@@ -66,6 +66,9 @@ class FragmentScan:
         settings = default_runtime().settings
         in_flight = request.batch_readahead if request.use_threads else 1
         budget_bytes = reading.rows.scan_options.memory_budget_bytes or settings.memory_budget_bytes
+        ahead = scan_ahead_of(request, budget_bytes)
+        if any(opened.source.coalescing.is_far for opened in self._found.opened):
+            budget_bytes -= ahead.max_bytes
         max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
         if reading.has_blobs:
             max_bytes /= 2
@@ -87,6 +90,7 @@ class FragmentScan:
             max_rows=most if may_be_sliced(reading.nodes) else batch_rows,
             whole_batches=False,
         ).listed()
+        self._found.ask_ahead(rows, ahead)
         if not reading.has_blobs:
             return windows
         with located(path=reading.rows.columns.facts.manifest_path):

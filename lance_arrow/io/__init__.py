@@ -19,10 +19,11 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `folders` | listing, making folders, small files |
 | `trees` | all that lies below a folder |
 | `exclusive` | making a file only if there is none |
+| `ahead_source` | ranges of a far source, asked before they are wanted |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
-Forbidden here: interpreting bytes, caching content, read-ahead, printing credentials. pyarrow is known to
-`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` only, as the owner of
+Forbidden here: interpreting bytes, caching content, choosing what to read ahead, printing credentials. pyarrow is known
+to `arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` only, as the owner of
 filesystems.
 """
 

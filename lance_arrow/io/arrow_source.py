@@ -29,8 +29,6 @@ from lance_arrow.io.source import (
     truncated,
 )
 
-_MAX_THREADS = 8
-
 
 def unwrap_arrow(filesystem: arrow_fs.FileSystem, path: str) -> tuple[arrow_fs.FileSystem | AbstractFileSystem, str]:
     """Take off wrappers, down to the filesystem that has the bytes.
@@ -122,7 +120,7 @@ class ArrowSource:
         if len(places) <= 1:
             return [self._read_at(place) for place in places]
         # Threads of this call only: a pool kept for longer would not survive a fork.
-        with ThreadPoolExecutor(min(_MAX_THREADS, len(places))) as pool:
+        with ThreadPoolExecutor(min(self.coalescing.requests_in_flight, len(places))) as pool:
             return list(pool.map(self._read_at, places))
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:

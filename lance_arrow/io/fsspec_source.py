@@ -34,6 +34,7 @@ from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
     REMOTE_COALESCING,
+    SERIAL_COALESCING,
     Bytes,
     Coalescing,
     Positions,
@@ -140,8 +141,9 @@ class FsspecSource:
         self._info: dict[str, Any] | None = None
         self._closed = False
         in_memory = isinstance(filesystem, MemoryFileSystem | AbstractArchiveFileSystem)
-        self.coalescing: Coalescing = LOCAL_COALESCING if in_memory else REMOTE_COALESCING
         self._has_ranges = has_ranges(filesystem)
+        far = REMOTE_COALESCING if self._has_ranges else SERIAL_COALESCING
+        self.coalescing: Coalescing = LOCAL_COALESCING if in_memory else far
         self._tail: tuple[int, Bytes] | None = None
 
     @foreign_errors()
@@ -204,7 +206,7 @@ class FsspecSource:
         answers = self._cat(places) if self._has_ranges else self._visit(places)
         for index, (start, stop), answer in zip(wanted.tolist(), places, answers, strict=True):
             out[index] = self._checked(answer, start, stop)
-            if stop == self._size and stop - start <= _MAX_TAIL_BYTES and self.coalescing is REMOTE_COALESCING:
+            if stop == self._size and stop - start <= _MAX_TAIL_BYTES and self.coalescing.is_far:
                 self._tail = start, out[index]
         return out
 

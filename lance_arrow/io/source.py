@@ -33,17 +33,27 @@ class Coalescing:
         A request does not grow beyond this by joining ranges.
     tail_bytes
         How much of a file's end is worth reading before anything is known of it.
+    requests_in_flight
+        How many requests are worth having in flight at a time; 0 where asking ahead saves nothing.
     """
 
     max_gap_bytes: int
     max_span_bytes: int
     tail_bytes: int = 64 << 10
+    requests_in_flight: int = 0
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a request takes so long that ranges are to be asked ahead, and twice rather than in turn."""
+        return self.requests_in_flight > 0
 
 
 # A positional read costs about what copying a few KiB costs; a remote request costs about what a MiB costs to carry.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
 MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
-REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20)
+REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=2 << 20, requests_in_flight=16)
+# One connection, or a file that is opened anew for each read: few, large requests, one after another.
+SERIAL_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

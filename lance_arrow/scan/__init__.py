@@ -21,6 +21,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `predicate_builder` | what SQL, Polars and Spark filters are made of: typed literals, membership, text matches |
 | `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
 | `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
+| `pages_ahead`, `page_requests` | pages of far files, asked ahead of the windows of a scan |
 | `row_taking` | rows by offset, in the caller's order |
 | `read_counts` | what one read did, for the report that plugins get |
 | `scan_options`, `expression_text` | what one scan wants; expressions as people write them |

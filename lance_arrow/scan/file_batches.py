@@ -15,15 +15,16 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import located
 from lance_arrow.scan.blobs.blob_reader import PendingBatch
-from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_file import FileReading, OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, Tally
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
+from lance_arrow.scan.windows import SCAN_ROWS, WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.predicates import Predicate
     from lance_arrow.scan.row_filter import RowFilter
 
@@ -53,9 +54,10 @@ class FileBatches:
         receipt = self.receipt(projection.nodes)
         self._check_expansion(projection.nodes, rows)
         windows = self._shares(projection, rows)
+        reading = self._reading(projection.nodes, rows, wants_all=True)
         if len(windows) > 1:
-            self._rows.keep_indices(projection.nodes, rows)
-        read = partial(self._window, projection, receipt.tally)
+            reading.keep_indices(rows)
+        read = partial(self._window, projection, receipt.tally, reading)
         parts = self._runtime.map(read, windows)
         batches = list(self.with_blobs(projection, (batch for part in parts for batch in part)))
         receipt.send(rows.num_rows)
@@ -64,9 +66,10 @@ class FileBatches:
     def stream(self, projection: Projection, batch_rows: int | None, rows: RowRanges) -> Iterator[pa.RecordBatch]:
         """Yield rows in batches of `batch_rows`, or of what the budget allows, decoded ahead by the threads."""
         receipt = self.receipt(projection.nodes)
+        reading = self._reading(projection.nodes, rows)
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
-            part = self._window(projection, receipt.tally, window.rows)
+            part = self._window(projection, receipt.tally, reading, window.rows)
             return part, sum(batch.nbytes for batch in part)
 
         stored = self._stored(projection.nodes, batch_rows, rows, read)
@@ -101,6 +104,8 @@ class FileBatches:
         prune_result = condition.prune(rows)
         receipt.note_pruning(prune_result)
         late = LateReader(projection.nodes, condition, prune_result, receipt.tally)
+        if self._source.coalescing.is_far:
+            late.ask_ahead(prune_result.rows, self._scan_ahead(wants_all=is_bounded))
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
@@ -161,11 +166,28 @@ class FileBatches:
 
     def _shares(self, projection: Projection, rows: RowRanges) -> list[RowRanges]:
         stored_bytes = self._rows.divisible_bytes(projection.nodes) * rows.num_rows // max(1, self._rows.num_rows)
-        spans = even_windows(rows.num_rows, stored_bytes, self._runtime.settings.num_threads)
+        # What comes over a network is decoded while the rest comes.
+        most = WINDOW_ROWS if self._source.coalescing.is_far else SCAN_ROWS
+        spans = even_windows(rows.num_rows, stored_bytes, self._runtime.settings.num_threads, max_rows=most)
         return [cut(rows, start, stop) for start, stop in spans]
 
-    def _window(self, projection: Projection, tally: Tally, rows: RowRanges) -> list[pa.RecordBatch]:
-        batches, counts = self._rows.read(projection.nodes, rows)
+    def _reading(self, nodes: Sequence[ColumnNode], rows: RowRanges, *, wants_all: bool = False) -> FileReading:
+        reading = self._file.reading(nodes)
+        if reading.is_far:
+            reading.ask_ahead(rows, self._scan_ahead(wants_all=wants_all))
+        return reading
+
+    def _scan_ahead(self, *, wants_all: bool = False) -> ScanAhead:
+        from lance_arrow.scan.pages_ahead import ScanAhead  # noqa: PLC0415 - for far files alone
+
+        settings = self._runtime.settings
+        return ScanAhead(settings.memory_budget_bytes, None if wants_all else settings.num_threads + 1)
+
+    def _window(
+        self, projection: Projection, tally: Tally, reading: FileReading, rows: RowRanges
+    ) -> list[pa.RecordBatch]:
+        with reading.window(rows):
+            batches, counts = reading.read(rows)
         tally.add(counts, rows.num_rows)
         metadata = projection.stored.metadata
         return [projection.apply(batch).replace_schema_metadata(metadata) for batch in batches]

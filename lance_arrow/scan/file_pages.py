@@ -6,9 +6,10 @@ Metadata is read once per file and column; pages are bound when a read plans the
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from threading import Lock
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +22,16 @@ from lance_arrow.arrays.schema_cache import ByColumns, ShownColumns, cached_tree
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, LanceError, located
+from lance_arrow.io import RangeSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import BoundLayout, LeafType, PageIndex, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import by_page, scaled
 
-CHEAP_GAP_BYTES = 64 << 10
-"""Sources that read through larger holes than this rather than ask twice are far away."""
+if TYPE_CHECKING:
+    from typing import Self
+
 _DIVISIBLE_COLUMN_BYTES = 256 << 10
 
 Indices: TypeAlias = Mapping[Hashable, PageIndex]
@@ -56,9 +59,23 @@ class FilePages:
         self._columns: dict[int, ColumnMeta] = {}
         self._weights: ByColumns[RowWeights] = ByColumns()
         self._lock = Lock()
+        self._through: tuple[RangeSource, FilePages] | None = None
 
     def __del__(self) -> None:
-        self.release()
+        if self._through is None:
+            self.release()
+
+    @property
+    def source(self) -> RangeSource:
+        """Where the bytes of pages come from."""
+        return self.file.source if self._through is None else self._through[0]
+
+    def through(self, source: RangeSource) -> Self:
+        """Return the same columns and pages, whose bytes come from another source of the same file."""
+        view = copy(self)
+        # The indices that are cached of the pages are those of this reader: it is kept as long.
+        view._through = source, self
+        return view
 
     def release(self) -> None:
         """Drop the cached indices of its pages."""
@@ -104,7 +121,7 @@ class FilePages:
         UnsupportedError, CorruptFileError, TruncatedReadError
             As `read`.
         """
-        if self.file.source.coalescing.max_gap_bytes > CHEAP_GAP_BYTES:
+        if self.source.coalescing.is_far:
             return 0
         with located(path=self.file.name):
             metas = self.metas(self._readable(nodes))
@@ -132,7 +149,7 @@ class FilePages:
     def _load_indices(self, leaves: Sequence[LeafNode], rows: RowRanges) -> None:
         if leaves:
             tasks, _ = self._tasks(leaves, rows, {})
-            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+            load_indices(self.source, tasks, self.runtime.indices, with_whole_pages=False)
 
     def index_key(self, leaf: LeafNode, number: int) -> Hashable:
         """Name the index of a page in the cache of the runtime."""

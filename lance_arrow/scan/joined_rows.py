@@ -106,6 +106,6 @@ class JoinedRowReader(RowReader):
             layout = self._bound(leaf, meta, number)  # type: ignore[arg-type]
             tasks.append(PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows)))
         if tasks:
-            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+            load_indices(self.source, tasks, self.runtime.indices, with_whole_pages=False)
         for number, task in zip(numbers, tasks, strict=True):
             natives[number] = getattr(task.index, "native", None)

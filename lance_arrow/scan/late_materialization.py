@@ -13,6 +13,7 @@ import pyarrow as pa
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_source import ColumnReading
@@ -25,8 +26,8 @@ from lance_arrow.structure.row_selection import difference, disjoint_union, inte
 _MOST_JUDGED = 1 << 20
 """Rows of a window for which a filter is evaluated before any other column is read."""
 
-# Sources that read through larger holes than this rather than ask twice are far away.
-_CHEAP_GAP_BYTES = 64 << 10
+# A round of requests costs about what so many bytes cost to carry.
+_BYTES_OF_A_WAVE = 1 << 20
 
 
 class LateReader:
@@ -65,9 +66,12 @@ class LateReader:
         self._is_shared = len(late) < len(self._nodes)
         self._both = source.reading((*self._first, *late)) if late else filter.reading
         self._has_late = bool(late)
-        late_bytes = 0 if self._late is None else self._late.stored_bytes
-        self._bytes_per_row = late_bytes / max(1, source.num_physical)
-        self._gap_bytes = self.whole.gap_bytes
+        self._late_bytes = 0 if self._late is None else self._late.stored_bytes
+        self._bytes_per_row = self._late_bytes / max(1, source.num_physical)
+        # Where each read takes a round of requests, one for all rows of a window.
+        self._is_far = self._both.is_far
+        self._wave_bytes = _BYTES_OF_A_WAVE if self._is_far else self.whole.gap_bytes
+        self._asked: ColumnReading | None = None
 
     @property
     def first_nodes(self) -> tuple[ColumnNode, ...]:
@@ -93,6 +97,27 @@ class LateReader:
         LanceError
             As reading the source.
         """
+        if self._asked is None:
+            return self._read_window(rows, pool)
+        with self._asked.window(rows):
+            return self._read_window(rows, pool)
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask far files ahead for the columns that each window of some rows reads, whatever satisfies the filter."""
+        if not self._is_far:
+            return
+        first = self._filter.reading
+        if not self._filter.has_blobs and self._late_bytes <= _BYTES_OF_A_WAVE:
+            asked = self._both
+        else:
+            asked = first if len(difference(rows, self._prune_result.all)) else self.whole
+        asked.ask_ahead(rows, scan)
+        for reading in (first, self._late, self._both, self.whole):
+            if reading is not None and reading is not asked:
+                reading.share(asked)
+        self._asked = asked
+
+    def _read_window(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
         sure = intersection(rows, self._prune_result.all)
@@ -123,10 +148,9 @@ class LateReader:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
         if self._filter.has_blobs or not self._has_late or len(intersection(rows, self._prune_result.all)):
             return False
-        if self._bytes_per_row * rows.num_rows <= self._gap_bytes:
+        if self._bytes_per_row * rows.num_rows <= self._wave_bytes:
             return True
-        # Where each read takes a round of requests, one for all rows of a window.
-        if self._gap_bytes > _CHEAP_GAP_BYTES:
+        if self._is_far:
             self._both.keep_indices(rows)
         return False
 

@@ -105,7 +105,7 @@ def pages_at_hand(
         found.wanted.append(pages)
     if missing:
         tasks = [task for task, _, _ in missing]
-        load_indices(file.file.source, tasks, cache, with_whole_pages=False)
+        load_indices(file.source, tasks, cache, with_whole_pages=False)
         for task, pages, place in missing:
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from lance_arrow.spi import RowRanges
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
+    from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
     from lance_arrow.scan.zone_reader import ZoneReader
 
 
@@ -96,6 +98,7 @@ class FileReading:
 
     def __init__(self, file: OpenFile, nodes: Sequence[ColumnNode]) -> None:
         self._file, self._rows = file, file.rows
+        self._ahead: PagesAhead | None = None
         self.nodes = tuple(nodes)
         self.has_descriptors = any(node.shown is not node.field for node in nodes)
 
@@ -112,11 +115,27 @@ class FileReading:
     def gap_bytes(self) -> int:
         return self._file.source.coalescing.max_gap_bytes
 
+    @property
+    def is_far(self) -> bool:
+        return self._file.source.coalescing.is_far
+
     def weights(self) -> RowWeights:
         return self._rows.weights(self.nodes)
 
     def keep_indices(self, rows: RowRanges) -> None:
         self._rows.keep_indices(self.nodes, rows)
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        from lance_arrow.scan.pages_ahead import PagesAhead  # noqa: PLC0415 - for far files alone
+
+        self._ahead = PagesAhead(self._rows, self.nodes, rows, scan)
+        self._rows = self._ahead.reader
+
+    def window(self, rows: RowRanges) -> AbstractContextManager[object]:
+        return nullcontext() if self._ahead is None else self._ahead.window(rows)
+
+    def share(self, other: FileReading) -> None:
+        self._rows = other._rows
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         return self._rows.read(self.nodes, rows, pool)

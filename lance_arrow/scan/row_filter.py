@@ -19,6 +19,7 @@ from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.predicates import MISFITS, fitting
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
@@ -191,8 +192,11 @@ class RowFilter:
             max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
         )
 
+        self.reading.ask_ahead(rows, ScanAhead(settings.memory_budget_bytes, None))
+
         def count(window: Window) -> int:
-            return self.of(window.rows, tally, pool).mask.true_count
+            with self.reading.window(window.rows):
+                return self.of(window.rows, tally, pool).mask.true_count
 
         counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return found + sum(counted)

@@ -23,7 +23,7 @@ from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError,
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import blob_limits
-from lance_arrow.scan.file_pages import CHEAP_GAP_BYTES, FilePages, Indices
+from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
 from lance_arrow.scan.native_take import take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
@@ -128,8 +128,8 @@ class RowReader(FilePages):
 
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
-        source = self.file.source
-        if source.coalescing.max_gap_bytes > CHEAP_GAP_BYTES or not isinstance(source, MeteredSource):
+        source = self.source
+        if source.coalescing.is_far or not isinstance(source, MeteredSource):
             return []
         plans = self._read_plan(nodes).plans
         if not plans or source.positional() is None:
@@ -167,7 +167,7 @@ class RowReader(FilePages):
         for leaf in leaves:
             refuse_unreadable(leaf)
         tasks, spans = self._tasks(leaves, rows, indices)
-        pages = load_pages(self.file.source, tasks, self.runtime.indices)
+        pages = load_pages(self.source, tasks, self.runtime.indices)
         of_leaf = [pages[start:stop] for start, stop in spans]
         if overflow(leaves, of_leaf) and rows.num_rows > 1:
             return None, len(tasks)
@@ -209,7 +209,7 @@ class RowReader(FilePages):
         tuple or None
             The rows as callers see them, and what was touched. None where the engine refuses: `take` can say why.
         """
-        source = self.file.source
+        source = self.source
         data_stop = self.file.footer.data_stop
         wanted = self._blob_read_plans.of(nodes, lambda: ReadPlan.of(nodes, blob_limits(data_stop, self.runtime)))
         place = source.positional() if isinstance(source, MeteredSource) else None
@@ -238,7 +238,7 @@ class RowReader(FilePages):
         A scan is one of several windows that threads read, and leaves to the layouts what they read faster; a take has
         all threads to itself.
         """
-        source = self.file.source
+        source = self.source
         wanted = self._read_plan(nodes)
         place = source.positional() if isinstance(source, MeteredSource) else None
         if not wanted.plans or not len(rows) or place is None:
@@ -282,7 +282,7 @@ class RowReader(FilePages):
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        source = self.file.source
+        source = self.source
         wanted = self._read_plan(nodes)
         if not wanted.plans or not isinstance(source, MeteredSource) or source.positional() is None:
             super().keep_indices(nodes, rows)

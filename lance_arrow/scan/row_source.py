@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Self
+
     from lance_arrow.arrays.column_tree import ColumnNode
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.runtime import Runtime
+    from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.row_reader import ReadCounts
     from lance_arrow.scan.row_weights import RowWeights
     from lance_arrow.spi import RowRanges
@@ -39,11 +43,24 @@ class ColumnReading(Protocol):
     def gap_bytes(self) -> int:
         """Holes up to which reading through them takes less time than another request."""
 
+    @property
+    def is_far(self) -> bool:
+        """Whether each read takes a round of requests."""
+
     def weights(self) -> RowWeights:
         """Estimate what the rows take in memory."""
 
     def keep_indices(self, rows: RowRanges) -> None:
         """Load what must be known of pages before these rows are read."""
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead: `read` is going to be called for windows of these rows, in order."""
+
+    def window(self, rows: RowRanges) -> AbstractContextManager[object]:
+        """Enter for the time that a window of what was asked ahead is read."""
+
+    def share(self, other: Self) -> None:
+        """Read what another reading of the source asked ahead, as far as it goes."""
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read rows in order; more than one batch where 32-bit offsets would overflow, or blobs are large."""

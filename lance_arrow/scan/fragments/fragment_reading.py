@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,7 +20,8 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
 from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.row_reader import ReadCounts
+from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
+from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.spi import RowRanges
 
@@ -44,6 +46,8 @@ class FragmentReading:
         self.schema = pa.schema([node.shown for node in nodes])
         self._opened: dict[int, OpenFile] = {}
         self._leaves: dict[int, dict[int, LeafPlace]] = {}
+        self._ahead: dict[int, PagesAhead] = {}
+        self._through: dict[int, RowReader] = {}
         stored = [node for node in nodes if not _is_virtual(node)]
         with located(path=rows.columns.facts.manifest_path):
             sources, self._parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
@@ -89,10 +93,15 @@ class FragmentReading:
         """Holes up to which reading through them takes less time than another request."""
         return max((opened.source.coalescing.max_gap_bytes for opened in self._opened.values()), default=0)
 
+    @cached_property
+    def is_far(self) -> bool:
+        """Whether each read takes a round of requests."""
+        return any(opened.source.coalescing.is_far for opened in self._opened.values())
+
     def keep_indices(self, rows: RowRanges) -> None:
         """Load what must be known of pages before these rows are read."""
         for part in self._parts:
-            self._opened[part.file].rows.keep_indices(part.nodes, rows)
+            self._through.get(part.file, self._opened[part.file].rows).keep_indices(part.nodes, rows)
 
     def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
         """Return the batches: blobs are filled in."""
@@ -102,6 +111,26 @@ class FragmentReading:
         """Estimate what the rows of the files take in memory."""
         parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
         return parts[0] if len(parts) == 1 else RowWeights.together(parts, self.rows.num_physical)
+
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead: `read` is going to be called for windows of these rows, in order."""
+        for part in self._parts:
+            reader = self._opened[part.file].rows
+            ahead = self._ahead[part.file] = PagesAhead(reader, part.nodes, rows, scan)
+            self._through[part.file] = ahead.reader
+
+    def window(self, rows: RowRanges) -> AbstractContextManager[object]:
+        """Enter for the time that a window of what was asked ahead is read."""
+        if not self._ahead:
+            return nullcontext()
+        with ExitStack() as entered:
+            for ahead in self._ahead.values():
+                entered.enter_context(ahead.window(rows))
+            return entered.pop_all()
+
+    def share(self, other: FragmentReading) -> None:
+        """Read what another reading of the fragment asked ahead, as far as it goes."""
+        self._through = other._through
 
     def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
@@ -159,8 +188,8 @@ class FragmentReading:
         self, part: FileNodes, rows: RowRanges, pool: pa.MemoryPool | None, *, is_take: bool
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         opened = self._opened[part.file]
-        read = opened.rows.take if is_take else opened.rows.read
-        batches, counts = read(part.nodes, rows, pool)
+        reader = self._through.get(part.file, opened.rows)
+        batches, counts = (reader.take if is_take else reader.read)(part.nodes, rows, pool)
         if any(node.shown is not node.field for node in part.nodes):
             pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
             batches = [piece.filled(pool) for piece in pieces]

@@ -13,6 +13,7 @@ from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
 from lance_arrow.scan.late_materialization import LateReader
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import UNWATCHED, Tally
 from lance_arrow.scan.row_filter import FilterPlan, RowFilter
 from lance_arrow.scan.row_weights import RowWeights
@@ -80,6 +81,13 @@ class FilteredReading:
         """Estimate what the rows of the files take in memory."""
         return self.reading.weights() if self._late is None else self._late.weights()
 
+    def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead for windows of some of the live rows, those that every window reads."""
+        if self._late is not None:
+            self._late.ask_ahead(rows, scan)
+        else:
+            self.reading.ask_ahead(rows, scan)
+
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
         """Read some of the rows that may satisfy the filter; returns those that do.
 
@@ -92,6 +100,7 @@ class FilteredReading:
         """
         if self._late is not None:
             return self._late.read(rows, pool)
-        batches, counts = self.reading.read(rows, pool)
+        with self.reading.window(rows):
+            batches, counts = self.reading.read(rows, pool)
         self.tally.add(counts, rows.num_rows)
         return batches

@@ -17,6 +17,7 @@ from lance_arrow.scan.fragments.fragment_groups import FragmentGroups, opened_al
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, OpensFragment
 from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.late_materialization import late_window_rows
+from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import TableWatch, ended_by
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
@@ -77,6 +78,8 @@ class TableScan:
         self._is_sliceable = batch_size is None or may_be_sliced(nodes)
         self._joins = True
         self._has_begun = wants_all
+        settings = runtime.settings
+        self._ahead = ScanAhead(settings.memory_budget_bytes, None if wants_all else settings.num_threads + 1)
 
     def batches(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
@@ -134,6 +137,7 @@ class TableScan:
     def _tasks(self, found: FilteredReading) -> Iterator[_Task]:
         if not found.live.num_rows:
             return
+        found.ask_ahead(found.live, self._ahead)
         most = WINDOW_ROWS
         if not self._is_sliceable:
             most = self._batch_size or WINDOW_ROWS

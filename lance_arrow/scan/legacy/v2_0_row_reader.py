@@ -152,7 +152,7 @@ class V20RowReader(RowReader):
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
             tasks = _Descent(self, None).first_tasks(self._readable(nodes), rows)
-            load_indices(self.file.source, tasks, self.runtime.indices, with_whole_pages=False)
+            load_indices(self.source, tasks, self.runtime.indices, with_whole_pages=False)
 
     def pages_of(self, leaf: LeafNode, meta: ColumnMeta, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:
         """Guess the items of rows below lists: as if all lists were of one length."""
@@ -297,7 +297,7 @@ class _Descent:
         """Read the next column of each way; returns the ways that have not come to their leaf."""
         plans = self._plans(ways)
         tasks = [task for one in plans.values() for task in one]
-        opened = iter(load_pages(self._reader.file.source, tasks, self._reader.runtime.indices))
+        opened = iter(load_pages(self._reader.source, tasks, self._reader.runtime.indices))
         pages = {column: [next(opened) for _ in one] for column, one in plans.items()}
         self.num_pages += len(tasks)
         pending = []

@@ -1,0 +1,235 @@
+"""`AheadSource`: a far source of which ranges are asked before they are wanted, several at a time, within a budget.
+
+Which ranges, and in which order, is for the caller to say: each is needed by rows from `begins` to `ends`. A read takes
+its bytes from the requests made, waits for those in flight, and asks for the rest itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import RLock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import LanceError
+from lance_arrow.io.fetching import read_coalesced
+from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, check_ranges
+
+# What is here is copied out piece by piece: nothing is gained by joining.
+_SEPARATE = Coalescing(max_gap_bytes=0, max_span_bytes=1 << 62)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedRequests:
+    """Requests to make ahead, ascending and disjoint.
+
+    Parameters
+    ----------
+    starts, stops
+        ``(n,) int64``: bytes of the object.
+    begins, ends
+        ``(n,) int64``: which rows need them; requests are made in the order of `begins`.
+    """
+
+    starts: Positions
+    stops: Positions
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+class AheadBudget:
+    """What the requests of one scan may hold together, and the threads that wait for their answers.
+
+    Parameters
+    ----------
+    max_bytes
+        Bytes in flight, or here and not yet let go.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._executor: ThreadPoolExecutor | None = None
+        self._held_bytes = 0
+        self._lock = RLock()
+
+    def submit(self, request: Callable[[int], Bytes], number: int, num_threads: int) -> Future[Bytes]:
+        """Make a request in a thread; the first source decides how many threads there are."""
+        with self._lock:
+            if self._executor is None:
+                # Threads of one scan only: a pool kept for longer would not survive a fork.
+                self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="lance-arrow-far")
+            return self._executor.submit(request, number)
+
+    def take(self, num_bytes: int, *, is_urgent: bool = False) -> bool:
+        """Claim bytes; False where there is no room for them, and they are not wanted right now."""
+        with self._lock:
+            fits = is_urgent or self._held_bytes + num_bytes <= self.max_bytes
+            self._held_bytes += num_bytes if fits else 0
+            return fits
+
+    def give(self, num_bytes: int) -> None:
+        """Give claimed bytes back; with the last of them the threads end."""
+        with self._lock:
+            self._held_bytes -= num_bytes
+            if not self._held_bytes and self._executor is not None:
+                self._executor.shutdown(wait=False)
+                self._executor = None
+
+
+class AheadSource:
+    """Ranges of another source, asked ahead; threads share it.
+
+    Parameters
+    ----------
+    inner
+        The source that is asked; closed by its owner.
+    planned
+        What to ask ahead.
+    budget
+        How much of it at a time.
+    """
+
+    def __init__(self, inner: RangeSource, planned: PlannedRequests, budget: AheadBudget) -> None:
+        self.name = inner.name
+        self.coalescing = _SEPARATE
+        self._inner = inner
+        self._planned = planned
+        self._sizes: list[int] = (planned.stops - planned.starts).tolist()
+        self._begins: list[int] = planned.begins.tolist()
+        self._ends: list[int] = planned.ends.tolist()
+        self._budget = budget
+        # Positions in `planned`: those not asked yet, last first, and answers of those that are held.
+        self._waiting: list[int] = np.lexsort((planned.starts, planned.begins))[::-1].tolist()
+        self._answers: dict[int, Future[Bytes]] = {}
+        self._is_done = [False] * len(self._sizes)
+        self._needed_from = self._reach = 0
+        self._lock = RLock()
+
+    def move(self, needed_from: int, reach: int) -> None:
+        """Let go of what only rows before `needed_from` need, and ask for what rows before `reach` need."""
+        with self._lock:
+            self._needed_from, self._reach = max(needed_from, self._needed_from), max(reach, self._reach)
+            for number in [one for one in self._answers if self._ends[one] <= self._needed_from]:
+                self._let_go(number)
+            self._ask_ahead()
+
+    def close(self) -> None:
+        """Let go of everything, and ask for nothing more; requests in flight end by themselves."""
+        with self._lock:
+            self._waiting.clear()
+            for number in list(self._answers):
+                self._let_go(number)
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self._inner.size()
+
+    def identity(self) -> Hashable | None:
+        """Return that of the inner source."""
+        return self._inner.identity()
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read each range; see `RangeSource.read`."""
+        data, positions = self.read_arena(starts, stops)
+        return [data[at : at + size] for at, size in zip(positions.tolist(), (stops - starts).tolist(), strict=True)]
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read into one array: see `RangeSource.read_arena`.
+
+        A request that failed is made again, for the wanted ranges alone: an error is theirs, or there is none.
+        """
+        sizes = check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
+        places = np.cumsum(sizes) - sizes
+        answers, missing = self._found(starts, stops, places)
+        if len(answers) == 1 and not missing and len(starts) == 1:
+            held = self._answer(answers[0][0])
+            if held is not None:
+                first = int(starts[0] - answers[0][1])
+                return held[first : first + int(sizes[0])], np.zeros(1, np.int64)
+        out = np.empty(int(sizes.sum()), np.uint8)
+        self._read_missing(missing, out)
+        failed = []
+        for future, start, first, stop, place in answers:
+            held = self._answer(future)
+            if held is None:
+                failed.append((first, stop, place))
+            else:
+                out[place : place + stop - first] = held[first - start : stop - start]
+        self._read_missing(failed, out)
+        return out, places
+
+    def _found(
+        self, starts: Positions, stops: Positions, places: Positions
+    ) -> tuple[list[tuple[Future[Bytes], int, int, int, int]], list[tuple[int, int, int]]]:
+        """Look ranges up: parts that are in a request (it, its start, first, stop, place), and others."""
+        answers, missing = [], []
+        firsts = np.searchsorted(self._planned.stops, starts, "right").tolist()
+        begun, ended = self._planned.starts, self._planned.stops
+        with self._lock:
+            for number, at, stop, place in zip(firsts, starts.tolist(), stops.tolist(), places.tolist(), strict=True):
+                while at < stop:
+                    begin = int(begun[number]) if number < len(begun) else stop
+                    future = None
+                    upto = min(begin, stop)
+                    if begin <= at:
+                        upto = min(int(ended[number]), stop)
+                        future = self._asked(number)
+                        number += 1  # noqa: PLW2901 - the requests after the first
+                    if future is None:
+                        missing.append((at, upto, place))
+                    else:
+                        answers.append((future, begin, at, upto, place))
+                    place += upto - at  # noqa: PLW2901
+                    at = upto  # noqa: PLW2901
+            self._ask_ahead()
+        return answers, missing
+
+    def _asked(self, number: int) -> Future[Bytes] | None:
+        """Return a request that rows want now, made now if need be; None of one whose answer was let go."""
+        found = self._answers.get(number)
+        if found is None and not self._is_done[number]:
+            found = self._ask(number, is_urgent=True)
+        return found
+
+    def _ask_ahead(self) -> None:
+        while self._waiting:
+            number = self._waiting[-1]
+            is_asked = self._is_done[number] or number in self._answers
+            if not is_asked and (self._begins[number] >= self._reach or self._ask(number) is None):
+                return
+            self._waiting.pop()
+
+    def _ask(self, number: int, *, is_urgent: bool = False) -> Future[Bytes] | None:
+        if not self._budget.take(self._sizes[number], is_urgent=is_urgent):
+            return None
+        found = self._answers[number] = self._budget.submit(
+            self._fetched, number, self._inner.coalescing.requests_in_flight
+        )
+        return found
+
+    def _fetched(self, number: int) -> Bytes:
+        one = slice(number, number + 1)
+        return self._inner.read(self._planned.starts[one], self._planned.stops[one])[0]
+
+    def _let_go(self, number: int) -> None:
+        self._answers.pop(number).cancel()
+        self._is_done[number] = True
+        self._budget.give(self._sizes[number])
+
+    @staticmethod
+    def _answer(future: Future[Bytes]) -> Bytes | None:
+        """Wait for a request; None where it failed, or was let go by a scan that ended."""
+        try:
+            return future.result()
+        except (LanceError, OSError, CancelledError):
+            return None
+
+    def _read_missing(self, missing: list[tuple[int, int, int]], out: Bytes) -> None:
+        if not missing:
+            return
+        starts, stops, places = (np.array(side, np.int64) for side in zip(*missing, strict=True))
+        for data, place in zip(read_coalesced(self._inner, starts, stops), places.tolist(), strict=True):
+            out[place : place + len(data)] = data
