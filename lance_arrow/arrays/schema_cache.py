@@ -49,13 +49,14 @@ class ShownColumns:
         Blobs and dictionaries as they were asked for.
     roots
         The whole column tree; the same object for files that share it.
-    plans
+    plans, projections
         What readers work out of sets of columns, for all files that share the tree.
     """
 
     schema: pa.Schema
     roots: tuple[ColumnNode, ...]
     plans: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
+    projections: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
 
 
 def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:

@@ -191,6 +191,8 @@ class LanceDataset(FileSystemDataset):
             return rows_without_columns(len(offsets))
         if not len(offsets):
             return schema.empty_table()
+        if len(fragments) == 1:
+            return fragments[0].take_as(self._over, offsets, options, self.schema, schema)
         # Duplicate starts belong to fragments without rows.
         owners = np.searchsorted(starts, offsets, "right") - 1
         parts, places = [], []
@@ -451,6 +453,7 @@ class LanceDataset(FileSystemDataset):
         held: tuple[list[LanceFileFragment], NDArray[np.int64]] | None = getattr(self, "_held_starts", None)
         if held is None:
             fragments = self.fragments
-            counts = [fragment.num_rows for fragment in fragments]
-            held = self._held_starts = fragments, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            starts = np.zeros(len(fragments) + 1, np.int64)
+            np.cumsum([fragment.num_rows for fragment in fragments], out=starts[1:])
+            held = self._held_starts = fragments, starts
         return held

@@ -89,7 +89,6 @@ class LanceFile:
             self._rows = row_reader(self._file, self._runtime, options)
             self._opened = OpenFile(self._source, self._rows, place)
             self._batches = FileBatches(self._opened)
-            self._everything: Projection | None = None
             on_failure.pop_all()
 
     @property
@@ -331,8 +330,6 @@ class LanceFile:
 
     def _projection(self, columns: Sequence[str] | None) -> Projection:
         """Resolve columns; that of all columns, which most takes want, is kept."""
-        if columns is not None:
-            return Projection.of(self._rows.roots, self.schema, columns)
-        if self._everything is None:
-            self._everything = Projection.of(self._rows.roots, self.schema, None)
-        return self._everything
+        if columns is None:
+            return self._opened.everything
+        return Projection.of(self._rows.roots, self.schema, columns)

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +93,11 @@ class FilePages:
     @property
     def num_rows(self) -> int:
         return self.file.num_rows
+
+    @property
+    def projections(self) -> ByColumns[Any]:
+        """What was worked out of sets of columns, for all files of one schema."""
+        return self._shown.projections
 
     @property
     def roots(self) -> tuple[ColumnNode, ...]:

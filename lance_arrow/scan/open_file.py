@@ -13,6 +13,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.io import Location, MeteredSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -61,6 +62,13 @@ class OpenFile:
     def roots(self) -> tuple[ColumnNode, ...]:
         """Its columns."""
         return self.rows.roots
+
+    @property
+    def everything(self) -> Projection:
+        """All columns, as callers see them; files of one schema share it."""
+        rows = self.rows
+        found: Projection = rows.projections.of(rows.roots, lambda: Projection.of(rows.roots, rows.schema, None))
+        return found
 
     @property
     def num_physical(self) -> int:

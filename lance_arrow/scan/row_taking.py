@@ -85,7 +85,7 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     batches = FileBatches(file)
     wanted = schema.names if columns is None else columns
     is_whole = schema.names == file.rows.schema.names and columns is None
-    projection = Projection.of(file.rows.roots, file.rows.schema, None if is_whole else wanted)
+    projection = file.everything if is_whole else Projection.of(file.rows.roots, file.rows.schema, wanted)
     receipt = batches.receipt(projection.nodes)
     table, counts = take_shown(batches, file.rows, projection, offsets)
     receipt.tally.add(counts, table.num_rows)
