@@ -206,8 +206,7 @@ class FileScan:
         # Of files that zones leave out, no more is looked at.
         if condition.is_repeatable and len(prune_result.rows):
             self._late = LateReader(self._nodes, condition, prune_result, self._receipt.tally)
-            if file.source.coalescing.is_far:
-                self._late.ask_ahead(prune_result.rows, self._scan_ahead)
+            self._late.ask_ahead(prune_result.rows, self._scan_ahead)
         return prune_result.rows
 
     def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:

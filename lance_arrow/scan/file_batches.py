@@ -104,8 +104,7 @@ class FileBatches:
         prune_result = condition.prune(rows)
         receipt.note_pruning(prune_result)
         late = LateReader(projection.nodes, condition, prune_result, receipt.tally)
-        if self._source.coalescing.is_far:
-            late.ask_ahead(prune_result.rows, self._scan_ahead(wants_all=is_bounded))
+        late.ask_ahead(prune_result.rows, self._scan_ahead(wants_all=is_bounded))
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:

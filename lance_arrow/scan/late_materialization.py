@@ -65,7 +65,6 @@ class LateReader:
         self._late = source.reading(late) if late else None
         self._is_shared = len(late) < len(self._nodes)
         self._both = source.reading((*self._first, *late)) if late else filter.reading
-        self._has_late = bool(late)
         self._late_bytes = 0 if self._late is None else self._late.stored_bytes
         self._bytes_per_row = self._late_bytes / max(1, source.num_physical)
         # Where each read takes a round of requests, one for all rows of a window.
@@ -103,7 +102,7 @@ class LateReader:
             return self._read_window(rows, pool)
 
     def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
-        """Ask far files ahead for the columns that each window of some rows reads, whatever satisfies the filter."""
+        """Ask far files for the columns that each window of these rows is sure to read, before the windows are read."""
         if not self._is_far:
             return
         first = self._filter.reading
@@ -146,7 +145,7 @@ class LateReader:
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        if self._filter.has_blobs or not self._has_late or len(intersection(rows, self._prune_result.all)):
+        if self._filter.has_blobs or self._late is None or len(intersection(rows, self._prune_result.all)):
             return False
         if self._bytes_per_row * rows.num_rows <= self._wave_bytes:
             return True

@@ -147,7 +147,7 @@ class RowFilter:
                 found = self._exactly(hull(rows), tally, pool)
                 return Filtered(found.rows, pc.and_(found.mask, marks_of(rows), memory_pool=pool), found.batch)
             except InvalidArgumentError:
-                # Of rows between, which nobody asked for, it may fail.
+                # It may fail for rows between the wanted ones alone.
                 pass
         return self._exactly(rows, tally, pool)
 

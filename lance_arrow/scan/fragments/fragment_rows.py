@@ -45,7 +45,29 @@ ADDRESS_BITS = 32
 """Bits of a row's offset in its address; the fragment's id is above them."""
 
 
-class FragmentRows:
+class TableSource:
+    """What fragments, and several joined, are as sources of rows."""
+
+    columns: TableColumns
+
+    @property
+    def roots(self) -> tuple[ColumnNode, ...]:
+        """Columns of the table, virtual ones among them."""
+        return self.columns.all_roots
+
+    @property
+    def runtime(self) -> Runtime:
+        """Whose threads and limits hold."""
+        return default_runtime()
+
+    def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
+        """Return what reads some (pruned) columns; errors are those of opening the files."""
+        from lance_arrow.scan.fragments.fragment_reading import FragmentReading  # noqa: PLC0415 - it is made of this
+
+        return FragmentReading(self, nodes)  # type: ignore[arg-type]
+
+
+class FragmentRows(TableSource):
     """Rows of one fragment.
 
     Parameters
@@ -77,22 +99,6 @@ class FragmentRows:
         self.scan_options = ScanOptions() if scan_options is None else scan_options
         self._limits = default_runtime().settings.limits
         self._bounded: dict[Path, tuple[ZoneMap, BoundedZones]] = {}
-
-    @property
-    def roots(self) -> tuple[ColumnNode, ...]:
-        """Columns of the table, virtual ones among them."""
-        return self.columns.all_roots
-
-    @property
-    def runtime(self) -> Runtime:
-        """Whose threads and limits hold."""
-        return default_runtime()
-
-    def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
-        """Return what reads some (pruned) columns; errors are those of opening the files."""
-        from lance_arrow.scan.fragments.fragment_reading import FragmentReading  # noqa: PLC0415 - it is made of this
-
-        return FragmentReading(self, nodes)
 
     @cached_property
     def num_physical(self) -> int:

@@ -22,9 +22,9 @@ from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
-from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
-from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, owned_ids
+from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, TableSource, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_file import OpenFile
@@ -46,7 +46,7 @@ class OpensFragment(Protocol):
         """Return them."""
 
 
-class JoinedFragments:
+class JoinedFragments(TableSource):
     """Fragments of one version whose files have the same fields and schemas; has of `FragmentRows` what a reading asks.
 
     Parameters
@@ -82,20 +82,6 @@ class JoinedFragments:
         self._lock = Lock()
         self.row_starts = np.zeros(len(fragments) + 1, np.int64)
         np.cumsum([fragment.physical_rows or 0 for fragment in fragments], out=self.row_starts[1:])
-
-    @property
-    def roots(self) -> tuple[ColumnNode, ...]:
-        """Columns of the table, virtual ones among them."""
-        return self.columns.all_roots
-
-    @property
-    def runtime(self) -> Runtime:
-        """Whose threads and limits hold."""
-        return default_runtime()
-
-    def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
-        """Return what reads some (pruned) columns; errors are those of opening the files."""
-        return FragmentReading(self, nodes)  # type: ignore[arg-type]
 
     @property
     def num_physical(self) -> int:
