@@ -4,7 +4,7 @@
 |---|---|
 | `lance_format`, `fragment_options` | `LanceFormat` and its options; start here |
 | `opening`, `lance_dataset`, `lance_fragment` | `lance_arrow.dataset`, `LanceDataset`, fragments |
-| `scan_handler`, `file_scan`, `fragment_scan` | pyarrow's request to windows of rows, of files and tables' fragments |
+| `scan_handler`, `asked`, `source_scan` | pyarrow's request to windows of rows, of files and tables' fragments |
 | `grouped_view`, `fragment_group`, `file_group`, `group_scan` | many small files, scanned in groups |
 | `read_ahead` | the same for datasets that pyarrow made, whose files are asked for one by one |
 | `handler_protocol`, `places` | what the bridge asks of Python |

@@ -14,28 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of
+from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
-from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.read_counts import UNWATCHED
-from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_restriction import RowRestriction
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page
-
-# Decoding so few rows takes less time than looking at the zone maps of each file.
-_WITHOUT_ZONES = ScanOptions(zone_maps=False)
 
 
 class ScansFiles(Protocol):
@@ -97,7 +91,7 @@ class BareFiles(FileGroup):
             parts = []
             for found in self._found(handler, request):
                 if isinstance(found, _Joined):
-                    scan = FileScan(found.file, request, None, _WITHOUT_ZONES)
+                    scan = _scan(found, request)
                     parts.append(GroupPart(scan, self._one_by_one(found, scan, handler, request)))
                 else:
                     parts.append(GroupPart(handler.plan(self._place(found), request)))
@@ -136,7 +130,7 @@ class BareFiles(FileGroup):
             if float(weights.totals[-1]) > settings.window_bytes(settings.num_threads + 1):
                 continue
             try:
-                batches = list(batches_of([FileScan(one.file, request, None, _WITHOUT_ZONES)]))
+                batches = list(batches_of([_scan(one, request)]))
             except LanceError:
                 continue
             for number, own in zip(one.numbers, _divided(batches, one.row_starts), strict=True):
@@ -144,20 +138,14 @@ class BareFiles(FileGroup):
         return found
 
     def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
-        plan = asked_of(request).filter
-        rows = RowRanges.one(0, found.file.rows.num_rows)
-        if plan is None:
-            return rows.num_rows
-        condition = RowFilter(plan, found.file)
-        every = PruneResult(rows, RowRanges.one(0, 0))
         try:
-            return condition.count(every, UNWATCHED.tally, request.memory_pool, use_threads=request.use_threads)
+            return count_rows(asked_of(request).reading(found.file, zone_maps=False, is_count=True), request)
         except LanceError:
             self.state.joins = False
             return sum(handler.count_rows(self._place(number), request) or 0 for number in found.numbers)
 
     def _one_by_one(
-        self, joined: _Joined, scan: FileScan, handler: ScansFiles, request: ScanRequest
+        self, joined: _Joined, scan: SourceScan, handler: ScansFiles, request: ScanRequest
     ) -> Callable[[int], Iterator[ScanTasks]]:
         return lambda index: (
             handler.plan(self._place(number, part), request) for number, part in joined.parts(scan.rows_of(index))
@@ -215,6 +203,11 @@ class BareFiles(FileGroup):
             # Metadata is read now: what is wrong with it, the files tell one by one.
             rows.weights(nodes)
             yield first, first + len(members), rows
+
+
+def _scan(joined: _Joined, request: ScanRequest) -> SourceScan:
+    """Scan joined files: decoding so few rows takes less time than looking at the zone maps of each file."""
+    return SourceScan(asked_of(request).reading(joined.file, zone_maps=False), request)
 
 
 def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.file_group import BareFiles, ScansFiles
-from lance_arrow.arrow_dataset.file_scan import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
 from lance_arrow.container.joined_files import JOINED_VERSIONS

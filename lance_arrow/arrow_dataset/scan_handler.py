@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
-from lance_arrow.arrow_dataset.file_scan import FileScan, asked_of, check_filtered, receipt_of
-from lance_arrow.arrow_dataset.fragment_scan import FragmentScan, table_filter
-from lance_arrow.arrow_dataset.fragment_scan import count_rows as count_fragment
 from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
@@ -30,19 +29,15 @@ from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.pruning.file_pruner import FileCounter, file_pruner
-from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import difference
 
 _TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
@@ -113,9 +108,8 @@ class FileScanHandler:
         """Prune columns and cut windows."""
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
-        part = _part_of(place)
+        part, scan_options = _part_of(place), self._scan_options(request)
         if part is None:
-            scan_options = self._scan_options(request)
             if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
                 from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
@@ -123,16 +117,15 @@ class FileScanHandler:
                 if read is not None:
                     return read
             file = self._open(place, scan_options)
-            found = FileScan(file, request, place.rows, scan_options)
+            found = SourceScan(self._reading(file, place, request), request, scan_options)
             self._register(request, scan_options, file)
             return found
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
-        rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
-        nodes = asked_of(request).nodes.of(rows.columns.all_roots)
-        return FragmentScan(FilteredReading(rows, nodes, table_filter(request)), request)
+        rows = self._fragment(part.facts, part.fragment, place, scan_options)
+        return SourceScan(asked_of(request).reading(rows, zone_maps=scan_options.zone_maps), request, scan_options)
 
     def _may_read_ahead(self, scan_options: ScanOptions) -> bool:
         """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""
@@ -142,34 +135,27 @@ class FileScanHandler:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
         if isinstance(place.payload, FileGroup):
             return place.payload.count_rows(self, request)
-        part = _part_of(place)
+        part, plan, scan_options = _part_of(place), asked_of(request).filter, self._scan_options(request)
         if part is not None:
             if part.fragment is None:
                 return 0
-            rows = self._fragment(part.facts, part.fragment, place, self._scan_options(request))
-            if request.filter.equals(_TRUE):
+            rows = self._fragment(part.facts, part.fragment, place, scan_options)
+            if plan is None:
                 # What the manifest says: no file is opened.
                 return rows.num_rows
-            wanted = table_filter(request)
-            return None if wanted is None else count_fragment(FilteredReading(rows, (), wanted), request)
-        scan_options = self._scan_options(request)
+            if not plan.is_repeatable:
+                return None
+            found = asked_of(request).reading(rows, zone_maps=scan_options.zone_maps, is_count=True)
+            return count_rows(found, request)
         file = self._open(place, scan_options)
-        within = rows_within(place.rows, file.rows.num_rows)
-        plan = asked_of(request).filter
         if plan is None:
             self._register(request, scan_options, file, is_count=True)
-            return within.num_rows
+            return rows_within(place.rows, file.rows.num_rows).num_rows
         if not plan.is_repeatable:
             return None
-        condition = RowFilter(plan, file)
-        receipt = receipt_of(file, plan.nodes, request)
-        prune_result = condition.prune(within) if scan_options.zone_maps else PruneResult(within, RowRanges.one(0, 0))
-        receipt.note_pruning(prune_result, sure_are_read=False)
-        check_filtered(file, plan, difference(prune_result.rows, prune_result.all))
+        found = self._reading(file, place, request, is_count=True)
         self._register(request, scan_options, file)
-        found = condition.count(prune_result, receipt.tally, request.memory_pool, use_threads=request.use_threads)
-        receipt.send(found)
-        return found
+        return count_rows(found, request)
 
     def opened(self, place: FilePlace) -> OpenFile | None:
         """Return the open file; None for one that stands for rows of a table."""
@@ -253,6 +239,14 @@ class FileScanHandler:
         if asked.pruner is not None:
             asked.pruner.register(file.rows)
             request.kept[FILE_PRUNER] = asked.pruner.native
+
+    def _reading(
+        self, file: OpenFile, place: FilePlace, request: ScanRequest, *, is_count: bool = False
+    ) -> FilteredReading:
+        """Return what reads the rows of a file that a fragment stands for."""
+        within = None if place.rows is None else rows_within(place.rows, file.rows.num_rows)
+        zone_maps = self._scan_options(request).zone_maps
+        return asked_of(request).reading(file, within, zone_maps=zone_maps, is_count=is_count)
 
     def _scan_options(self, request: ScanRequest) -> ScanOptions:
         return request.options if request.options is not None else self.scan_options

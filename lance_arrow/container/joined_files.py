@@ -22,7 +22,7 @@ from lance_arrow.container.pages import PageTable
 from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import BufferSource, Bytes, Positions, VerifiedSource
+from lance_arrow.io import BufferSource, Bytes, Positions, ReadStats, VerifiedSource
 from lance_arrow.kernels import BlockChecks
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
@@ -165,6 +165,12 @@ class JoinedFiles:
     def nbytes(self) -> int:
         """Memory of the files."""
         return self._data.nbytes
+
+    @property
+    def fetched(self) -> ReadStats:
+        """What it took to bring the files here, each whole and with a request of its own."""
+        total = int(self._sizes.sum())
+        return ReadStats(requests=len(self._sizes), bytes_wanted=total, bytes_fetched=total)
 
     def _block_checks(self) -> BlockChecks | None:
         has_sums = self._facts[:, _SUMS] >= 0

@@ -175,7 +175,8 @@ class LanceFile:
         receipt = self._batches.receipt(projection.nodes)
         table, counts = take_shown(self._batches, self._rows, projection, as_offsets(indices))
         receipt.tally.add(counts, table.num_rows)
-        receipt.send(table.num_rows)
+        receipt.count(table.num_rows)
+        receipt.send()
         return table
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
@@ -209,7 +210,8 @@ class LanceFile:
         receipt = self._batches.receipt(projection.nodes)
         table, counts = take_stored(self._rows, projection, as_offsets(indices))
         receipt.tally.add(counts, table.num_rows)
-        receipt.send(table.num_rows)
+        receipt.count(table.num_rows)
+        receipt.send()
         return [
             blob
             for chunk in table.column(0).chunks

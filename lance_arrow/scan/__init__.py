@@ -19,6 +19,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `projection`, `row_arguments`, `row_restriction` | what callers name: columns, rows, row ranges |
 | `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
 | `predicate_builder` | what SQL, Polars and Spark filters are made of: typed literals, membership, text matches |
+| `filtered_reading` | what every scan is made of: live rows of a source that may satisfy a filter, read or counted |
 | `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
 | `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
 | `pages_ahead`, `page_requests` | pages of far files, asked ahead of the windows of a scan |

@@ -15,9 +15,10 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import located
 from lance_arrow.scan.blobs.blob_reader import PendingBatch
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.open_file import FileReading, OpenFile
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.read_counts import UNWATCHED, Receipt, Tally
+from lance_arrow.scan.read_counts import Receipt, Tally, receipt_for
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import SCAN_ROWS, WINDOW_ROWS, Window, Windows, even_windows, may_be_sliced
 from lance_arrow.spi import RowRanges
@@ -26,7 +27,7 @@ from lance_arrow.structure.row_selection import cut
 if TYPE_CHECKING:
     from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.predicates import Predicate
-    from lance_arrow.scan.row_filter import RowFilter
+    from lance_arrow.scan.row_filter import FilterPlan
 
 
 class FileBatches:
@@ -60,7 +61,8 @@ class FileBatches:
         read = partial(self._window, projection, receipt.tally, reading)
         parts = self._runtime.map(read, windows)
         batches = list(self.with_blobs(projection, (batch for part in parts for batch in part)))
-        receipt.send(rows.num_rows)
+        receipt.count(rows.num_rows)
+        receipt.send()
         return batches
 
     def stream(self, projection: Projection, batch_rows: int | None, rows: RowRanges) -> Iterator[pa.RecordBatch]:
@@ -94,45 +96,40 @@ class FileBatches:
             At once: the filter does not fit the file. While iterating: it fails on some value.
         """
         # Reads without a filter do without zone maps and predicates.
-        from lance_arrow.scan.late_materialization import LateReader, joined_nodes, late_window_rows  # noqa: PLC0415
+        from lance_arrow.scan.late_materialization import joined_nodes, late_window_rows  # noqa: PLC0415
 
-        condition = self._condition(filter)
-        nodes = joined_nodes(projection.nodes, condition.nodes)
+        plan = self._plan(filter)
+        nodes = joined_nodes(projection.nodes, plan.nodes(self._rows.roots))
         if is_bounded:
             self._check_expansion(nodes, rows)
         receipt = self.receipt(nodes, filter)
-        prune_result = condition.prune(rows)
-        receipt.note_pruning(prune_result)
-        late = LateReader(projection.nodes, condition, prune_result, receipt.tally)
-        late.ask_ahead(prune_result.rows, self._scan_ahead(wants_all=is_bounded))
+        found = FilteredReading(self._file, projection.nodes, plan, rows, receipt=receipt)
+        found.ask_ahead(self._scan_ahead(wants_all=is_bounded))
         metadata = projection.stored.metadata
 
         def read(window: Window) -> tuple[list[pa.RecordBatch], float]:
-            part = [projection.apply(batch).replace_schema_metadata(metadata) for batch in late.read(window.rows)]
+            part = [projection.apply(batch).replace_schema_metadata(metadata) for batch in found.read(window.rows)]
             # Columns of the filter took their part, whatever is left.
             return part, max(window.estimated_bytes, sum(batch.nbytes for batch in part))
 
-        most = late_window_rows(prune_result.rows.num_rows, self._runtime.settings.num_threads)
-        stored = self._stored(nodes, batch_rows, prune_result.rows, read, max_rows=most)
+        most = late_window_rows(found.rows.num_rows, self._runtime.settings.num_threads)
+        stored = self._stored(nodes, batch_rows, found.rows, read, max_rows=most)
         return receipt.sent_after(self.with_blobs(projection, stored))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:
         """Count rows that satisfy a filter; those of zones that are sure need not be read."""
-        condition = self._condition(filter)
-        self._check_expansion(condition.nodes, rows)
-        receipt = self.receipt(condition.nodes, filter)
-        prune_result = condition.prune(rows)
-        receipt.note_pruning(prune_result, sure_are_read=False)
-        found = condition.count(prune_result, receipt.tally)
-        receipt.send(found)
-        return found
+        plan = self._plan(filter)
+        receipt = self.receipt(plan.nodes(self._rows.roots), filter)
+        count = FilteredReading(self._file, (), plan, rows, receipt=receipt, is_count=True).count()
+        receipt.count(count)
+        receipt.send()
+        return count
 
     def receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
         """Begin to count what a read takes."""
-        if not self._runtime.is_watched:
-            return UNWATCHED
-        columns = tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves()))
-        return Receipt(self._source, self._runtime, columns, None if filter is None else str(filter))
+        receipt = receipt_for(self._runtime, nodes, filter)
+        receipt.see((self._file,))
+        return receipt
 
     def with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""
@@ -151,13 +148,12 @@ class FileBatches:
             return None
         return self._file.blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
 
-    def _condition(self, filter: Predicate) -> RowFilter:
+    def _plan(self, filter: Predicate) -> FilterPlan:
         from lance_arrow.scan.predicates import as_expression  # noqa: PLC0415
-        from lance_arrow.scan.row_filter import FilterPlan, RowFilter  # noqa: PLC0415
+        from lance_arrow.scan.row_filter import FilterPlan  # noqa: PLC0415
 
         schema = self._rows.schema
-        plan = FilterPlan(as_expression(filter, schema), schema)
-        return RowFilter(plan, self._file)
+        return FilterPlan(as_expression(filter, schema), schema)
 
     def _check_expansion(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> None:
         with located(path=self._source.name):

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
@@ -39,15 +38,15 @@ class LateReader:
         Wanted columns.
     filter
         The filter, of some source.
-    prune_result
-        What zone maps say of it.
+    sure
+        Rows that satisfy it for sure, as zone maps tell.
     tally
         Where to count what is decoded.
     """
 
-    def __init__(self, nodes: Sequence[ColumnNode], filter: RowFilter, prune_result: PruneResult, tally: Tally) -> None:
+    def __init__(self, nodes: Sequence[ColumnNode], filter: RowFilter, sure: RowRanges, tally: Tally) -> None:
         source = filter.source
-        self._filter, self._prune_result, self._tally = filter, prune_result, tally
+        self._filter, self._sure, self._tally = filter, sure, tally
         self._nodes = tuple(nodes)
         self.whole = source.reading(self._nodes)
         self._first = filter.nodes
@@ -71,11 +70,6 @@ class LateReader:
         self._is_far = self._both.is_far
         self._wave_bytes = _BYTES_OF_A_WAVE if self._is_far else self.whole.gap_bytes
         self._asked: ColumnReading | None = None
-
-    @property
-    def first_nodes(self) -> tuple[ColumnNode, ...]:
-        """Columns that are decoded whatever rows satisfy the filter."""
-        return self._first
 
     def weights(self) -> RowWeights:
         """Estimate what the rows take in memory, the filter's columns among the others."""
@@ -109,7 +103,7 @@ class LateReader:
         if not self._filter.has_blobs and self._late_bytes <= _BYTES_OF_A_WAVE:
             asked = self._both
         else:
-            asked = first if len(difference(rows, self._prune_result.all)) else self.whole
+            asked = first if len(difference(rows, self._sure)) else self.whole
         asked.ask_ahead(rows, scan)
         for reading in (first, self._late, self._both, self.whole):
             if reading is not None and reading is not asked:
@@ -119,7 +113,7 @@ class LateReader:
     def _read_window(self, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         if self._is_one_wave(rows):
             return self._read_at_once(rows, pool)
-        sure = intersection(rows, self._prune_result.all)
+        sure = intersection(rows, self._sure)
         undecided = difference(rows, sure)
         if self._is_shared and sure.num_rows <= undecided.num_rows:
             # Looking at the few that are sure saves reading the filter's columns of all that is left again.
@@ -145,7 +139,7 @@ class LateReader:
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        if self._filter.has_blobs or self._late is None or len(intersection(rows, self._prune_result.all)):
+        if self._filter.has_blobs or self._late is None or len(intersection(rows, self._sure)):
             return False
         if self._bytes_per_row * rows.num_rows <= self._wave_bytes:
             return True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.io import Location, MeteredSource
+from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.projection import Projection
@@ -36,13 +36,22 @@ class OpenFile:
         Where it is, for what lies beside it; None where that is not known.
     sidecars
         Whether zone maps are looked for beside it.
+    fetched
+        Of files held in memory as one: what it took to bring them there, each with a request.
     """
 
     def __init__(
-        self, source: MeteredSource, rows: RowReader, location: Location | None = None, *, sidecars: bool = True
+        self,
+        source: MeteredSource,
+        rows: RowReader,
+        location: Location | None = None,
+        *,
+        sidecars: bool = True,
+        fetched: ReadStats | None = None,
     ) -> None:
         self.source = source
         self.rows = rows
+        self.fetched = fetched
         self._location = location
         self._sidecars = sidecars
 
@@ -57,6 +66,11 @@ class OpenFile:
         from lance_arrow.scan.zone_reader import zone_reader  # noqa: PLC0415 - for filters alone
 
         return zone_reader(self.rows, self._location if self._sidecars else None)
+
+    @property
+    def name(self) -> str:
+        """Its printable place, free of credentials."""
+        return self.rows.file.name
 
     @property
     def roots(self) -> tuple[ColumnNode, ...]:
@@ -74,6 +88,11 @@ class OpenFile:
     def num_physical(self) -> int:
         """Its rows."""
         return self.rows.num_rows
+
+    @property
+    def live(self) -> RowRanges:
+        """All of them: only tables delete rows."""
+        return RowRanges.one(0, self.rows.num_rows)
 
     @property
     def runtime(self) -> Runtime:
@@ -108,11 +127,19 @@ class FileReading:
         self._file, self._rows = file, file.rows
         self._ahead: PagesAhead | None = None
         self.nodes = tuple(nodes)
-        self.has_descriptors = any(node.shown is not node.field for node in nodes)
+        self.has_blobs = self.has_descriptors = any(node.shown is not node.field for node in nodes)
 
     @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([node.field for node in self.nodes])
+
+    @property
+    def opened(self) -> Sequence[OpenFile]:
+        return (self._file,)
+
+    @property
+    def file_bytes(self) -> int:
+        return self._file.source.size()
 
     @cached_property
     def stored_bytes(self) -> int:
@@ -127,8 +154,14 @@ class FileReading:
     def is_far(self) -> bool:
         return self._file.source.coalescing.is_far
 
+    def divisible_bytes(self) -> int:
+        return self._rows.divisible_bytes(self.nodes)
+
     def weights(self) -> RowWeights:
         return self._rows.weights(self.nodes)
+
+    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> Sequence[RowRanges]:
+        return list(self._file.blobs.windows(self.nodes, windows, piece_bytes))
 
     def keep_indices(self, rows: RowRanges) -> None:
         self._rows.keep_indices(self.nodes, rows)

@@ -1,13 +1,9 @@
-"""Counts of one read while it goes on, and the `ReadReport` that plugins get when it is done.
-
-`Receipt` counts a read of one file, `TableWatch` one of several files of a table.
-"""
+"""`Receipt`: counts of one read while it goes on, and the `ReadReport` that plugins get when it is done."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -15,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.io import MeteredSource, ReadStats
+from lance_arrow.io import ReadStats
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.spi import ReadReport
@@ -43,157 +39,113 @@ class Tally:
                 self.decoded_rows[column] = self.decoded_rows.get(column, 0) + num_rows
 
 
-class Receipt:
-    """Counts of one read, from now on.
-
-    Parameters
-    ----------
-    source
-        What is read.
-    runtime
-        Whose plugins get the report.
-    columns
-        Dotted paths of the leaves that may be decoded.
-    filter
-        The predicate, printed.
-    """
-
-    def __init__(
-        self, source: MeteredSource, runtime: Runtime, columns: tuple[str, ...], filter: str | None = None
-    ) -> None:
-        self._source, self._runtime, self._columns, self._filter = source, runtime, columns, filter
-        self._started = time.perf_counter()
-        self._before = source.snapshot()
-        self._zones = (0, 0, 0)
-        self._zone_seconds = 0.0
-        self._is_due = runtime.is_watched
-        self.tally = Tally()
-
-    def note_pruning(self, prune_result: PruneResult, *, sure_are_read: bool = True) -> None:
-        """Note what zones said; whether rows of those that are sure are read all the same."""
-        read = prune_result.zones_total - prune_result.zones_pruned - (0 if sure_are_read else prune_result.zones_all)
-        self._zones = prune_result.zones_total, prune_result.zones_pruned, read
-        self._zone_seconds = time.perf_counter() - self._started
-
-    def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and send the report after the last one, or when the consumer stops."""
-        num_rows = 0
-
-        def counted() -> Iterator[pa.RecordBatch]:
-            nonlocal num_rows
-            for batch in batches:
-                num_rows += batch.num_rows
-                yield batch
-
-        yield from ended_by(counted(), lambda: self.send(num_rows))
-
-    def send(self, num_rows: int) -> None:
-        """Tell plugins what the read took, once, if any listened from the start; `num_rows` were handed out."""
-        if not self._is_due:
-            return
-        self._is_due = False
-        stats = self._source.snapshot() - self._before
-        total, pruned, read = self._zones
-        self._runtime.finished(
-            ReadReport(
-                files=1,
-                pages=self.tally.pages,
-                rows=num_rows,
-                decoded_rows=dict(self.tally.decoded_rows),
-                zones_total=total,
-                zones_pruned=pruned,
-                zones_read=read,
-                requests=stats.requests,
-                requested_bytes=stats.bytes_wanted,
-                fetched_bytes=stats.bytes_fetched,
-                columns=self._columns,
-                filter=self._filter,
-                seconds=time.perf_counter() - self._started,
-                stage_seconds={"zones": self._zone_seconds, "rows": self.tally.seconds, "requests": stats.seconds},
-            )
-        )
-
-
 @dataclass(slots=True)
 class _Seen:
     opened: OpenFile
     before: ReadStats
 
 
-class TableWatch:
-    """Counts of one read of several files."""
+class Receipt:
+    """Counts of one read, of one file or of several, from now on; threads share it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    runtime
+        Whose plugins get the report.
+    nodes
+        (Pruned) columns that may be decoded.
+    filter
+        The predicate; what it prints is told.
+    """
+
+    def __init__(self, runtime: Runtime, nodes: Sequence[ColumnNode], filter: object | None = None) -> None:
+        self._runtime, self._filter = runtime, filter
+        self._columns = tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves()))
         self._started = time.perf_counter()
         self._seen: dict[int, _Seen] = {}
+        self._num_held, self._held = 0, ReadStats()
+        self._zones = [0, 0, 0]
+        self._zone_seconds = 0.0
         self._rows = 0
+        self._is_due = True
+        self._lock = Lock()
         self.tally = Tally()
-        self._tallies = [self.tally]
-        self._zones = [0, 0]
-        self._joined_files = 0
-        self._joined = ReadStats()
 
     def see(self, opened: Sequence[OpenFile]) -> None:
-        """Count what is asked of files from now on."""
-        for one in opened:
-            self._seen.setdefault(id(one), _Seen(one, one.source.snapshot()))
+        """Count what is asked of files from now on, and what it took to bring those here that are held in memory."""
+        with self._lock:
+            for one in opened:
+                if id(one) in self._seen:
+                    continue
+                self._seen[id(one)] = _Seen(one, one.source.snapshot())
+                if one.fetched is not None:
+                    self._add_held(one.fetched.requests, one.fetched)
 
-    def follow(self, tally: Tally) -> None:
-        """Count what is decoded, now and later."""
-        if tally is not UNWATCHED.tally:
-            self._tallies.append(tally)
+    def see_held(self, num_files: int, stats: ReadStats) -> None:
+        """Count files that are held in memory: `stats` tells what it took to bring them there."""
+        with self._lock:
+            self._add_held(num_files, stats)
+
+    def _add_held(self, num_files: int, stats: ReadStats) -> None:
+        self._num_held += num_files
+        self._held = self._held + stats
+
+    def note_pruning(self, prune_result: PruneResult, seconds: float, *, sure_are_read: bool = True) -> None:
+        """Note what zones said, after how long; whether rows of those that are sure are read all the same."""
+        read = prune_result.zones_total - prune_result.zones_pruned - (0 if sure_are_read else prune_result.zones_all)
+        with self._lock:
+            for number, count in enumerate((prune_result.zones_total, prune_result.zones_pruned, read)):
+                self._zones[number] += count
+            self._zone_seconds += seconds
 
     def count(self, num_rows: int) -> None:
         """Count rows that were handed out."""
-        self._rows += num_rows
+        with self._lock:
+            self._rows += num_rows
 
-    def read_joined(self, num_files: int, stats: ReadStats) -> None:
-        """Count a read of small files that are held in memory: `stats` tells what it took to bring them there."""
-        self._joined_files += num_files
-        self._joined = self._joined + stats
+    def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches, and send the report after the last one, or when the consumer stops; not when reading fails."""
+        try:
+            for batch in batches:
+                self.count(batch.num_rows)
+                yield batch
+        except GeneratorExit:
+            self.send()
+            raise
+        self.send()
 
-    def note_pruning(self, prune_result: PruneResult) -> None:
-        """Count what zones said of a filter."""
-        self._zones[0] += prune_result.zones_total
-        self._zones[1] += prune_result.zones_pruned
-
-    def report(self, nodes: Sequence[ColumnNode], filter: str | None) -> ReadReport:
-        """Sum up."""
-        stats = [seen.opened.source.snapshot() - seen.before for seen in self._seen.values()]
-        decoded: Counter[str] = Counter()
-        for tally in self._tallies:
-            decoded.update(tally.decoded_rows)
-        num_files = len(stats) + self._joined_files
-        stats.append(self._joined)
-        return ReadReport(
-            files=num_files,
-            pages=sum(tally.pages for tally in self._tallies),
-            rows=self._rows,
-            decoded_rows=dict(decoded),
-            zones_total=self._zones[0],
-            zones_pruned=self._zones[1],
-            zones_read=self._zones[0] - self._zones[1],
-            requests=sum(one.requests for one in stats),
-            requested_bytes=sum(one.bytes_wanted for one in stats),
-            fetched_bytes=sum(one.bytes_fetched for one in stats),
-            columns=tuple(dict.fromkeys(leaf.path for node in nodes for leaf in node.leaves())),
-            filter=filter,
-            seconds=time.perf_counter() - self._started,
-            stage_seconds={
-                "requests": sum(one.seconds for one in stats),
-                "rows": sum(tally.seconds for tally in self._tallies),
-            },
+    def send(self) -> None:
+        """Tell plugins what the read took, once, if any listened from the start."""
+        with self._lock:
+            if not self._is_due:
+                return
+            self._is_due = False
+        own = [(seen, seen.opened) for seen in self._seen.values() if seen.opened.fetched is None]
+        stats = [opened.source.snapshot() - seen.before for seen, opened in own]
+        stats.append(self._held)
+        total, pruned, read = self._zones
+        self._runtime.finished(
+            ReadReport(
+                files=len(own) + self._num_held,
+                pages=self.tally.pages,
+                rows=self._rows,
+                decoded_rows=dict(self.tally.decoded_rows),
+                zones_total=total,
+                zones_pruned=pruned,
+                zones_read=read,
+                requests=sum(one.requests for one in stats),
+                requested_bytes=sum(one.bytes_wanted for one in stats),
+                fetched_bytes=sum(one.bytes_fetched for one in stats),
+                columns=self._columns,
+                filter=None if self._filter is None else str(self._filter),
+                seconds=time.perf_counter() - self._started,
+                stage_seconds={
+                    "zones": self._zone_seconds,
+                    "rows": self.tally.seconds,
+                    "requests": sum(one.seconds for one in stats),
+                },
+            )
         )
-
-
-def ended_by(batches: Iterator[pa.RecordBatch], send: Callable[[], None]) -> Iterator[pa.RecordBatch]:
-    """Yield batches, and call `send` after the last one, or when the consumer stops before; not when reading fails."""
-    try:
-        yield from batches
-    except GeneratorExit:
-        send()
-        raise
-    send()
 
 
 class _NoTally(Tally):
@@ -207,16 +159,30 @@ class _NoReceipt(Receipt):
     def __init__(self) -> None:
         self.tally = _NoTally()
 
-    def note_pruning(self, prune_result: PruneResult, *, sure_are_read: bool = True) -> None:
+    def see(self, opened: Sequence[OpenFile]) -> None:
+        """See nothing."""
+
+    def see_held(self, num_files: int, stats: ReadStats) -> None:
+        """See nothing."""
+
+    def note_pruning(self, prune_result: PruneResult, seconds: float, *, sure_are_read: bool = True) -> None:
         """Note nothing."""
 
+    def count(self, num_rows: int) -> None:
+        """Count nothing."""
+
     def sent_after(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches."""
+        """Return the batches."""
         return iter(batches)
 
-    def send(self, num_rows: int) -> None:
+    def send(self) -> None:
         """Tell nobody."""
 
 
 UNWATCHED: Receipt = _NoReceipt()
 """The receipt of every read while no plugin looks at receipts."""
+
+
+def receipt_for(runtime: Runtime, nodes: Sequence[ColumnNode], filter: object | None = None) -> Receipt:
+    """Begin to count a read of some columns, if a plugin looks at receipts."""
+    return Receipt(runtime, nodes, filter) if runtime.is_watched else UNWATCHED

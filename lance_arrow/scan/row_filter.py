@@ -173,17 +173,16 @@ class RowFilter:
         return Filtered(rows, mask, batches[0] if is_plain else None)
 
     def count(
-        self, prune_result: PruneResult, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
+        self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
     ) -> int:
-        """Count rows that satisfy it, of those that zones have left; undecided ones are decoded. Raises as `of`."""
-        rows, settings = prune_result.maybe, self.source.runtime.settings
-        found = prune_result.all.num_rows
+        """Count those of some rows that satisfy it. Raises as `of`."""
+        settings = self.source.runtime.settings
         if not len(rows):
-            return found
+            return 0
         use_threads = use_threads and rows.num_rows > ROWS_FOR_ONE
         weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
         if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
-            return found + self.of(rows, tally, pool).mask.true_count
+            return self.of(rows, tally, pool).mask.true_count
         windows = Windows(
             rows,
             None,
@@ -199,7 +198,7 @@ class RowFilter:
                 return self.of(window.rows, tally, pool).mask.true_count
 
         counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
-        return found + sum(counted)
+        return sum(counted)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""

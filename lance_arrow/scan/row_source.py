@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.runtime import Runtime
+    from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.row_reader import ReadCounts
     from lance_arrow.scan.row_weights import RowWeights
@@ -28,8 +29,24 @@ class ColumnReading(Protocol):
     """Some columns of a source; threads share it."""
 
     @property
+    def nodes(self) -> tuple[ColumnNode, ...]:
+        """The (pruned) columns."""
+
+    @property
     def schema(self) -> pa.Schema:
         """Of what `read` returns."""
+
+    @property
+    def opened(self) -> Sequence[OpenFile]:
+        """The files that are read."""
+
+    @property
+    def file_bytes(self) -> int:
+        """What these files have, other columns included."""
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether bytes of blobs are wanted."""
 
     @property
     def has_descriptors(self) -> bool:
@@ -47,8 +64,14 @@ class ColumnReading(Protocol):
     def is_far(self) -> bool:
         """Whether each read takes a round of requests."""
 
+    def divisible_bytes(self) -> int:
+        """Return of how many stored bytes it pays to give each thread a part."""
+
     def weights(self) -> RowWeights:
         """Estimate what the rows take in memory."""
+
+    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> Sequence[RowRanges]:
+        """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
 
     def keep_indices(self, rows: RowRanges) -> None:
         """Load what must be known of pages before these rows are read."""
@@ -73,12 +96,20 @@ class RowSource(Protocol):
     """Rows, numbered from 0; those that were deleted have numbers, too."""
 
     @property
+    def name(self) -> str:
+        """What errors are to call it."""
+
+    @property
     def roots(self) -> tuple[ColumnNode, ...]:
         """Columns there are."""
 
     @property
     def num_physical(self) -> int:
         """Rows there are, deleted ones included."""
+
+    @property
+    def live(self) -> RowRanges:
+        """Those that were not deleted."""
 
     @property
     def runtime(self) -> Runtime:

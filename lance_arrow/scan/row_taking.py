@@ -89,7 +89,8 @@ def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, 
     receipt = batches.receipt(projection.nodes)
     table, counts = take_shown(batches, file.rows, projection, offsets)
     receipt.tally.add(counts, table.num_rows)
-    receipt.send(table.num_rows)
+    receipt.count(table.num_rows)
+    receipt.send()
     return table
 
 

@@ -18,10 +18,10 @@ from lance_arrow import LanceTable
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, MissingFileError
 from lance_arrow.pages import ChunkedPages
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments import fragment_groups
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
-from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.spi import ManyPages, ReadReport, RowRanges
 
 VIRTUAL = ["_rowid", "_rowaddr"]

@@ -5,7 +5,7 @@
 | `table_reader` | `TableReader`: rows of a version, streamed, filtered, counted; start here |
 | `table_columns`, `field_sources` | the version's columns, and which file of a fragment each comes from |
 | `fragment_rows`, `fragment_reading` | live rows of one fragment: zones, deletions, its files side by side |
-| `table_filter`, `table_zones` | rows that satisfy a filter; what bounds the rows of a fragment |
+| `table_zones` | what bounds the rows of a fragment |
 | `table_scan`, `fragment_groups` | one pass over fragments; which of them are read together |
 | `table_taking`, `joined_fragments` | rows of many fragments at once; fragments of small files read together |
 """

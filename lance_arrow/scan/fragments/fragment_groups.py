@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, reads_small_files
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.fragments.fragment_reading import check_expansion_of
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
     JoinedFragments,
@@ -26,7 +26,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     joining_key,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_filter import FilteredReading
+from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
@@ -54,6 +54,8 @@ class FragmentGroups:
         Wanted columns, and the filter of the scan.
     runtime
         Limits, and how much memory there is.
+    receipt
+        Counts what is read.
     """
 
     def __init__(
@@ -65,7 +67,9 @@ class FragmentGroups:
         nodes: Sequence[ColumnNode],
         filter: FilterPlan | None,
         runtime: Runtime,
+        receipt: Receipt = UNWATCHED,
     ) -> None:
+        self.receipt = receipt
         self.columns = columns
         self._filesystem = filesystem
         self._fragments = fragments
@@ -163,7 +167,7 @@ class FragmentGroups:
             least_bytes = min(sum(one.files[at].size_bytes or 0 for at in files) for one in fragments)
             most_rows = max(one.physical_rows or 0 for one in fragments)
             check_expansion(self._nodes, most_rows, least_bytes, self._limits)
-            made = FilteredReading(group, self._nodes, self._filter, chosen)  # type: ignore[arg-type]
+            made = FilteredReading(group, self._nodes, self._filter, chosen, receipt=self.receipt)
             # Metadata is read now: what is wrong with it, the fragments one by one tell.
             made.weights()
             return made
@@ -279,6 +283,7 @@ def opened_alone(
     nodes: Sequence[ColumnNode],
     filter: FilterPlan | None,
     within: RowRanges | None,
+    receipt: Receipt,
 ) -> FilteredReading:
     """Open a fragment by itself.
 
@@ -287,8 +292,10 @@ def opened_alone(
     LanceError, OSError
         As `FilteredReading`; its rows are far more than its files can explain.
     """
-    found = FilteredReading(reader.fragment(number), nodes, filter, within)
-    check_expansion_of(found.reading)
+    rows = reader.fragment(number)
+    found = FilteredReading(rows, nodes, filter, within, receipt=receipt)
+    with located(path=rows.name):
+        check_expansion(found.reading.nodes, rows.num_rows, found.reading.file_bytes, rows.runtime.settings.limits)
     return found
 
 

@@ -16,13 +16,12 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
-from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
-from lance_arrow.scan.row_weights import RowWeights, check_expansion
+from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
 
 # In files of these, structs and lists have columns of their own.
@@ -106,6 +105,10 @@ class FragmentReading:
     def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
         """Return the batches: blobs are filled in."""
         return batches
+
+    def divisible_bytes(self) -> int:
+        """Return of how many stored bytes it pays to give each thread a part."""
+        return sum(self._opened[part.file].rows.divisible_bytes(part.nodes) for part in self._parts)
 
     def weights(self) -> RowWeights:
         """Estimate what the rows of the files take in memory."""
@@ -257,13 +260,6 @@ class FragmentReading:
         if opened is None:
             opened = self._opened[number] = self.rows.open_file(number)
         return opened
-
-
-def check_expansion_of(reading: FragmentReading) -> None:
-    """Refuse rows that are far more than the files of their fragment can explain; see `check_expansion`."""
-    with located(path=reading.rows.columns.facts.manifest_path):
-        limits = default_runtime().settings.limits
-        check_expansion(reading.nodes, reading.rows.num_rows, reading.file_bytes, limits)
 
 
 def _leaf_steps(node: ColumnNode, above: tuple[int, ...] = ()) -> Iterator[tuple[LeafNode, tuple[int, ...]]]:

@@ -51,6 +51,11 @@ class TableSource:
     columns: TableColumns
 
     @property
+    def name(self) -> str:
+        """The manifest: a fragment may have several files."""
+        return self.columns.facts.manifest_path
+
+    @property
     def roots(self) -> tuple[ColumnNode, ...]:
         """Columns of the table, virtual ones among them."""
         return self.columns.all_roots
@@ -196,8 +201,6 @@ class FragmentRows(TableSource):
             As `open_file`; a zone map is damaged.
         """
         chosen = self.live if within is None else within
-        if not self.scan_options.zone_maps:
-            return PruneResult(chosen, RowRanges.one(0, 0))
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields:
             found = self._zones_of(path)

@@ -30,7 +30,6 @@ from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import ReadCounts
-from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
@@ -74,7 +73,6 @@ class JoinedFragments(TableSource):
         self.columns = columns
         self.numbers = numbers
         self.meta = fragments[0]
-        self.scan_options = ScanOptions()
         self._filesystem = filesystem
         self._fragments = fragments
         self._reader = reader
@@ -120,9 +118,7 @@ class JoinedFragments(TableSource):
     @property
     def fetched(self) -> ReadStats:
         """What it took to read the files, each whole and with a request of its own."""
-        files = [meta for fragment in self._fragments for meta in (fragment.files[number] for number in self._opened)]
-        total = sum(meta.size_bytes or 0 for meta in files)
-        return ReadStats(requests=len(files), bytes_wanted=total, bytes_fetched=total)
+        return sum((one.fetched for one in self._opened.values() if one.fetched is not None), ReadStats())
 
     @property
     def nbytes(self) -> int:
@@ -153,8 +149,8 @@ class JoinedFragments(TableSource):
 
     def _as_open(self, joined: JoinedFiles) -> OpenFile:
         rows = JoinedRowReader(joined, default_runtime(), self.columns.options)
-        # Neither is asked of joined files: their blobs and zones are those of each.
-        return OpenFile(joined.source, rows)
+        # Blobs and zones are not asked of joined files: theirs are those of each.
+        return OpenFile(joined.source, rows, fetched=joined.fetched)
 
     def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
         """Return a virtual column for rows, which ascend."""

@@ -28,7 +28,7 @@ from lance_arrow.scan.fragments.table_taking import TableTaking
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.scan.projection import Projection, column_paths
-from lance_arrow.scan.read_counts import TableWatch
+from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -214,11 +214,10 @@ class TableReader:
         projection: Projection,
     ) -> pa.Table:
         """Read rows, see `TableTaking.read`, and put them where the caller wants them."""
-        watch = TableWatch() if self._runtime.is_watched else None
-        batches, order = self._taking.read(numbers, offsets, projection, watch)
-        if watch is not None:
-            watch.count(len(numbers))
-            self._runtime.finished(watch.report(projection.nodes, None))
+        receipt = receipt_for(self._runtime, projection.nodes)
+        batches, order = self._taking.read(numbers, offsets, projection, receipt)
+        receipt.count(len(numbers))
+        receipt.send()
         table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
         if (order != np.arange(len(order))).any():
             place = np.empty(len(order), np.int64)
@@ -266,7 +265,13 @@ class TableReader:
         # For scans alone.
         from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
 
-        return FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
+        receipt = UNWATCHED
+        if self._runtime.is_watched:
+            looked_at = [*nodes, *(() if filter is None else filter.nodes(self.columns.all_roots))]
+            receipt = receipt_for(self._runtime, looked_at, None if filter is None else filter.expression)
+        return FragmentGroups(
+            self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime, receipt
+        )
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""

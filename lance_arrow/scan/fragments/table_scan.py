@@ -13,12 +13,11 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups, opened_alone
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, OpensFragment
-from lance_arrow.scan.fragments.table_filter import FilteredReading
 from lance_arrow.scan.late_materialization import late_window_rows
 from lance_arrow.scan.pages_ahead import ScanAhead
-from lance_arrow.scan.read_counts import TableWatch, ended_by
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import WINDOW_ROWS, Window, Windows, may_be_sliced
 from lance_arrow.spi import RowRanges
@@ -73,7 +72,7 @@ class TableScan:
         self._batch_size = batch_size
         self._within = within
         self._runtime = runtime
-        self._watch = TableWatch()
+        self._receipt = groups.receipt
         self._max_bytes = runtime.settings.window_bytes(runtime.settings.num_threads + 1)
         self._is_sliceable = batch_size is None or may_be_sliced(nodes)
         self._joins = True
@@ -89,7 +88,7 @@ class TableScan:
         LanceError, OSError
             As `FilteredReading.read`, with the file.
         """
-        return ended_by(self._pieces(numbers), self._send)
+        return self._receipt.sent_after(self._pieces(numbers))
 
     def _pieces(self, numbers: Sequence[int]) -> Iterator[pa.RecordBatch]:
         tasks = (task for found in self._opened(numbers) for task in self._tasks(found))
@@ -103,12 +102,11 @@ class TableScan:
 
     def _pieces_alone(self, task: _Task) -> Iterator[pa.RecordBatch]:
         """Read the fragments of a window by themselves: they tell which one is to blame, or can be read."""
-        group = task.found.rows
+        group = task.found.source
         assert isinstance(group, JoinedFragments)
         self._joins = False
         for number, rows in group.parts(task.window.rows):
-            found = opened_alone(self._reader, number, self._nodes, self._filter, rows)
-            self._see(found)
+            found = opened_alone(self._reader, number, self._nodes, self._filter, rows, self._receipt)
             for own in self._tasks(found):
                 yield from self._counted(own, found.read(own.window.rows))
 
@@ -117,13 +115,10 @@ class TableScan:
         for opened in self._runtime.ahead(self._open, self._groups.planned(numbers, lambda: self._has_begun)):
             for found in opened:
                 if isinstance(found, FilteredReading):
-                    self._see(found)
                     yield found
                     continue
                 self._joins = self._joins and len(opened) > 1
-                for one in self._runtime.ahead(self._open_alone, found):
-                    self._see(one)
-                    yield one
+                yield from self._runtime.ahead(self._open_alone, found)
 
     def _open(self, numbers: list[int]) -> Sequence[FilteredReading | list[int]]:
         if len(numbers) == 1:
@@ -132,19 +127,19 @@ class TableScan:
 
     def _open_alone(self, number: int) -> FilteredReading:
         within = None if self._within is None else self._within[number]
-        return opened_alone(self._reader, number, self._nodes, self._filter, within)
+        return opened_alone(self._reader, number, self._nodes, self._filter, within, self._receipt)
 
     def _tasks(self, found: FilteredReading) -> Iterator[_Task]:
-        if not found.live.num_rows:
+        if not found.rows.num_rows:
             return
-        found.ask_ahead(found.live, self._ahead)
+        found.ask_ahead(self._ahead)
         most = WINDOW_ROWS
         if not self._is_sliceable:
             most = self._batch_size or WINDOW_ROWS
         elif self._filter is not None:
-            most = late_window_rows(found.live.num_rows, self._runtime.settings.num_threads)
+            most = late_window_rows(found.rows.num_rows, self._runtime.settings.num_threads)
         cuts = Windows(
-            found.live,
+            found.rows,
             self._batch_size,
             weights=found.weights(),
             max_bytes=self._max_bytes,
@@ -158,35 +153,15 @@ class TableScan:
         try:
             return task, task.found.read(task.window.rows)
         except LanceError:
-            if not isinstance(task.found.rows, JoinedFragments):
+            if not isinstance(task.found.source, JoinedFragments):
                 raise
             return task, None
 
     def _counted(self, task: _Task, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self._filter is None:
             task.cuts.learn(task.window, sum(batch.nbytes for batch in batches))
-        self._watch.count(sum(batch.num_rows for batch in batches))
         for batch in batches:
             step = self._batch_size or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
                 yield batch if step >= batch.num_rows else batch.slice(start, step)
                 self._has_begun = True
-
-    def _see(self, found: FilteredReading) -> None:
-        self._watch.note_pruning(found.prune_result)
-        self._watch.follow(found.tally)
-        group = found.rows
-        if not isinstance(group, JoinedFragments):
-            self._watch.see(found.opened)
-        elif self._runtime.is_watched:
-            fetched = group.fetched
-            self._watch.read_joined(fetched.requests, fetched)
-
-    def _send(self) -> None:
-        if self._runtime.is_watched:
-            nodes = list(self._nodes)
-            if self._filter is not None:
-                nodes += self._filter.nodes(self._groups.columns.all_roots)
-            self._runtime.finished(
-                self._watch.report(nodes, None if self._filter is None else str(self._filter.expression))
-            )

@@ -35,7 +35,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.read_counts import TableWatch
+from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.structure.row_selection import take_order
 
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
@@ -113,7 +113,7 @@ class TableTaking:
         numbers: NDArray[np.int64],
         offsets: NDArray[np.int64],
         projection: Projection,
-        watch: TableWatch | None = None,
+        receipt: Receipt,
     ) -> tuple[list[pa.RecordBatch], NDArray[np.intp]]:
         """Read rows.
 
@@ -123,8 +123,8 @@ class TableTaking:
             ``(n,) int64``: fragments, ascending, and rows of their files, ascending within each.
         projection
             What is wanted.
-        watch
-            Counts files, pages and requests, where a plugin looks at receipts.
+        receipt
+            Counts files, pages and requests.
 
         Returns
         -------
@@ -151,19 +151,16 @@ class TableTaking:
                 continue
             alone[places] = False
             order.append(rows)
-            if watch is not None:
-                watch.read_joined(len(places) * len(reading.opened), fetched)
-                watch.tally.add(read_counts, len(rows))
+            receipt.see_held(len(places) * len(reading.opened), fetched)
+            receipt.tally.add(read_counts, len(rows))
         rest = np.flatnonzero(alone)
 
         def read(place: int) -> list[pa.RecordBatch]:
             reading = self._reader.reading(int(wanted[place]), projection)
-            if watch is not None:
-                watch.see(reading.opened)
+            receipt.see(reading.opened)
             rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
             found, counts = reading.read(rows, is_take=True)
-            if watch is not None:
-                watch.tally.add(counts, rows.num_rows)
+            receipt.tally.add(counts, rows.num_rows)
             return found
 
         for found in self._runtime.map(read, rest.tolist()):

@@ -1,0 +1,153 @@
+"""`SourceScan`: how pyarrow scans a file, a fragment of a table, or several as one: windows of live rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+import pyarrow as pa
+
+from lance_arrow.arrow_dataset.asked import scan_ahead_of
+from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
+from lance_arrow.errors import located
+from lance_arrow.scan.blobs.blob_reader import only_blobs
+from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.late_materialization import late_window_rows
+from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import cut
+
+
+class SourceScan:
+    """Windows of a source, in row order; `run` may be called from several threads at once.
+
+    The receipt goes to the runtime when the last window is done, or when the scan is dropped before.
+
+    Parameters
+    ----------
+    found
+        The columns wanted of the source, in rows that may satisfy the filter.
+    request
+        What pyarrow wants.
+    scan_options
+        Of the scan; the defaults when None.
+    """
+
+    def __init__(self, found: FilteredReading, request: ScanRequest, scan_options: ScanOptions | None = None) -> None:
+        # A scan that cannot be planned has nothing to tell.
+        self._is_planned = False
+        self._found = found
+        self._request = request
+        self._runtime = found.source.runtime
+        budget = None if scan_options is None else scan_options.memory_budget_bytes
+        self._memory_bytes = budget or self._runtime.settings.memory_budget_bytes
+        self._lock = Lock()
+        self._done = 0
+        self._windows: Sequence[RowRanges] = ()
+        # Of sources that zones leave out, no more is looked at.
+        if len(found.rows):
+            reading = self._reading = found.reading
+            self._expansion = ExpansionWatch(reading.nodes, reading.file_bytes, self._runtime.settings.limits)
+            found.check_looked_at(found.rows, reading.file_bytes)
+            if reading.is_far:
+                found.ask_ahead(scan_ahead_of(request, self._memory_bytes))
+            self._windows = self._cut()
+        self._is_planned = True
+        if not len(self._windows):
+            found.receipt.send()
+
+    def _cut(self) -> Sequence[RowRanges]:
+        """Cut the rows so that all tasks in flight stay within the budget, batches too where they would not.
+
+        Where that is one window, but many bytes, there is one for each thread.
+        """
+        request, reading, rows, settings = self._request, self._reading, self._found.rows, self._runtime.settings
+        in_flight = request.batch_readahead if request.use_threads else 1
+        num_threads = settings.num_threads if request.use_threads else 1
+        # Tasks that wait are decoded; those that run are encoded too.
+        budget_bytes = self._memory_bytes
+        if reading.is_far:
+            budget_bytes -= scan_ahead_of(request, self._memory_bytes).max_bytes
+        max_bytes = budget_bytes / (max(1, in_flight) + settings.num_threads)
+        if reading.has_blobs:
+            max_bytes /= 2
+        batch_rows = min(request.batch_size, rows.num_rows)
+        has_filter, is_sliceable = self._found.has_filter, may_be_sliced(reading.nodes)
+        most = late_window_rows(rows.num_rows, num_threads) if has_filter else WINDOW_ROWS
+        if has_filter and is_sliceable and not reading.has_blobs:
+            count = num_threads * -(-rows.num_rows // (num_threads * most))
+            if count <= in_flight and (few := self._even_windows(count, budget_bytes / (count + num_threads))):
+                return few
+        windows = Windows(
+            rows,
+            batch_rows,
+            weights=self._found.weights(),
+            max_bytes=max_bytes,
+            max_rows=most if is_sliceable else batch_rows,
+            whole_batches=False,
+        ).listed()
+        if reading.has_blobs:
+            return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
+        if len(windows) != 1 or not request.use_threads:
+            return windows
+        stored_bytes = reading.divisible_bytes() * rows.num_rows // max(1, self._found.source.num_physical)
+        spans = even_windows(rows.num_rows, stored_bytes, settings.num_threads, max_rows=WINDOW_ROWS)
+        if len(spans) == 1:
+            return windows
+        self._found.keep_indices(rows)
+        return [cut(rows, *span) for span in spans]
+
+    def _even_windows(self, count: int, max_bytes: float) -> Sequence[RowRanges]:
+        """Cut rows to equal windows; none where that is a single one, or one of them takes too many bytes.
+
+        Batches need not be whole: a filter leaves parts of them.
+        """
+        rows = self._found.rows
+        if rows.num_rows < count * WINDOW_ROWS or count < 2:
+            return ()
+        step = -(-rows.num_rows // count)
+        windows = Windows(rows, None, weights=self._found.weights(), max_bytes=max_bytes, max_rows=step).listed()
+        return windows if len(windows) == count else ()
+
+    def _cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> Sequence[RowRanges]:
+        """Cut windows further; all descriptors are read for that, so there must not be too many of them."""
+        reading, num_rows = self._reading, self._found.rows.num_rows
+        with located(path=self._found.source.name):
+            check_expansion(only_blobs(reading.nodes), num_rows, reading.file_bytes, self._runtime.settings.limits)
+        return reading.cut_by_blobs(windows, piece_bytes)
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def rows_of(self, index: int) -> RowRanges:
+        """Return the rows of a window."""
+        return self._windows[index]
+
+    def run(self, index: int) -> list[pa.RecordBatch]:
+        """Read one window and cut it to batches of at most the wanted size."""
+        rows, pool, size = self._windows[index], self._request.memory_pool, self._request.batch_size
+        with self._lock, located(path=self._found.source.name):
+            self._expansion.add(rows.num_rows)
+        read = self._reading.filled(self._found.read(rows, pool), pool)
+        batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
+        self._found.receipt.count(sum(batch.num_rows for batch in batches))
+        with self._lock:
+            self._done += 1
+            finished = self._done == len(self._windows)
+        if finished:
+            self._found.receipt.send()
+        return batches
+
+    def __del__(self) -> None:
+        if self._is_planned:
+            self._found.receipt.send()
+
+
+def count_rows(found: FilteredReading, request: ScanRequest) -> int:
+    """Count rows that satisfy the filter of a request; errors are those of `FilteredReading.count`."""
+    count = found.count(request.memory_pool, use_threads=request.use_threads)
+    found.receipt.count(count)
+    found.receipt.send()
+    return count

@@ -1,0 +1,173 @@
+"""`FilteredReading`: some columns of those rows of a source that are live and satisfy a filter: what scans read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.errors import located
+from lance_arrow.scan.read_counts import UNWATCHED, Receipt
+from lance_arrow.scan.row_weights import RowWeights, check_expansion
+from lance_arrow.spi import RowRanges
+from lance_arrow.structure.row_selection import difference, intersection
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.late_materialization import LateReader
+    from lance_arrow.scan.pages_ahead import ScanAhead
+    from lance_arrow.scan.row_filter import FilterPlan, RowFilter
+    from lance_arrow.scan.row_source import ColumnReading, RowSource
+
+_NOTHING = RowRanges.one(0, 0)
+
+
+class FilteredReading:
+    """Reads some columns of the rows of a source that satisfy a filter; may be shared by threads.
+
+    Parameters
+    ----------
+    source
+        A file, a fragment, or several of them as one.
+    nodes
+        Wanted columns.
+    filter
+        None for all rows.
+    within
+        Rows of the source to choose from; all when None.
+    receipt
+        Counts what is read.
+    zone_maps
+        Whether rows are left out by zone maps.
+    is_count
+        Whether `count` is wanted, which reads no row that satisfies the filter for sure.
+    is_hint
+        Whether the caller filters what is read once more, and zone maps are all that leaves out rows here.
+
+    Raises
+    ------
+    LanceError, OSError
+        A zone map, or a file that holds columns of the filter, cannot be read.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        nodes: Sequence[ColumnNode],
+        filter: FilterPlan | None = None,
+        within: RowRanges | None = None,
+        *,
+        receipt: Receipt = UNWATCHED,
+        zone_maps: bool = True,
+        is_count: bool = False,
+        is_hint: bool = False,
+    ) -> None:
+        self.source = source
+        self._is_hint = is_hint
+        self.receipt = receipt
+        self._nodes = tuple(nodes)
+        live = source.live
+        self.rows = live if within is None else intersection(live, within)
+        """Live rows that may satisfy the filter."""
+        self.sure = _NOTHING
+        """Those of them that satisfy it for sure, as zone maps tell."""
+        self._filter: RowFilter | None = None
+        if filter is not None:
+            self._ask(filter, zone_maps=zone_maps, is_count=is_count)
+
+    def _ask(self, filter: FilterPlan, *, zone_maps: bool, is_count: bool) -> None:
+        """Ask zone maps."""
+        from lance_arrow.scan.row_filter import RowFilter  # noqa: PLC0415 - for filters alone
+
+        self._filter = RowFilter(filter, self.source)
+        if self.receipt is not UNWATCHED:
+            self.receipt.see(self._filter.reading.opened)
+        if not zone_maps:
+            return
+        started = time.perf_counter()
+        found = self._filter.prune(self.rows)
+        self.receipt.note_pruning(found, time.perf_counter() - started, sure_are_read=not is_count)
+        self.rows, self.sure = found.rows, found.all
+
+    @cached_property
+    def _late(self) -> LateReader | None:
+        if self._filter is None or self._is_hint:
+            return None
+        from lance_arrow.scan.late_materialization import LateReader  # noqa: PLC0415 - for filters alone
+
+        return LateReader(self._nodes, self._filter, self.sure, self.receipt.tally)
+
+    @cached_property
+    def reading(self) -> ColumnReading:
+        """What reads the wanted columns; errors are those of opening their files."""
+        found = self.source.reading(self._nodes) if self._late is None else self._late.whole
+        self.receipt.see(found.opened)
+        return found
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether rows are left out one by one."""
+        return self._filter is not None and not self._is_hint
+
+    def check_looked_at(self, rows: RowRanges, file_bytes: int = 0) -> None:
+        """Refuse to look at rows for the filter that no bytes prove: a scan of which nothing comes would not end.
+
+        `file_bytes` are those of files that are read besides the filter's.
+        """
+        if self._filter is not None:
+            file_bytes = max(file_bytes, self._filter.reading.file_bytes)
+            with located(path=self.source.name):
+                check_expansion(self._filter.nodes, rows.num_rows, file_bytes, self.source.runtime.settings.limits)
+
+    def weights(self) -> RowWeights:
+        """Estimate what the rows of the source take in memory."""
+        return self.reading.weights() if self._late is None else self._late.weights()
+
+    def keep_indices(self, rows: RowRanges) -> None:
+        """Load what must be known of pages, of the columns that every window reads, before these rows are read."""
+        reading = self.reading if self._filter is None or self._is_hint else self._filter.reading
+        reading.keep_indices(rows)
+
+    def ask_ahead(self, scan: ScanAhead) -> None:
+        """Ask pages of far files ahead, those that every window reads."""
+        if self._late is not None:
+            self._late.ask_ahead(self.rows, scan)
+        elif self.reading.is_far and len(self.rows):
+            self.reading.ask_ahead(self.rows, scan)
+
+    def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
+        """Read some of the rows that may satisfy the filter; returns those that do, with descriptors as `reading` has.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The filter fails on some value.
+        LanceError
+            As reading the source.
+        """
+        if self._late is not None:
+            return self._late.read(rows, pool)
+        with self.reading.window(rows):
+            batches, counts = self.reading.read(rows, pool)
+        self.receipt.tally.add(counts, rows.num_rows)
+        return batches
+
+    def count(self, pool: pa.MemoryPool | None = None, *, use_threads: bool = True) -> int:
+        """Count the rows; those that satisfy the filter for sure are not read.
+
+        Raises
+        ------
+        InvalidArgumentError, LanceError
+            As `read`.
+        ResourceLimitError
+            As `check_looked_at`.
+        """
+        if self._filter is None:
+            return self.rows.num_rows
+        undecided = difference(self.rows, self.sure)
+        self.check_looked_at(undecided)
+        found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
+        return self.sure.num_rows + found
