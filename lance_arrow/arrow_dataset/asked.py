@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -12,8 +13,8 @@ from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.pruning.file_pruner import FileCounter, FilePruner
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.late_materialization import joined_nodes
 from lance_arrow.scan.pages_ahead import ScanAhead
+from lance_arrow.scan.projection import joined_nodes
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, receipt_for
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_source import RowSource
@@ -49,9 +50,15 @@ class Asked:
         return nodes if self.filter is None else joined_nodes(nodes, self.filter.nodes(roots))
 
     def reading(
-        self, source: RowSource, within: RowRanges | None = None, *, zone_maps: bool = True, is_count: bool = False
+        self,
+        source: RowSource,
+        within: RowRanges | None = None,
+        *,
+        zone_maps: bool = True,
+        is_count: bool = False,
+        divided: Callable[[RowRanges], Iterable[FilteredReading]] | None = None,
     ) -> FilteredReading:
-        """Return what reads, or counts, what is wanted of some rows; all when None. Errors are those of opening it."""
+        """Return what reads, or counts, the wanted rows of a source; parameters and errors are `FilteredReading`'s."""
         return FilteredReading(
             source,
             () if is_count else self.nodes.of(source.roots),
@@ -60,6 +67,7 @@ class Asked:
             receipt=self.receipt(source),
             zone_maps=zone_maps,
             is_count=is_count,
+            divided=divided,
             is_hint=self.filter is not None and not self.filter.is_repeatable,
         )
 

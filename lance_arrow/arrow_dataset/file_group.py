@@ -5,7 +5,7 @@ paths ─► those that the file pruner leaves ─► whole files ─► neighbo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.asked import asked_of
-from lance_arrow.arrow_dataset.group_scan import GroupPart, GroupScan, GroupState, batches_of
+from lance_arrow.arrow_dataset.group_scan import GroupScan, GroupState
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
@@ -23,6 +23,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.joined_rows import JoinedRowReader
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_restriction import RowRestriction
@@ -43,6 +44,9 @@ class ScansFiles(Protocol):
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         """Count rows of a file."""
 
+    def reading(self, place: FilePlace, request: ScanRequest, *, is_count: bool = False) -> FilteredReading:
+        """Return what reads, or counts, the wanted rows of a file."""
+
     def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
         """Number the files, of which the first one is at `place`, that may have rows that the request wants."""
 
@@ -52,13 +56,8 @@ class _Joined:
     """Neighbours among files, by their numbers, as one; `row_starts` has the first row of each, and all rows."""
 
     numbers: Sequence[int]
-    file: OpenFile
+    reading: FilteredReading
     row_starts: NDArray[np.int64]
-
-    def parts(self, rows: RowRanges) -> Iterator[tuple[int, RowRestriction]]:
-        """Yield the numbers of the files that hold rows, and which of their rows these are."""
-        for member, part in by_page(rows, self.row_starts):
-            yield self.numbers[member], RowRestriction.of(part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,14 +87,14 @@ class BareFiles(FileGroup):
     def plan(self, handler: ScansFiles, request: ScanRequest) -> ScanTasks:
         """Open the files and cut windows."""
         with self.state.planning:
-            parts = []
-            for found in self._found(handler, request):
-                if isinstance(found, _Joined):
-                    scan = _scan(found, request)
-                    parts.append(GroupPart(scan, self._one_by_one(found, scan, handler, request)))
-                else:
-                    parts.append(GroupPart(handler.plan(self._place(found), request)))
-        return GroupScan(parts, self.state)
+            return GroupScan(
+                [
+                    SourceScan(one.reading, request)
+                    if isinstance(one, _Joined)
+                    else handler.plan(self._place(one), request)
+                    for one in self._found(handler, request)
+                ]
+            )
 
     def count_rows(self, handler: ScansFiles, request: ScanRequest) -> int | None:
         """Count rows; as `FileScanHandler.count_rows`."""
@@ -103,14 +102,13 @@ class BareFiles(FileGroup):
         if plan is not None and not plan.is_repeatable:
             return None
         with self.state.planning:
-            found = self._found(handler, request)
-        count = 0
-        for one in found:
-            if isinstance(one, _Joined):
-                count += self._count_joined(one, handler, request)
-            else:
-                count += handler.count_rows(self._place(one), request) or 0
-        return count
+            found = self._found(handler, request, is_count=True)
+        return sum(
+            count_rows(one.reading, request)
+            if isinstance(one, _Joined)
+            else handler.count_rows(self._place(one), request) or 0
+            for one in found
+        )
 
     def batches_of_files(self, handler: ScansFiles, request: ScanRequest) -> dict[int, list[pa.RecordBatch]]:
         """Read all rows of the files that can be read together, for a scan without a filter.
@@ -126,37 +124,24 @@ class BareFiles(FileGroup):
         for one in self._found(handler, request):
             if not isinstance(one, _Joined):
                 continue
-            weights = one.file.rows.weights(asked_of(request).nodes.of(one.file.rows.roots))
-            if float(weights.totals[-1]) > settings.window_bytes(settings.num_threads + 1):
+            if float(one.reading.weights().totals[-1]) > settings.window_bytes(settings.num_threads + 1):
                 continue
             try:
-                batches = list(batches_of([_scan(one, request)]))
+                scan = SourceScan(one.reading, request)
+                batches = [batch for index in range(len(scan)) for batch in scan.run(index)]
             except LanceError:
+                # The file to blame tells what is wrong with it when its turn comes.
                 continue
             for number, own in zip(one.numbers, _divided(batches, one.row_starts), strict=True):
                 found[number] = own
         return found
-
-    def _count_joined(self, found: _Joined, handler: ScansFiles, request: ScanRequest) -> int:
-        try:
-            return count_rows(asked_of(request).reading(found.file, zone_maps=False, is_count=True), request)
-        except LanceError:
-            self.state.joins = False
-            return sum(handler.count_rows(self._place(number), request) or 0 for number in found.numbers)
-
-    def _one_by_one(
-        self, joined: _Joined, scan: SourceScan, handler: ScansFiles, request: ScanRequest
-    ) -> Callable[[int], Iterator[ScanTasks]]:
-        return lambda index: (
-            handler.plan(self._place(number, part), request) for number, part in joined.parts(scan.rows_of(index))
-        )
 
     def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
         return FilePlace(
             path=self.paths[number], filesystem=self.place.filesystem, size=int(self.sizes[number]), rows=rows
         )
 
-    def _found(self, handler: ScansFiles, request: ScanRequest) -> list[_Joined | int]:
+    def _found(self, handler: ScansFiles, request: ScanRequest, *, is_count: bool = False) -> list[_Joined | int]:
         """Open files that can be read together; return the numbers of the others, all in order."""
         numbers = handler.left_by_pruner(self.place, self.paths, request)
         if not self.state.joins or len(numbers) < 2:
@@ -166,14 +151,33 @@ class BareFiles(FileGroup):
         try:
             for first, stop, rows in self._joined(numbers, handler.options, request):
                 found += numbers[done:first]
-                file = OpenFile(rows.file.source, rows)
-                found.append(_Joined(numbers[first:stop], file, rows.file.row_starts))
+                found.append(self._reading(numbers[first:stop], rows, handler, request, is_count=is_count))
                 done = stop
         except LanceError:
             # The files tell, one by one, what is wrong with them.
             found, done = [], 0
         self.state.joins = done > 0
         return [*found, *numbers[done:]]
+
+    def _reading(
+        self,
+        numbers: Sequence[int],
+        rows: JoinedRowReader,
+        handler: ScansFiles,
+        request: ScanRequest,
+        *,
+        is_count: bool,
+    ) -> _Joined:
+        """Read joined files: decoding so few rows takes less time than looking at the zone maps of each file."""
+
+        def divided(wanted: RowRanges) -> Iterator[FilteredReading]:
+            self.state.joins = False
+            for member, part in by_page(wanted, rows.file.row_starts):
+                yield handler.reading(self._place(numbers[member], RowRestriction.of(part)), request, is_count=is_count)
+
+        file = OpenFile(rows.file.source, rows, fetched=rows.file.fetched)
+        reading = asked_of(request).reading(file, zone_maps=False, is_count=is_count, divided=divided)
+        return _Joined(numbers, reading, rows.file.row_starts)
 
     def _joined(
         self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
@@ -203,11 +207,6 @@ class BareFiles(FileGroup):
             # Metadata is read now: what is wrong with it, the files tell one by one.
             rows.weights(nodes)
             yield first, first + len(members), rows
-
-
-def _scan(joined: _Joined, request: ScanRequest) -> SourceScan:
-    """Scan joined files: decoding so few rows takes less time than looking at the zone maps of each file."""
-    return SourceScan(asked_of(request).reading(joined.file, zone_maps=False), request)
 
 
 def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:

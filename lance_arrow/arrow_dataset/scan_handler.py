@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.asked import asked_of
@@ -39,7 +38,6 @@ from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
 
-_TRUE = pc.scalar(True)
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
 _FIRST_TO_REGISTER = 2
@@ -116,10 +114,7 @@ class FileScanHandler:
                 read = ReadAhead.of(request).scan(self, place, request)
                 if read is not None:
                     return read
-            file = self._open(place, scan_options)
-            found = SourceScan(self._reading(file, place, request), request, scan_options)
-            self._register(request, scan_options, file)
-            return found
+            return SourceScan(self.reading(place, request), request, scan_options)
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
@@ -147,15 +142,11 @@ class FileScanHandler:
                 return None
             found = asked_of(request).reading(rows, zone_maps=scan_options.zone_maps, is_count=True)
             return count_rows(found, request)
+        if plan is not None:
+            return count_rows(self.reading(place, request, is_count=True), request) if plan.is_repeatable else None
         file = self._open(place, scan_options)
-        if plan is None:
-            self._register(request, scan_options, file, is_count=True)
-            return rows_within(place.rows, file.rows.num_rows).num_rows
-        if not plan.is_repeatable:
-            return None
-        found = self._reading(file, place, request, is_count=True)
-        self._register(request, scan_options, file)
-        return count_rows(found, request)
+        self._register(request, scan_options, file, is_count=True)
+        return rows_within(place.rows, file.rows.num_rows).num_rows
 
     def opened(self, place: FilePlace) -> OpenFile | None:
         """Return the open file; None for one that stands for rows of a table."""
@@ -240,13 +231,14 @@ class FileScanHandler:
             asked.pruner.register(file.rows)
             request.kept[FILE_PRUNER] = asked.pruner.native
 
-    def _reading(
-        self, file: OpenFile, place: FilePlace, request: ScanRequest, *, is_count: bool = False
-    ) -> FilteredReading:
-        """Return what reads the rows of a file that a fragment stands for."""
+    def reading(self, place: FilePlace, request: ScanRequest, *, is_count: bool = False) -> FilteredReading:
+        """Return what reads, or counts, the wanted rows of a bare file; errors are those of opening it."""
+        scan_options = self._scan_options(request)
+        file = self._open(place, scan_options)
         within = None if place.rows is None else rows_within(place.rows, file.rows.num_rows)
-        zone_maps = self._scan_options(request).zone_maps
-        return asked_of(request).reading(file, within, zone_maps=zone_maps, is_count=is_count)
+        found = asked_of(request).reading(file, within, zone_maps=scan_options.zone_maps, is_count=is_count)
+        self._register(request, scan_options, file)
+        return found
 
     def _scan_options(self, request: ScanRequest) -> ScanOptions:
         return request.options if request.options is not None else self.scan_options

@@ -9,13 +9,12 @@ import pyarrow as pa
 
 from lance_arrow.arrow_dataset.asked import scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
-from lance_arrow.errors import located
+from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.late_materialization import late_window_rows
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, may_be_sliced
+from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, late_window_rows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
@@ -121,17 +120,19 @@ class SourceScan:
     def __len__(self) -> int:
         return len(self._windows)
 
-    def rows_of(self, index: int) -> RowRanges:
-        """Return the rows of a window."""
-        return self._windows[index]
-
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
-        rows, pool, size = self._windows[index], self._request.memory_pool, self._request.batch_size
+        rows = self._windows[index]
         with self._lock, located(path=self._found.source.name):
             self._expansion.add(rows.num_rows)
-        read = self._reading.filled(self._found.read(rows, pool), pool)
-        batches = [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
+        try:
+            batches = self._read(rows)
+        except LanceError:
+            if self._found.divided is None:
+                raise
+            # Sources that cannot be read together are read one by one: they tell which of them is to blame.
+            alone = (SourceScan(one, self._request) for one in self._found.divided(rows))
+            batches = [batch for scan in alone for own in range(len(scan)) for batch in scan.run(own)]
         self._found.receipt.count(sum(batch.num_rows for batch in batches))
         with self._lock:
             self._done += 1
@@ -140,6 +141,11 @@ class SourceScan:
             self._found.receipt.send()
         return batches
 
+    def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
+        pool, size = self._request.memory_pool, self._request.batch_size
+        read = self._reading.filled(self._found.read(rows, pool), pool)
+        return [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
+
     def __del__(self) -> None:
         if self._is_planned:
             self._found.receipt.send()
@@ -147,7 +153,12 @@ class SourceScan:
 
 def count_rows(found: FilteredReading, request: ScanRequest) -> int:
     """Count rows that satisfy the filter of a request; errors are those of `FilteredReading.count`."""
-    count = found.count(request.memory_pool, use_threads=request.use_threads)
+    try:
+        count = found.count(request.memory_pool, use_threads=request.use_threads)
+    except LanceError:
+        if found.divided is None:
+            raise
+        return sum(count_rows(one, request) for one in found.divided(found.rows))
     found.receipt.count(count)
     found.receipt.send()
     return count

@@ -21,9 +21,8 @@ from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.file_batches import FileBatches
-from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.row_readers import row_reader
 from lance_arrow.scan.zone_reader import ZoneReader, is_lacking, zone_reader
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_bounds import bound_array
@@ -350,7 +349,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     projection = Projection.covering(file.rows.roots, file.rows.schema, [(name,) for name in names])
     batches = FileBatches(OpenFile(file.source, file.rows))
     everything = RowRanges.one(0, file.rows.num_rows)
-    for batch in batches.stream(projection, None, everything):
+    for batch in batches.stream(projection, None, None, everything):
         for leaf, builder in builders:
             builder.add(batch.column(tops[leaf.column]))
     return {leaf.column: ZoneMap(builder.finish(), WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}

@@ -19,10 +19,9 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.file_batches import FileBatches
-from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
-from lance_arrow.scan.row_readers import row_reader
 from lance_arrow.scan.row_taking import as_table, take_shown, take_stored
 
 if TYPE_CHECKING:
@@ -150,11 +149,7 @@ class LanceFile:
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
-        if filter is not None:
-            batches = list(self._batches.filtered(projection, filter, None, selected, is_bounded=True))
-            return as_table(batches, projection.schema)
-        batches = self._batches.at_once(projection, selected)
-        return as_table(batches, projection.schema)
+        return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by offset, in the caller's order, duplicates kept.
@@ -257,9 +252,7 @@ class LanceFile:
         batch_rows = None if batch_size is None else min(int(batch_size), max(self.num_rows, 1))
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
-        if filter is not None:
-            return self._batches.filtered(projection, filter, batch_rows, selected, is_bounded=False)
-        return self._batches.stream(projection, batch_rows, selected)
+        return self._batches.stream(projection, filter, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
         """Count rows, all of them or those that satisfy `filter`; zones that can tell by themselves are not read."""
@@ -300,9 +293,7 @@ class LanceFile:
 
     def close(self) -> None:
         """Release the file; reads after it fail, those of its blobs too."""
-        self._opened.blobs.close()
-        self._source.close()
-        self._rows.release()
+        self._opened.close()
 
     def __enter__(self) -> LanceFile:
         return self

@@ -19,8 +19,8 @@ from lance_arrow.files.checksum_audit import ChecksumAudit
 from lance_arrow.io import AnyFileSystem, Location, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader, only_blobs
+from lance_arrow.scan.open_file import row_reader
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.scan.row_readers import row_reader
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
 from lance_arrow.spi import RowRanges

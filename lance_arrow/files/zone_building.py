@@ -16,10 +16,9 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, open_sink, open_source, resolve
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_batches import FileBatches
-from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.scan.row_readers import row_reader
 from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
@@ -160,7 +159,7 @@ def _maps(
     projection = Projection.covering(rows.roots, rows.schema, [(name,) for name in names])
     batches = FileBatches(OpenFile(source, rows))
     done = 0
-    for batch in batches.stream(projection, None, RowRanges.one(0, rows.num_rows)):
+    for batch in batches.stream(projection, None, None, RowRanges.one(0, rows.num_rows)):
         for leaf, builder in builders:
             builder.add(batch.column(tops[leaf.column]))
         done += batch.num_rows

@@ -4,7 +4,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 
 | Module | Open it for |
 |---|---|
-| `row_reader`, `row_readers` | `RowReader`: rows of columns of one file; which fits a version (0.1, 2.0: `legacy/`) |
+| `row_reader` | `RowReader`: rows of columns of one file (of 0.1, 2.0: `legacy/`) |
 | `file_pages` | columns and pages of one file: metadata, binding, which pages hold rows |
 | `joined_rows` | the same for many small files read as one |
 | `native_take`, `read_plan` | rows through the native engine; what reads of the same columns ask of it |
@@ -14,14 +14,15 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `blobs/` | bytes of blobs, read in a wave of their own |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
 | `row_source` | what a scan asks of rows, of files and fragments alike |
-| `open_file`, `open_files`, `file_place` | one open file; files kept open; where a file is |
+| `open_file`, `open_files`, `file_place` | one open file, read as its version wants; files kept open; where a file is |
 | `zone_reader` | zone maps of one open file (of 0.1: `legacy/v0_1_statistics`) |
 | `projection`, `row_arguments`, `row_restriction` | what callers name: columns, rows, row ranges |
 | `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
 | `predicate_builder` | what SQL, Polars and Spark filters are made of: typed literals, membership, text matches |
 | `filtered_reading` | what every scan is made of: live rows of a source that may satisfy a filter, read or counted |
 | `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
-| `windows`, `file_batches` | rows cut within the memory budget; batches of one file |
+| `windows`, `row_stream` | rows cut within the memory budget; rows of sources, in order, decoded ahead |
+| `file_batches` | batches of one file as `LanceFile` hands them out |
 | `pages_ahead`, `page_requests` | pages of far files, asked ahead of the windows of a scan |
 | `row_taking` | rows by offset, in the caller's order |
 | `read_counts` | what one read did, for the report that plugins get |

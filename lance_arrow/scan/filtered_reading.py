@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,9 @@ class FilteredReading:
         Whether rows are left out by zone maps.
     is_count
         Whether `count` is wanted, which reads no row that satisfies the filter for sure.
+    divided
+        Where the source is several as one that may turn out not to be readable so: what reads some of its rows one by
+        one.
     is_hint
         Whether the caller filters what is read once more, and zone maps are all that leaves out rows here.
 
@@ -64,8 +67,10 @@ class FilteredReading:
         zone_maps: bool = True,
         is_count: bool = False,
         is_hint: bool = False,
+        divided: Callable[[RowRanges], Iterable[FilteredReading]] | None = None,
     ) -> None:
         self.source = source
+        self.divided = divided
         self._is_hint = is_hint
         self.receipt = receipt
         self._nodes = tuple(nodes)

@@ -18,12 +18,8 @@ from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_source import ColumnReading
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import picked
-from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
-
-_MOST_JUDGED = 1 << 20
-"""Rows of a window for which a filter is evaluated before any other column is read."""
 
 # A round of requests costs about what so many bytes cost to carry.
 _BYTES_OF_A_WAVE = 1 << 20
@@ -166,18 +162,6 @@ class LateReader:
         batches, counts = reading.read(rows, pool)
         self._tally.add(counts, rows.num_rows)
         return batches
-
-
-def late_window_rows(num_rows: int, num_threads: int) -> int:
-    """Return how many rows a window may hold of which a filter leaves some: a few reads, yet work for each thread."""
-    return min(_MOST_JUDGED, max(WINDOW_ROWS, -(-num_rows // max(1, num_threads))))
-
-
-def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
-    """All that is read: wanted columns, and those of the filter unless they are among them."""
-    columns = {leaf.column for node in wanted for leaf in node.leaves()}
-    others = (node for node in of_filter if not columns.issuperset(leaf.column for leaf in node.leaves()))
-    return (*wanted, *others)
 
 
 def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:

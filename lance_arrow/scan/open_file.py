@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights
@@ -21,6 +23,7 @@ from lance_arrow.spi import RowRanges
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
+    from lance_arrow.scan.blobs.blob_reader import BlobReader
     from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
     from lance_arrow.scan.zone_reader import ZoneReader
 
@@ -58,7 +61,16 @@ class OpenFile:
     @cached_property
     def blobs(self) -> BlobReader:
         """Reads its blobs."""
+        from lance_arrow.scan.blobs.blob_reader import BlobReader  # noqa: PLC0415 - for blobs alone
+
         return BlobReader(self.rows, self._location)
+
+    def close(self) -> None:
+        """Release the file, and what its blobs lie in."""
+        if "blobs" in self.__dict__:
+            self.blobs.close()
+        self.source.close()
+        self.rows.release()
 
     @cached_property
     def zones(self) -> ZoneReader:
@@ -187,3 +199,12 @@ class FileReading:
         most = self._rows.runtime.settings.blob_piece_bytes
         pending = (self._file.blobs.pending(self.nodes, batch, most) for batch in batches)
         return (piece.filled(pool) for one in pending for piece in one.pieces())
+
+
+def row_reader(file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> RowReader:
+    """Return what reads rows of an open file, by its version; see `RowReader`."""
+    if file.version not in LEGACY_VERSIONS:
+        return RowReader(file, runtime, options)
+    from lance_arrow.scan.legacy.v2_0_row_reader import V20RowReader  # noqa: PLC0415 - for 0.1 and 2.0 alone
+
+    return V20RowReader(file, runtime, options)

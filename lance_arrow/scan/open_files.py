@@ -12,8 +12,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
-from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.row_readers import row_reader
+from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import Limits
 

@@ -21,7 +21,6 @@ from lance_arrow.arrays.column_paths import (
 )
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.blobs.blob_reader import shown_field
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +140,19 @@ class Projection:
             output.of(batch.column(name), filled=filled) for name, output in zip(names, self.outputs, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema if filled else self.stored)
+
+
+def shown_field(node: ColumnNode, stored: pa.Field) -> pa.Field:
+    """Return what callers see of a column that came from `node`, be it under another name or below a struct."""
+    shown = node.shown
+    return stored if shown is node.field else shown.with_name(stored.name).with_nullable(stored.nullable)
+
+
+def joined_nodes(wanted: Sequence[ColumnNode], of_filter: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
+    """All that is read: wanted columns, and those of the filter unless they are among them."""
+    columns = {leaf.column for node in wanted for leaf in node.leaves()}
+    others = (node for node in of_filter if not columns.issuperset(leaf.column for leaf in node.leaves()))
+    return (*wanted, *others)
 
 
 def column_paths(columns: Sequence[str], roots: Sequence[ColumnNode]) -> list[Path]:

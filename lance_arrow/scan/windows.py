@@ -29,6 +29,9 @@ SCAN_ROWS = 1 << 18
 ROWS_FOR_ONE = 1 << 15
 """Handing so few small rows to other threads takes longer than decoding them."""
 
+_MOST_JUDGED = 1 << 20
+"""Rows of a window for which a filter is evaluated before any other column is read."""
+
 _WORTH_A_THREAD_BYTES = 1 << 20
 _WINDOW_BYTES = 16 << 20
 
@@ -109,9 +112,10 @@ class Windows:
 
     @property
     def is_small(self) -> bool:
-        """Whether other threads would be of no help."""
-        weight = 0.0 if self._weights is None else float(self._weights.totals[-1])
-        return self._num_rows <= ROWS_FOR_ONE and weight <= _WORTH_A_THREAD_BYTES
+        """Whether other threads would be of no help; False where nobody knows what the rows weigh."""
+        if self._weights is None or self._num_rows > ROWS_FOR_ONE:
+            return False
+        return float(self._weights.totals[-1]) <= _WORTH_A_THREAD_BYTES
 
     def learn(self, window: Window, num_bytes: int) -> None:
         """Tell what a window took, so that the next ones fit better."""
@@ -200,6 +204,11 @@ def even_windows(
     grain = 4096 if step >= 1 << 16 else 1024 if step >= 1 << 14 else 1
     step = max(-(-step // grain) * grain, 1)
     return [(start, min(start + step, num_rows)) for start in range(0, num_rows, step)]
+
+
+def late_window_rows(num_rows: int, num_threads: int) -> int:
+    """Return how many rows a window may hold of which a filter leaves some: a few reads, yet work for each thread."""
+    return min(_MOST_JUDGED, max(WINDOW_ROWS, -(-num_rows // max(1, num_threads))))
 
 
 def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:

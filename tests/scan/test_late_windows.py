@@ -16,10 +16,9 @@ from values import seeded
 
 from lance_arrow import LanceFile, write_table
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.late_materialization import late_window_rows
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.sparse_selection import dense_share
-from lance_arrow.scan.windows import WINDOW_ROWS
+from lance_arrow.scan.windows import WINDOW_ROWS, late_window_rows
 from lance_arrow.spi import ReadReport, RowRanges
 
 # Each thread gets a window, larger than those of unfiltered reads.

@@ -34,8 +34,8 @@ def joined(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     counts: list[int] = []
     init = FilteredReading.__init__
 
-    def counted(self, rows, *others):
-        init(self, rows, *others)
+    def counted(self, rows, *others, **named):
+        init(self, rows, *others, **named)
         if isinstance(rows, JoinedFragments):
             counts.append(len(rows.numbers))
 

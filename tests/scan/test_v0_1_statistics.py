@@ -17,7 +17,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.io import BufferSource, MeteredSource
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.row_readers import row_reader
+from lance_arrow.scan.open_file import row_reader
 from lance_arrow.scan.zone_reader import ZoneReader
 
 NUM_ROWS = 20

@@ -21,6 +21,7 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, t
 from lance_arrow.errors import ResourceLimitError, located
 from lance_arrow.io import Location, MeteredSource, fetch_into
 from lance_arrow.scan.blobs.native_blobs import read_blobs
+from lance_arrow.scan.projection import shown_field
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut
@@ -200,12 +201,6 @@ class PendingBatch:
         arrays = [_filled(node, array, values) for node, array in zip(self.nodes, self.batch.columns, strict=True)]
         fields = [shown_field(node, field) for node, field in zip(self.nodes, self.batch.schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, self.batch.schema.metadata))
-
-
-def shown_field(node: ColumnNode, stored: pa.Field) -> pa.Field:
-    """Return what callers see of a column that came from `node`, be it under another name or below a struct."""
-    shown = node.shown
-    return stored if shown is node.field else shown.with_name(stored.name).with_nullable(stored.nullable)
 
 
 def only_blobs(nodes: Iterable[ColumnNode]) -> tuple[ColumnNode, ...]:

@@ -6,6 +6,7 @@ fragments ─► consecutive ones of the same fields, while rows and bytes are f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,11 @@ class FragmentGroups:
         Limits, and how much memory there is.
     receipt
         Counts what is read.
+
+    Attributes
+    ----------
+    joins
+        False once a group could not be read together: the others will most likely not be, either.
     """
 
     def __init__(
@@ -70,6 +76,7 @@ class FragmentGroups:
         receipt: Receipt = UNWATCHED,
     ) -> None:
         self.receipt = receipt
+        self.joins = True
         self.columns = columns
         self._filesystem = filesystem
         self._fragments = fragments
@@ -129,6 +136,15 @@ class FragmentGroups:
         list
             Readings of fragments that were joined, and numbers of those that must be opened by themselves; in order.
         """
+        if not self.joins or len(numbers) < 2:
+            return [list(numbers)]
+        made = self._together(numbers, within)
+        self.joins = self.joins and (len(made) > 1 or isinstance(made[0], FilteredReading))
+        return made
+
+    def _together(
+        self, numbers: Sequence[int], within: Sequence[RowRanges] | None
+    ) -> list[FilteredReading | list[int]]:
         fragments = [self._fragments[number] for number in numbers]
         files = files_with(self.columns, fragments[0], self._looked_at)
         found: list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]] = [(np.arange(len(numbers)), {})]
@@ -167,12 +183,33 @@ class FragmentGroups:
             least_bytes = min(sum(one.files[at].size_bytes or 0 for at in files) for one in fragments)
             most_rows = max(one.physical_rows or 0 for one in fragments)
             check_expansion(self._nodes, most_rows, least_bytes, self._limits)
-            made = FilteredReading(group, self._nodes, self._filter, chosen, receipt=self.receipt)
+            made = FilteredReading(
+                group, self._nodes, self._filter, chosen, receipt=self.receipt, divided=partial(self._divided, group)
+            )
             # Metadata is read now: what is wrong with it, the fragments one by one tell.
             made.weights()
             return made
         except LanceError:
             return list(numbers)
+
+    def _divided(self, group: JoinedFragments, rows: RowRanges) -> Iterator[FilteredReading]:
+        """Open fragments that could not be read together one by one; so are the others, from now on."""
+        self.joins = False
+        return (self.alone(number, part) for number, part in group.parts(rows))
+
+    def alone(self, number: int, within: RowRanges | None = None) -> FilteredReading:
+        """Open a fragment by itself.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `FilteredReading`; its rows are far more than its files can explain.
+        """
+        rows = self._reader.fragment(number)
+        found = FilteredReading(rows, self._nodes, self._filter, within, receipt=self.receipt)
+        with located(path=rows.name):
+            check_expansion(found.reading.nodes, rows.num_rows, found.reading.file_bytes, self._limits)
+        return found
 
     def _kind_of(self, fragment: FragmentMeta) -> tuple[tuple[object, ...] | None, int, int]:
         """Return what fragments of one group have in common, None for one read by itself, its rows and wanted bytes."""
@@ -275,28 +312,6 @@ def in_groups(
         run.append(number)
         rows, size = rows + own_rows, size + own_bytes
     yield from _divided(run, least)
-
-
-def opened_alone(
-    reader: OpensFragment,
-    number: int,
-    nodes: Sequence[ColumnNode],
-    filter: FilterPlan | None,
-    within: RowRanges | None,
-    receipt: Receipt,
-) -> FilteredReading:
-    """Open a fragment by itself.
-
-    Raises
-    ------
-    LanceError, OSError
-        As `FilteredReading`; its rows are far more than its files can explain.
-    """
-    rows = reader.fragment(number)
-    found = FilteredReading(rows, nodes, filter, within, receipt=receipt)
-    with located(path=rows.name):
-        check_expansion(found.reading.nodes, rows.num_rows, found.reading.file_bytes, rows.runtime.settings.limits)
-    return found
 
 
 def _divided(run: list[int], least: int) -> Iterator[list[int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from lance_arrow.structure.row_selection import take_order
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
+    from lance_arrow.scan.fragments.table_scan import TableScan
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -133,14 +134,8 @@ class TableReader:
         wants_all
             Whether the caller waits for the last row. Else the first rows are made to come soon.
         """
-        if filter is None:
-            for batch in self._stream(projection.nodes, batch_size, within, filter=None, wants_all=wants_all):
-                yield projection.cut(batch, filled=True)
-            return
-        condition = self.filter(filter)
-        for batch in self._stream(projection.nodes, batch_size, within, filter=condition, wants_all=wants_all):
-            if batch.num_rows:
-                yield projection.cut(batch, filled=True)
+        scan, numbers = self._scan(projection.nodes, filter, within)
+        return scan.batches(numbers, batch_size, partial(projection.cut, filled=True), wants_all=wants_all)
 
     def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.
@@ -167,8 +162,8 @@ class TableReader:
         """Count rows; without a filter nothing is read where the manifest tells."""
         if filter is None:
             return self.num_rows
-        batches = self.batches(self.projection([]), [], filter, None, wants_all=True)
-        return sum(batch.num_rows for batch in batches)
+        scan, numbers = self._scan((), filter, None)
+        return scan.count(numbers)
 
     def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
         """Read rows by number, counted over live rows in order of scans; order and duplicates are the caller's.
@@ -296,22 +291,15 @@ class TableReader:
                 self._readings.popitem(last=False)
         return reading
 
-    def _stream(
-        self,
-        nodes: Sequence[ColumnNode],
-        batch_size: int | None,
-        within: Sequence[RowRanges] | None,
-        *,
-        filter: FilterPlan | None,
-        wants_all: bool,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of nodes, decoded ahead by the threads within the memory budget."""
+    def _scan(
+        self, nodes: Sequence[ColumnNode], filter: Predicate | None, within: Sequence[RowRanges] | None
+    ) -> tuple[TableScan, Sequence[int]]:
+        """Return a scan, and the numbers of the fragments that indices leave to it."""
         # For tables that pyarrow does not scan.
         from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
 
-        groups = self.groups(nodes, filter)
-        scan = TableScan(self, groups, nodes, filter, batch_size, within, self._runtime, wants_all=wants_all)
-        yield from scan.batches(self.numbers_left(filter))
+        plan = None if filter is None else self.filter(filter)
+        return TableScan(self.groups(nodes, plan), within, self._runtime), self.numbers_left(plan)
 
 
 def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

@@ -1,0 +1,196 @@
+"""`RowStream`: rows of sources, in order, decoded ahead by threads within the memory budget.
+
+sources ─► windows of rows that may be wanted ─► batches of those that are ─► cut to the wanted size
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lance_arrow.errors import LanceError
+from lance_arrow.runtime import Runtime
+from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.windows import (
+    SCAN_ROWS,
+    WINDOW_ROWS,
+    Window,
+    Windows,
+    even_windows,
+    late_window_rows,
+    may_be_sliced,
+)
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.pages_ahead import ScanAhead
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """A window to read."""
+
+    found: FilteredReading
+    windows: Windows
+    window: Window
+    slice_rows: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Done:
+    """A window that was read: its batches and their bytes; None where it must be read one source at a time."""
+
+    task: _Task
+    batches: list[pa.RecordBatch] | None
+    num_bytes: float = 0.0
+
+
+class RowStream:
+    """One pass over sources.
+
+    Parameters
+    ----------
+    runtime
+        Threads and memory.
+    batch_size
+        Rows of every batch but the last of a source, with a filter the most; as many as the budget allows when None.
+    shown
+        What the caller sees of a batch of a source; threads call it.
+    wants_all
+        Whether the caller waits for the last row. Else the first rows are made to come soon.
+
+    Attributes
+    ----------
+    has_begun
+        Whether the caller wants more than the first rows.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        batch_size: int | None,
+        shown: Callable[[pa.RecordBatch], pa.RecordBatch],
+        *,
+        wants_all: bool = False,
+    ) -> None:
+        self._runtime, self._batch_size, self._shown = runtime, batch_size, shown
+        self._wants_all = self.has_begun = wants_all
+
+    def batches(self, sources: Iterable[FilteredReading], *, is_one: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yield batches, with descriptors of blobs where the readings of the sources have these.
+
+        Parameters
+        ----------
+        sources
+            Opened when they are asked for.
+        is_one
+            Whether there is but one: few rows of it are not worth another thread.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `FilteredReading.read`.
+        """
+        tasks = (task for found in sources for task in self._tasks(found))
+        first = next(tasks, None)
+        if first is None:
+            return
+        tasks = chain((first,), tasks)
+        if is_one and first.windows.is_small:
+            windows: Iterator[_Done] = map(self._read, tasks)
+        else:
+            batch_bytes = _share(first.found) * first.windows.batch_bytes()
+            num_ahead = self._runtime.settings.windows_within_budget(batch_bytes) - 1
+            windows = self._runtime.ahead(self._read, tasks, num_ahead=num_ahead)
+        del first
+        for done in windows:
+            if done.batches is None:
+                yield from self._divided(done.task)
+                continue
+            # Where a filter leaves no row, the first rows are further on.
+            self.has_begun = self.has_begun or not any(batch.num_rows for batch in done.batches)
+            yield from self._sliced(done.task, done.batches, done.num_bytes)
+
+    def _divided(self, task: _Task) -> Iterator[pa.RecordBatch]:
+        """Read what a window holds one source at a time: they tell which one is to blame, or can be read."""
+        assert task.found.divided is not None
+        for found in task.found.divided(task.window.rows):
+            for own in self._tasks(found):
+                yield from self._sliced(own, *self._batches_of(own))
+
+    def _tasks(self, found: FilteredReading) -> Iterator[_Task]:
+        if not found.rows.num_rows:
+            return
+        settings, reading = self._runtime.settings, found.reading
+        if reading.is_far:
+            found.ask_ahead(self._scan_ahead)
+        most, slice_rows = WINDOW_ROWS, self._batch_size or WINDOW_ROWS
+        is_even = self._wants_all and not found.has_filter
+        if is_even:
+            most, slice_rows = self._even_rows(found), None
+        elif not may_be_sliced(reading.nodes):
+            most, slice_rows = slice_rows, self._batch_size
+        elif found.has_filter:
+            most = late_window_rows(found.rows.num_rows, settings.num_threads)
+        windows = Windows(
+            found.rows,
+            self._batch_size,
+            # Rows that are wanted all at once are held all at once, too.
+            weights=None if is_even else found.weights(),
+            max_bytes=settings.window_bytes(_share(found) * (settings.num_threads + 1)),
+            max_rows=most,
+        )
+        for window in windows:
+            yield _Task(found, windows, window, slice_rows)
+
+    @cached_property
+    def _scan_ahead(self) -> ScanAhead:
+        from lance_arrow.scan.pages_ahead import ScanAhead  # noqa: PLC0415 - for far files alone
+
+        settings = self._runtime.settings
+        return ScanAhead(settings.memory_budget_bytes, None if self._wants_all else settings.num_threads + 1)
+
+    def _even_rows(self, found: FilteredReading) -> int:
+        """Return how many rows a window has where all are wanted at once: as many as keep all threads busy."""
+        reading, num_rows = found.reading, found.rows.num_rows
+        stored_bytes = reading.divisible_bytes() * num_rows // max(1, found.source.num_physical)
+        # What comes over a network is decoded while the rest comes.
+        most = WINDOW_ROWS if reading.is_far else SCAN_ROWS
+        spans = even_windows(num_rows, stored_bytes, self._runtime.settings.num_threads, max_rows=most)
+        if len(spans) > 1:
+            found.keep_indices(found.rows)
+        return spans[0][1]
+
+    def _read(self, task: _Task) -> _Done:
+        try:
+            return _Done(task, *self._batches_of(task))
+        except LanceError:
+            if task.found.divided is None:
+                raise
+            return _Done(task, None)
+
+    def _batches_of(self, task: _Task) -> tuple[list[pa.RecordBatch], float]:
+        """Read a window; returns what it took, too."""
+        batches = [self._shown(batch) for batch in task.found.read(task.window.rows)]
+        num_bytes = sum(batch.nbytes for batch in batches) if task.window.estimated_bytes else 0
+        # Columns of a filter take their part, whatever rows are left.
+        return batches, max(task.window.estimated_bytes, num_bytes) if task.found.has_filter else num_bytes
+
+    def _sliced(self, task: _Task, batches: list[pa.RecordBatch], num_bytes: float) -> Iterator[pa.RecordBatch]:
+        """Cut batches; the list is emptied, so that nothing of it is held once its last slice is out."""
+        task.windows.learn(task.window, num_bytes)
+        while batches:
+            batch = batches.pop(0)
+            step = task.slice_rows or max(1, batch.num_rows)
+            for start in range(0, batch.num_rows, step):
+                yield batch if step >= batch.num_rows else batch.slice(start, step)
+                self.has_begun = True
+
+
+def _share(found: FilteredReading) -> int:
+    """Return by what to divide the memory of a window: bytes of blobs take the other half of the budget."""
+    return 2 if found.reading.has_descriptors else 1
