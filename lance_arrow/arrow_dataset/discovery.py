@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol
 
@@ -21,6 +24,7 @@ from lance_arrow.runtime import default_runtime
 
 _SEARCH = "_filesystem_dataset"
 _MODULE = "pyarrow.dataset"
+_is_known: ContextVar[bool] = ContextVar("in_no_table", default=False)
 
 
 class ChosenVersion(Protocol):
@@ -29,6 +33,16 @@ class ChosenVersion(Protocol):
     version: int | None
     tag: str | None
     as_of: Any
+
+
+@contextmanager
+def in_no_table() -> Iterator[None]:
+    """Enter to have pyarrow search where the caller knows that there is no table: to look again takes a request."""
+    token = _is_known.set(True)
+    try:
+        yield
+    finally:
+        _is_known.reset(token)
 
 
 def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
@@ -48,7 +62,12 @@ def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
     LanceError
         As `open_version`, where there is a table without files.
     """
-    if caller is None or caller.f_code.co_name != _SEARCH or caller.f_globals.get("__name__") != _MODULE:
+    if (
+        _is_known.get()
+        or caller is None
+        or caller.f_code.co_name != _SEARCH
+        or caller.f_globals.get("__name__") != _MODULE
+    ):
         return
     root = _folder(caller.f_locals.get("source"), caller.f_locals.get("filesystem"))
     if root is None or not is_table(root):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.table_dataset import as_arrow, table_dataset
@@ -95,7 +96,7 @@ def dataset(
         raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
     paths = [location.path for location in locations]
     # pyarrow raises what its filesystems do, and names paths itself.
-    with foreign_errors():
+    with foreign_errors(), in_no_table():
         dataset = pads.dataset(
             paths if many else paths[0],
             format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),

@@ -95,11 +95,11 @@ class RowStream:
         LanceError, OSError
             As `FilteredReading.read`.
         """
-        tasks = (task for found in sources for task in self._tasks(found))
-        first = next(tasks, None)
+        rest = (task for found in sources for task in self._tasks(found))
+        first = next(rest, None)
         if first is None:
             return
-        tasks = chain((first,), tasks)
+        tasks = chain((first,), rest)
         if is_one and first.windows.is_small:
             windows: Iterator[_Done] = map(self._read, tasks)
         else:
@@ -128,12 +128,13 @@ class RowStream:
         settings, reading = self._runtime.settings, found.reading
         if reading.is_far:
             found.ask_ahead(self._scan_ahead)
-        most, slice_rows = WINDOW_ROWS, self._batch_size or WINDOW_ROWS
+        most = WINDOW_ROWS
+        slice_rows: int | None = self._batch_size or WINDOW_ROWS
         is_even = self._wants_all and not found.has_filter
         if is_even:
             most, slice_rows = self._even_rows(found), None
         elif not may_be_sliced(reading.nodes):
-            most, slice_rows = slice_rows, self._batch_size
+            most, slice_rows = self._batch_size or WINDOW_ROWS, self._batch_size
         elif found.has_filter:
             most = late_window_rows(found.rows.num_rows, settings.num_threads)
         windows = Windows(

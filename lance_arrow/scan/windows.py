@@ -117,7 +117,7 @@ class Windows:
             return False
         return float(self._weights.totals[-1]) <= _WORTH_A_THREAD_BYTES
 
-    def learn(self, window: Window, num_bytes: int) -> None:
+    def learn(self, window: Window, num_bytes: float) -> None:
         """Tell what a window took, so that the next ones fit better."""
         if window.estimated_bytes > 0:
             self._correction = max(1 / USUAL_EXPANSION, num_bytes / window.estimated_bytes)

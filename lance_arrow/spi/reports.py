@@ -33,7 +33,7 @@ class ReadReport:
     stage_seconds
         Time by stage, summed over threads: ``zones``, until zone maps were read and judged; ``rows``, fetching and
         decoding rows, those that the filter then left out among them; ``requests``, waiting for the source, which is
-        part of the others. Reads of tables tell no ``zones``.
+        part of the others.
     """
 
     files: int = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
@@ -109,3 +110,22 @@ def test_versions_are_listed_once(folder: Path, monkeypatch: pytest.MonkeyPatch)
         listed.clear()
     pads.dataset(str(folder / "0.lance"), format=LanceFormat())
     assert not listed
+
+
+def test_a_far_file_is_looked_for_as_a_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryFileSystem()
+    lance_arrow.write_table(TABLE, "/looked/for/a.lance", filesystem=store)
+    listed = []
+    ls = MemoryFileSystem.ls
+
+    def noted(self: MemoryFileSystem, path: str, *how: object, **named: object) -> object:
+        listed.append(path)
+        return ls(self, path, *how, **named)
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", noted)
+    dataset = lance_arrow.dataset("/looked/for/a.lance", filesystem=store)
+    assert dataset.to_table().equals(TABLE)
+    assert listed == ["/looked/for/a.lance/_versions"]
+    # The format does not keep it in mind for other folders.
+    pads.dataset("/looked", format=dataset.format, filesystem=store)
+    assert "/looked/_versions" in listed
