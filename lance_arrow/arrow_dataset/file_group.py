@@ -24,8 +24,9 @@ from lance_arrow.io import AnyFileSystem, Positions, read_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.joined_rows import JoinedRowReader
+from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_restriction import RowRestriction
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS
@@ -149,10 +150,12 @@ class BareFiles(FileGroup):
         found: list[_Joined | int] = []
         done = 0
         try:
-            for first, stop, rows in self._joined(numbers, handler.options, request):
+            for first, files, file in self._joined(numbers, handler.options, request):
                 found += numbers[done:first]
-                found.append(self._reading(numbers[first:stop], rows, handler, request, is_count=is_count))
-                done = stop
+                done = first + len(files.row_starts) - 1
+                own = numbers[first:done]
+                reading = self._reading(own, files.row_starts, file, handler, request, is_count=is_count)
+                found.append(_Joined(own, reading, files.row_starts))
         except LanceError:
             # The files tell, one by one, what is wrong with them.
             found, done = [], 0
@@ -162,27 +165,26 @@ class BareFiles(FileGroup):
     def _reading(
         self,
         numbers: Sequence[int],
-        rows: JoinedRowReader,
+        row_starts: Positions,
+        file: OpenFile,
         handler: ScansFiles,
         request: ScanRequest,
         *,
         is_count: bool,
-    ) -> _Joined:
+    ) -> FilteredReading:
         """Read joined files: decoding so few rows takes less time than looking at the zone maps of each file."""
 
         def divided(wanted: RowRanges) -> Iterator[FilteredReading]:
             self.state.joins = False
-            for member, part in by_page(wanted, rows.file.row_starts):
+            for member, part in by_page(wanted, row_starts):
                 yield handler.reading(self._place(numbers[member], RowRestriction.of(part)), request, is_count=is_count)
 
-        file = OpenFile(rows.file.source, rows, fetched=rows.file.fetched)
-        reading = asked_of(request).reading(file, zone_maps=False, is_count=is_count, divided=divided)
-        return _Joined(numbers, reading, rows.file.row_starts)
+        return asked_of(request).reading(file, zone_maps=False, is_count=is_count, divided=divided)
 
     def _joined(
         self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
-    ) -> Iterator[tuple[int, int, JoinedRowReader]]:
-        """Yield readers of neighbours of one schema, and where these begin and end among some of the files."""
+    ) -> Iterator[tuple[int, JoinedFiles, OpenFile]]:
+        """Yield neighbours of one schema as one file, and where these begin among some of the files."""
         runtime = default_runtime()
         sizes = self.sizes[list(numbers)]
         paths = [self.paths[number] for number in numbers]
@@ -197,16 +199,17 @@ class BareFiles(FileGroup):
             if len(run) > 1
         ]
         for first, version, schema, members in sorted(runs, key=lambda run: run[0]):
-            rows = JoinedRowReader(JoinedFiles(small, version, schema, members), runtime, options)
-            nodes = asked_of(request).all_nodes(rows.roots)
-            if any(node.shown is not node.field for node in nodes):
+            files = JoinedFiles(small, version, schema, members)
+            file = opened_as_one(files, runtime, options)
+            nodes = asked_of(request).all_nodes(file.roots)
+            if have_blobs(nodes):
                 # Blobs lie apart from their pages.
                 continue
             most_rows, least_bytes = int(small.num_rows[members].max()), int(sizes[members].min())
             check_expansion(nodes, most_rows, least_bytes, runtime.settings.limits)
             # Metadata is read now: what is wrong with it, the files tell one by one.
-            rows.weights(nodes)
-            yield first, first + len(members), rows
+            file.rows.weights(nodes)
+            yield first, files, file
 
 
 def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:

@@ -39,6 +39,7 @@ from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, sh
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import LEAST_GROUPED
@@ -194,7 +195,7 @@ class GroupedView:
             return None
         roots = opened.rows.roots
         nodes = [*project(roots, columns, missing_ok=True), *(() if plan is None else plan.nodes(roots))]
-        if opened.rows.file.version not in JOINED_VERSIONS or any(node.shown is not node.field for node in nodes):
+        if opened.rows.file.version not in JOINED_VERSIONS or have_blobs(nodes):
             return None
         limits = GroupSizes(default_runtime(), is_local=location.is_local)
         most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=_is_judged(plan))

@@ -27,6 +27,7 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2
@@ -160,7 +161,7 @@ class ReadAhead:
         roots = opened.rows.roots
         nodes = asked_of(request).nodes.of(roots)
         # The rows of a file are slices of those of the group.
-        if any(node.shown is not node.field for node in nodes) or not may_be_sliced(nodes):
+        if have_blobs(nodes) or not may_be_sliced(nodes):
             return 0
         most_bytes = _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
         # Of larger files zone maps may leave out parts.

@@ -15,10 +15,16 @@ from lance_arrow.errors import located
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import Pages
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import ManyPages, OpensManyPages, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
+
+
+def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
+    """Return joined files as an open one, of which neither blobs nor zones are asked: these are those of each."""
+    return OpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
 
 
 class JoinedRowReader(RowReader):

@@ -44,7 +44,7 @@ class LateReader:
         source = filter.source
         self._filter, self._sure, self._tally = filter, sure, tally
         self._nodes = tuple(nodes)
-        self.whole = source.reading(self._nodes)
+        self.whole = filter.reading.beside(self._nodes)
         self._first = filter.nodes
         late: list[ColumnNode] = []
         # Where each wanted column is, once those of the filter and the late ones stand side by side.
@@ -57,9 +57,9 @@ class LateReader:
             else:
                 self._places.append(len(self._first) + len(late))
                 late.append(node)
-        self._late = source.reading(late) if late else None
+        self._late = self.whole.beside(late) if late else None
         self._is_shared = len(late) < len(self._nodes)
-        self._both = source.reading((*self._first, *late)) if late else filter.reading
+        self._both = self.whole.beside((*self._first, *late)) if late else filter.reading
         self._late_bytes = 0 if self._late is None else self._late.stored_bytes
         self._bytes_per_row = self._late_bytes / max(1, source.num_physical)
         # Where each read takes a round of requests, one for all rows of a window.

@@ -15,7 +15,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -139,7 +139,7 @@ class FileReading:
         self._file, self._rows = file, file.rows
         self._ahead: PagesAhead | None = None
         self.nodes = tuple(nodes)
-        self.has_blobs = self.has_descriptors = any(node.shown is not node.field for node in nodes)
+        self.has_blobs = self.has_descriptors = have_blobs(nodes)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -165,6 +165,9 @@ class FileReading:
     @property
     def is_far(self) -> bool:
         return self._file.source.coalescing.is_far
+
+    def beside(self, nodes: Sequence[ColumnNode]) -> FileReading:
+        return FileReading(self._file, nodes)
 
     def divisible_bytes(self) -> int:
         return self._rows.divisible_bytes(self.nodes)

@@ -142,6 +142,11 @@ class Projection:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema if filled else self.stored)
 
 
+def have_blobs(nodes: Iterable[ColumnNode]) -> bool:
+    """Whether callers see bytes of blobs in some (pruned) columns, which lie apart from pages."""
+    return any(node.shown is not node.field for node in nodes)
+
+
 def shown_field(node: ColumnNode, stored: pa.Field) -> pa.Field:
     """Return what callers see of a column that came from `node`, be it under another name or below a struct."""
     shown = node.shown

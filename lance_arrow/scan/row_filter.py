@@ -21,6 +21,7 @@ from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.predicates import MISFITS, fitting
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
@@ -121,7 +122,7 @@ class RowFilter:
     @property
     def has_blobs(self) -> bool:
         """Whether it asks for the bytes of blobs."""
-        return any(node.shown is not node.field for node in self.nodes)
+        return have_blobs(self.nodes)
 
     @property
     def is_repeatable(self) -> bool:

@@ -64,6 +64,9 @@ class ColumnReading(Protocol):
     def is_far(self) -> bool:
         """Whether each read takes a round of requests."""
 
+    def beside(self, nodes: Sequence[ColumnNode]) -> ColumnReading:
+        """Return what reads other columns of the source; what this one has opened is not opened again."""
+
     def divisible_bytes(self) -> int:
         """Return of how many stored bytes it pays to give each thread a part."""
 

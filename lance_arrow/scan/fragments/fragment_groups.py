@@ -27,6 +27,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     joining_key,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import check_expansion
@@ -88,7 +89,7 @@ class FragmentGroups:
         self._sizes = GroupSizes(runtime, is_local=Location(filesystem, "").is_local)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
-        has_blobs = any(node.shown is not node.field for node in self._looked_at)
+        has_blobs = have_blobs(self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
 
     def planned(

@@ -20,6 +20,7 @@ from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, Lea
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
+from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -37,14 +38,17 @@ class FragmentReading:
         The fragment.
     nodes
         (Pruned) columns of the table, virtual ones among them.
+    other
+        Another reading of the fragment, whose open files are used.
     """
 
-    def __init__(self, rows: FragmentRows, nodes: Sequence[ColumnNode]) -> None:
+    def __init__(self, rows: FragmentRows, nodes: Sequence[ColumnNode], other: FragmentReading | None = None) -> None:
         self.rows = rows
         self.nodes = tuple(nodes)
         self.schema = pa.schema([node.shown for node in nodes])
+        self._known: dict[int, OpenFile] = {} if other is None else other._known
+        self._leaves: dict[int, dict[int, LeafPlace]] = {} if other is None else other._leaves
         self._opened: dict[int, OpenFile] = {}
-        self._leaves: dict[int, dict[int, LeafPlace]] = {}
         self._ahead: dict[int, PagesAhead] = {}
         self._through: dict[int, RowReader] = {}
         stored = [node for node in nodes if not _is_virtual(node)]
@@ -71,7 +75,7 @@ class FragmentReading:
     @cached_property
     def has_blobs(self) -> bool:
         """Whether bytes of blobs are read."""
-        return any(node.shown is not node.field for part in self._parts for node in part.nodes)
+        return any(have_blobs(part.nodes) for part in self._parts)
 
     @property
     def has_descriptors(self) -> bool:
@@ -106,6 +110,10 @@ class FragmentReading:
         """Return the batches: blobs are filled in."""
         return batches
 
+    def beside(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
+        """Return what reads other columns of the fragment; files that this one has opened are not opened again."""
+        return FragmentReading(self.rows, nodes, self)
+
     def divisible_bytes(self) -> int:
         """Return of how many stored bytes it pays to give each thread a part."""
         return sum(self._opened[part.file].rows.divisible_bytes(part.nodes) for part in self._parts)
@@ -138,7 +146,7 @@ class FragmentReading:
     def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
         """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
         for part in self._parts:
-            if any(node.shown is not node.field for node in part.nodes):
+            if have_blobs(part.nodes):
                 windows = list(self._opened[part.file].blobs.windows(part.nodes, windows, piece_bytes))
         return list(windows)
 
@@ -193,7 +201,7 @@ class FragmentReading:
         opened = self._opened[part.file]
         reader = self._through.get(part.file, opened.rows)
         batches, counts = (reader.take if is_take else reader.read)(part.nodes, rows, pool)
-        if any(node.shown is not node.field for node in part.nodes):
+        if have_blobs(part.nodes):
             pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
             batches = [piece.filled(pool) for piece in pieces]
         return batches, counts
@@ -258,7 +266,10 @@ class FragmentReading:
     def _open(self, number: int) -> OpenFile:
         opened = self._opened.get(number)
         if opened is None:
-            opened = self._opened[number] = self.rows.open_file(number)
+            opened = self._known.get(number)
+            if opened is None:
+                opened = self._known[number] = self.rows.open_file(number)
+            self._opened[number] = opened
         return opened
 
 

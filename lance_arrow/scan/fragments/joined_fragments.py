@@ -26,7 +26,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, TableSource, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
-from lance_arrow.scan.joined_rows import JoinedRowReader
+from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import ReadCounts
@@ -139,18 +139,13 @@ class JoinedFragments(TableSource):
                 groups = joined_files(self.columns, self._filesystem, self._fragments, [number])
                 if len(groups) != 1 or len(groups[0][0]) != len(self._fragments):
                     raise CorruptFileError("the files of fragments cannot be read together")
-                opened = self._opened[number] = self._as_open(groups[0][1][number])
+                opened = self._opened[number] = opened_as_one(groups[0][1][number], self.runtime, self.columns.options)
             return opened
 
     def adopt(self, files: Mapping[int, JoinedFiles]) -> None:
         """Take over files that were opened already, by their numbers."""
         for number, joined in files.items():
-            self._opened[number] = self._as_open(joined)
-
-    def _as_open(self, joined: JoinedFiles) -> OpenFile:
-        rows = JoinedRowReader(joined, default_runtime(), self.columns.options)
-        # Blobs and zones are not asked of joined files: theirs are those of each.
-        return OpenFile(joined.source, rows, fetched=joined.fetched)
+            self._opened[number] = opened_as_one(joined, self.runtime, self.columns.options)
 
     def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
         """Return a virtual column for rows, which ascend."""

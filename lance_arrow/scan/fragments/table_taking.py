@@ -34,7 +34,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     joined_files,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.structure.row_selection import take_order
 
@@ -225,8 +225,7 @@ class TableTaking:
         list
             Groups; which of their members are wanted; at which places of `wanted`; what it took to open the group now.
         """
-        has_blobs = any(node.shown is not node.field for node in projection.nodes)
-        if has_blobs or (len(wanted) < LEAST_JOINED and not self._group_of):
+        if have_blobs(projection.nodes) or (len(wanted) < LEAST_JOINED and not self._group_of):
             return []
         places = {number: place for place, number in enumerate(wanted.tolist())}
         found: dict[object, tuple[HeldFragments, list[int], list[int]]] = {}

@@ -239,15 +239,26 @@ def prune_fragment(
     undecided = PruneResult(within, RowRanges.one(0, 0))
     if predicate is None or not zones or not len(within):
         return undecided
-    edges = [np.array([0, num_rows], np.int64)]
-    for one in zones.values():
-        edges += [one.starts, one.stops]
-    borders = np.unique(np.concatenate(edges))
-    borders = borders[(borders >= 0) & (borders <= num_rows)]
+    borders = _borders(list(zones.values()), num_rows)
     if len(borders) < 2:
         return undecided
     maps = {path: one.at(borders[:-1]) for path, one in zones.items()}
     return prune_zones(maps, borders, predicate, within)
+
+
+def _borders(zones: Sequence[BoundedZones], num_rows: int) -> NDArray[np.int64]:
+    """Return the first rows of spans that no border of a zone crosses, and the number of rows."""
+    first = zones[0]
+    are_alike = all(
+        np.array_equal(one.starts, first.starts) and np.array_equal(one.stops, first.stops) for one in zones[1:]
+    )
+    if are_alike and len(first.starts) and first.starts[0] == 0 and first.stops[-1] == num_rows:
+        borders = np.append(first.starts, num_rows)
+        if np.array_equal(borders[1:], first.stops):
+            return borders
+    edges = [np.array([0, num_rows], np.int64), *(edge for one in zones for edge in (one.starts, one.stops))]
+    borders = np.unique(np.concatenate(edges))
+    return borders[(borders >= 0) & (borders <= num_rows)]
 
 
 def _as_zones(table: pa.Table) -> pa.RecordBatch:
