@@ -6,6 +6,8 @@ counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEnc
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,6 +56,8 @@ class ZoneMap:
         Columns ``min`` and ``max`` of `zones`.
     num_zones
         Rows of `zones`.
+    judged
+        What filters are judged by, kept by those that make it.
     """
 
     is_partial = False
@@ -80,6 +84,7 @@ class ZoneMap:
         self.low, self.high = stored.arrays["min"], stored.arrays["max"]
         self.num_zones = stored.num_zones
         self._counts = dict(stored.counts)
+        self.judged: dict[object, Any] = {}
 
     @property
     def zones(self) -> pa.RecordBatch:
