@@ -18,7 +18,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.engine import NativeProgram
-from lance_arrow.pruning.zone_values import UNCOMPARABLE, cast_bounds, casts_between, form_of, keeps_order
+from lance_arrow.pruning.zone_values import cast_bounds, form_of, keeps_order
 from lance_arrow.statistics.zone_bounds import successor
 from lance_arrow.statistics.zone_types import is_variable
 
@@ -97,17 +97,19 @@ class _Operand:
     type: pa.DataType
 
     def cast(self, to: pa.DataType) -> _Operand | None:
-        """Cast it; None where that does not keep the order of values."""
-        casts = casts_between(self.type, (to,))
-        if casts is None:
+        """Cast it; None where that does not keep the order of values, or fails."""
+        if self.type == to:
+            return self
+        if not keeps_order(self.type, to):
             return None
         if isinstance(self.of, ZoneField):
             return _Operand(replace(self.of, types=(*self.of.types, to)), to)
-        return _Operand(cast_bounds(self.of, casts), to)
+        literal = cast_bounds(self.of, (to,))
+        return None if literal is None else _Operand(literal, to)
 
 
 class _Compiler:
-    """Writes a program; what Arrow cannot cast is unknown."""
+    """Writes a program."""
 
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
@@ -122,14 +124,11 @@ class _Compiler:
 
     def condition(self, node: Tree) -> None:
         """Write what leaves the outcomes of a boolean expression."""
-        try:
-            if node[0] == "call" and node[1] in _WRITERS:
-                is_known = _WRITERS[node[1]](self, node)
-            else:
-                values = self.operand(node)
-                is_known = values is not None and pa.types.is_boolean(values.type) and self.emit(_Step.TRUTH, values)
-        except UNCOMPARABLE:
-            is_known = False
+        if node[0] == "call" and node[1] in _WRITERS:
+            is_known = _WRITERS[node[1]](self, node)
+        else:
+            values = self.operand(node)
+            is_known = values is not None and pa.types.is_boolean(values.type) and self.emit(_Step.TRUTH, values)
         if not is_known:
             self.emit(_Step.UNKNOWN)
 
@@ -197,14 +196,12 @@ class _Compiler:
         return self.emit(step)
 
     def look(self, node: Tree, step: _Step, *, inverted: bool = False) -> bool:
-        """Ask whether values are null."""
+        """Ask whether values are null; that they may be is all that is asked of what is unknown."""
         (of,) = node[2]
-        if pa.types.is_boolean(of[-1]):
+        values = self.operand(of)
+        if values is None or pa.types.is_boolean(of[-1]):
             self.condition(of)
         else:
-            values = self.operand(of)
-            if values is None:
-                return False
             self.emit(_Step.FACTS, values, flag=step == _Step.IS_NULL and not inverted and bool(node[3]))
         self.emit(step)
         return not inverted or self.emit(_Step.NOT)
@@ -225,7 +222,10 @@ class _Compiler:
         if wanted.type != values.type:
             if pa.types.is_floating(wanted.type):
                 return False
-            wanted = wanted.cast(values.type)
+            cast = cast_bounds(wanted, (values.type,))
+            if cast is None:
+                return False
+            wanted = cast
         return self.emit(_Step.IS_IN, values, self.add_literals(wanted), flag=null_matching == _MATCH_NULLS)
 
     def begin(self, node: Tree) -> bool:

@@ -1,4 +1,4 @@
-"""Values as zones are judged by them: what types are compared as, which casts keep their order, and zone maps so cast."""
+"""Values as zones are judged by them: what types are compared as, and which casts keep their order."""
 
 from __future__ import annotations
 
@@ -42,25 +42,32 @@ def form_of(type_: pa.DataType) -> Form | None:
 
 
 def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.DataType, ...] | None:
-    """Return the casts through `types` that change values, of those that do not; None where one loses their order."""
+    """Return the casts through `types`, none where these change nothing that is compared.
+
+    None where one loses the order of values.
+    """
     casts = []
+    is_same = True
     for to in types:
         if of == to:
             continue
         if not keeps_order(of, to):
             return None
-        if not _are_alike(of, to):
-            casts.append(to)
+        casts.append(to)
+        is_same &= _are_alike(of, to)
         of = to
-    return tuple(casts)
+    return () if is_same else tuple(casts)
 
 
-def cast_bounds(bounds: pa.Array, casts: tuple[pa.DataType, ...]) -> pa.Array:
-    """Cast bounds, or literals; raises what Arrow does for a value that the type does not hold: it fails the scan too."""
-    for to in casts:
-        # Integers of many digits are rounded, which keeps their order.
-        is_exact = not (pa.types.is_integer(bounds.type) and pa.types.is_floating(to))
-        bounds = bounds.cast(to, safe=is_exact)
+def cast_bounds(bounds: pa.Array, casts: tuple[pa.DataType, ...]) -> pa.Array | None:
+    """Cast bounds, or literals; None where one cannot be cast: such a value fails the scan too."""
+    try:
+        for to in casts:
+            # Integers of many digits are rounded, which keeps their order.
+            is_exact = not (pa.types.is_integer(bounds.type) and pa.types.is_floating(to))
+            bounds = bounds.cast(to, safe=is_exact)
+    except UNCOMPARABLE:
+        return None
     return bounds
 
 
@@ -78,11 +85,8 @@ def zones_as(zone_map: ZoneMap, types: tuple[pa.DataType, ...]) -> NativeZones |
 
 
 def _cast_zones(zone_map: ZoneMap, casts: tuple[pa.DataType, ...]) -> NativeZones | None:
-    try:
-        low, high = (cast_bounds(one, casts) for one in (zone_map.low, zone_map.high))
-    except UNCOMPARABLE:
-        return None
-    form = form_of(low.type)
+    low, high = (cast_bounds(one, casts) for one in (zone_map.low, zone_map.high))
+    form = None if low is None or high is None else form_of(low.type)
     return None if form is None else NativeZones(low, high, *form, _flags(zone_map))
 
 
@@ -90,10 +94,11 @@ def _flags(zone_map: ZoneMap) -> NDArray[np.uint8]:
     """What may occur among the values of each zone, as `NativeZones` wants it."""
     if zone_map.counts_nothing_but_values:
         return np.ones(zone_map.num_zones, np.uint8)
-    nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
-    flags = (zone_map.counts("value_count") - nulls > nans).view(np.uint8)
+    nulls = zone_map.counts("null_count")
+    flags = (zone_map.counts("value_count") > nulls + zone_map.counts("nan_count")).view(np.uint8)
     flags |= zone_map.may_have("null_count").view(np.uint8) << 1
-    flags |= zone_map.may_have("nan_count").view(np.uint8) << 2
+    if pa.types.is_floating(zone_map.low.type):
+        flags |= zone_map.may_have("nan_count").view(np.uint8) << 2
     return flags
 
 

@@ -19,8 +19,7 @@ from values import seeded
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.engine import NativeFilePruner
-from lance_arrow.errors import InternalError, LanceError
+from lance_arrow.errors import LanceError
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.file_place import FilePlace
@@ -244,16 +243,3 @@ def _fresh(pruner: FilePruner, expression: pc.Expression, file: OpenFile) -> Fil
     made = pruner_of(expression, [file])
     assert made is not None
     return made
-
-
-def test_a_program_that_cannot_run_is_refused() -> None:
-    for instructions in (
-        [(5, 2, 0, 0, 0)],
-        [(6, 0, 0, 0, 0)],
-        [(2, 1, 0, 0, 0)],
-        [(2, 0, 3, 0, 0)],
-        [],
-        [(0,) * 5] * 2,
-    ):
-        with pytest.raises(InternalError):
-            NativeFilePruner(instructions, [("i", 1)], 1, True)

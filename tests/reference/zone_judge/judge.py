@@ -218,33 +218,36 @@ def _if_else(judge: _Judge, node: Tree) -> Condition:
     return condition.chosen(then, otherwise)
 
 
-def _true_unless_null(judge: _Judge, node: Tree) -> Condition | None:
-    facts = _null_facts(judge, node[2][0])
-    return None if facts is None else Condition(facts[0] | facts[2], _none(judge.num_zones), facts[1])
+def _true_unless_null(judge: _Judge, node: Tree) -> Condition:
+    value, null, nan = _null_facts(judge, node[2][0])
+    return Condition(value | nan, _none(judge.num_zones), null)
 
 
-def _null_facts(judge: _Judge, node: Tree) -> tuple[Flags, Flags, Flags] | None:
-    """Whether a value, a null, a NaN may occur."""
+def _null_facts(judge: _Judge, node: Tree) -> tuple[Flags, Flags, Flags]:
+    """Whether a value, a null, a NaN may occur: any, where nothing is known."""
     if pa.types.is_boolean(node[-1]):
         found = judge.condition(node)
         return found.true | found.false, found.null, _none(judge.num_zones)
-    values = judge.values(node)
-    return None if values is None else (values.value, values.null, values.nan)
+    try:
+        values = judge.values(node)
+    except UNCOMPARABLE:
+        values = None
+    if values is None:
+        anything = Condition.unknown(judge.num_zones)
+        return anything.true, anything.null, _none(judge.num_zones)
+    return values.value, values.null, values.nan
 
 
-def _is_null(judge: _Judge, node: Tree) -> Condition | None:
-    facts = _null_facts(judge, node[2][0])
-    if facts is None:
-        return None
-    value, null, nan = facts
+def _is_null(judge: _Judge, node: Tree) -> Condition:
+    value, null, nan = _null_facts(judge, node[2][0])
     if node[3]:
         return Condition(null | nan, value, _none(judge.num_zones))
     return Condition(null, value | nan, _none(judge.num_zones))
 
 
-def _is_valid(judge: _Judge, node: Tree) -> Condition | None:
-    facts = _null_facts(judge, node[2][0])
-    return None if facts is None else Condition(facts[0] | facts[2], facts[1], _none(judge.num_zones))
+def _is_valid(judge: _Judge, node: Tree) -> Condition:
+    value, null, nan = _null_facts(judge, node[2][0])
+    return Condition(value | nan, null, _none(judge.num_zones))
 
 
 def _is_nan(judge: _Judge, node: Tree) -> Condition | None:
