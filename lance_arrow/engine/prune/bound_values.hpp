@@ -150,8 +150,8 @@ struct BoundArray {
       if ((flags[one] & bit) == 0) continue;
       int64_t start = (at + one) * width, stop = start + width;
       if (kind == 'b') {
-        start = width == 8 ? engine::load_at<int64_t>(offsets + start)
-                           : int64_t{engine::load_at<int32_t>(offsets + start)};
+        start =
+            width == 8 ? engine::load_at<int64_t>(offsets + start) : int64_t{engine::load_at<int32_t>(offsets + start)};
         stop =
             width == 8 ? engine::load_at<int64_t>(offsets + stop) : int64_t{engine::load_at<int32_t>(offsets + stop)};
       }

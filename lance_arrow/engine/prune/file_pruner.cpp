@@ -83,8 +83,7 @@ bool Read(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t r
     zones->flags[number] = static_cast<uint8_t>((items > nulls + nans ? kHasValue : 0) | (nulls > 0 ? kHasNull : 0) |
                                                 (nans > 0 ? kHasNan : 0));
   }
-  return WithType(layout.kind,
-                  [&](auto type) { return AreBoundsSound<decltype(type)>(zones->column, layout.kind); });
+  return WithType(layout.kind, [&](auto type) { return AreBoundsSound<decltype(type)>(zones->column, layout.kind); });
 }
 
 }  // namespace

@@ -17,9 +17,7 @@ enum Outcome3 : uint8_t { kTrue = 1, kFalse = 2, kNull = 4, kAnything = 7 };
 
 uint8_t Outcomes(bool yes, bool no, bool null) { return static_cast<uint8_t>(yes | no << 1 | null << 2); }
 
-uint8_t Inverted(uint8_t one) {
-  return static_cast<uint8_t>((one & kNull) | (one & kTrue) << 1 | (one & kFalse) >> 1);
-}
+uint8_t Inverted(uint8_t one) { return static_cast<uint8_t>((one & kNull) | (one & kTrue) << 1 | (one & kFalse) >> 1); }
 
 // Null comes out where one side may be null, and the other one null or true.
 uint8_t And(uint8_t a, uint8_t b) {
@@ -148,8 +146,7 @@ void Program::LoadLiterals(const BoundArray& array, int64_t count, Literals* int
       }
       // What is there and still no value is NaN.
       const int64_t place = array.slot + first + one;
-      const bool is_there =
-          array.validity == nullptr || ((array.validity[place / 8] >> (place % 8)) & 1) != 0;
+      const bool is_there = array.validity == nullptr || ((array.validity[place / 8] >> (place % 8)) & 1) != 0;
       into->flags |= is_there ? kHasNan : kHasNull;
     }
   }

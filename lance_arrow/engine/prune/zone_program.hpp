@@ -57,7 +57,8 @@ class Program {
   void AddLiterals(const BoundArray& array, int64_t count);
   void Add(const Instruction& one) { instructions_.push_back(one); }
 
-  // Whether every instruction finds its arguments, of a type that it compares. To be called once, before zones are judged.
+  // Whether every instruction finds its arguments, of a type that it compares. To be called once, before zones are
+  // judged.
   bool Seal();
 
   size_t num_columns() const { return columns_.size(); }
