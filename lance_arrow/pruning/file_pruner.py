@@ -14,9 +14,9 @@ from lance_arrow.engine import NativeFilePruner
 from lance_arrow.pruning.described_file import DescribedFile
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_programs import compiled
-from lance_arrow.pruning.zone_values import casts_between, form_of
+from lance_arrow.pruning.zone_values import casts_between
 from lance_arrow.statistics.zone_streams import StreamLayout, stream_layout
-from lance_arrow.statistics.zone_types import bounds_type, is_repeated
+from lance_arrow.statistics.zone_types import bounds_type, form_of, is_repeated
 
 _VERSIONS = (FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 _MOST_FILES = 256

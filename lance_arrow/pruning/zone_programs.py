@@ -18,9 +18,9 @@ import pyarrow as pa
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.engine import NativeProgram
-from lance_arrow.pruning.zone_values import cast_bounds, form_of, keeps_order
+from lance_arrow.pruning.zone_values import are_alike, cast_bounds, keeps_order
 from lance_arrow.statistics.zone_bounds import successor
-from lance_arrow.statistics.zone_types import is_variable
+from lance_arrow.statistics.zone_types import form_of, is_variable
 
 Tree: TypeAlias = tuple[Any, ...]
 
@@ -264,9 +264,9 @@ def _compared(type_: pa.DataType) -> pa.DataType:
 
 
 def _are_comparable(left: pa.DataType, right: pa.DataType) -> bool:
-    """Whether values of two types compare as they are; Arrow gives literals as few digits as they need."""
+    """Whether Arrow compares two types; it gives decimal literals as few digits as they need."""
     are_decimals = pa.types.is_decimal(left) and pa.types.is_decimal(right)
-    return bool(left == right or (are_decimals and left.scale == right.scale and form_of(left)[0] == form_of(right)[0]))
+    return bool(left == right or (are_decimals and are_alike(left, right)))
 
 
 _WRITERS: Mapping[str, Callable[[_Compiler, Tree], bool]] = {

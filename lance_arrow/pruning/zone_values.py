@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lance_arrow.engine import NativeZones
 from lance_arrow.statistics.zone_maps import ZoneMap
-from lance_arrow.statistics.zone_types import MAX_FIXED_BYTES, is_text, is_variable
-
-Form: TypeAlias = tuple[str, int]
-"""Kind and width as ``engine/prune/bound_values.hpp`` has them."""
+from lance_arrow.statistics.zone_types import form_of, is_text, is_variable
 
 UNCOMPARABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 """What Arrow raises for values that it cannot compare or cast."""
-
-_WORDS = (pa.date32(), pa.time32("s"), pa.decimal32(1))
-_LONG_WORDS = (pa.date64(), pa.time64("us"), pa.timestamp("us"), pa.duration("us"), pa.decimal64(1))
-_FORMS: dict[int, Form] = {
-    pa.bool_().id: ("i", 0),
-    **{type_.id: ("i", type_.byte_width) for type_ in (pa.int8(), pa.int16(), pa.int32(), pa.int64())},
-    **{type_.id: ("i", 4) for type_ in _WORDS},
-    **{type_.id: ("i", 8) for type_ in _LONG_WORDS},
-    **{type_.id: ("u", type_.byte_width) for type_ in (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())},
-    **{type_.id: ("f", type_.byte_width) for type_ in (pa.float16(), pa.float32(), pa.float64())},
-    **{type_.id: ("d", type_.byte_width) for type_ in (pa.decimal128(1), pa.decimal256(1))},
-    **{type_.id: ("b", 4) for type_ in (pa.string(), pa.binary())},
-    **{type_.id: ("b", 8) for type_ in (pa.large_string(), pa.large_binary())},
-}
-_FIXED = pa.binary(1).id
-
-
-def form_of(type_: pa.DataType) -> Form | None:
-    """Return how values of a type are compared; None for those that are not."""
-    if type_.id == _FIXED:
-        return ("x", type_.byte_width) if 0 < type_.byte_width <= MAX_FIXED_BYTES else None
-    return _FORMS.get(type_.id)
 
 
 def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.DataType, ...] | None:
@@ -54,7 +25,7 @@ def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.D
         if not keeps_order(of, to):
             return None
         casts.append(to)
-        is_same &= _are_alike(of, to)
+        is_same &= are_alike(of, to)
         of = to
     return () if is_same else tuple(casts)
 
@@ -77,29 +48,19 @@ def zones_as(zone_map: ZoneMap, types: tuple[pa.DataType, ...]) -> NativeZones |
     casts = None if zone_map.is_repeated else casts_between(zone_map.low.type, types)
     if casts is None:
         return None
-    judged = zone_map.judged
-    if casts not in judged:
-        judged[casts] = _cast_zones(zone_map, casts)
-    found: NativeZones | None = judged[casts]
-    return found
+    if not casts:
+        return zone_map.native
+    if casts not in zone_map.cast:
+        zone_map.cast[casts] = _cast_zones(zone_map, casts)
+    return zone_map.cast[casts]
 
 
 def _cast_zones(zone_map: ZoneMap, casts: tuple[pa.DataType, ...]) -> NativeZones | None:
     low, high = (cast_bounds(one, casts) for one in (zone_map.low, zone_map.high))
-    form = None if low is None or high is None else form_of(low.type)
-    return None if form is None else NativeZones(low, high, *form, _flags(zone_map))
-
-
-def _flags(zone_map: ZoneMap) -> NDArray[np.uint8]:
-    """What may occur among the values of each zone, as `NativeZones` wants it."""
-    if zone_map.counts_nothing_but_values:
-        return np.ones(zone_map.num_zones, np.uint8)
-    nulls = zone_map.counts("null_count")
-    flags = (zone_map.counts("value_count") > nulls + zone_map.counts("nan_count")).view(np.uint8)
-    flags |= zone_map.may_have("null_count").view(np.uint8) << 1
-    if pa.types.is_floating(zone_map.low.type):
-        flags |= zone_map.may_have("nan_count").view(np.uint8) << 2
-    return flags
+    form = form_of(casts[-1])
+    if low is None or high is None or form is None:
+        return None
+    return NativeZones(low, high, *form, zone_map.flags)
 
 
 def keeps_order(of: pa.DataType, to: pa.DataType) -> bool:
@@ -137,8 +98,8 @@ def _is_finer(of: str, to: str) -> bool:
     return units.index(to) >= units.index(of)
 
 
-def _are_alike(of: pa.DataType, to: pa.DataType) -> bool:
-    """Whether a cast that keeps the order leaves values as they are compared, too."""
+def are_alike(of: pa.DataType, to: pa.DataType) -> bool:
+    """Whether values of two types compare as they are, where a cast between these keeps their order."""
     one, other = form_of(of), form_of(to)
     return one is not None and other is not None and one[0] == other[0] and _unit(of) == _unit(to)
 

@@ -22,6 +22,7 @@ cdef extern from "engine/prune/zone_program.hpp" namespace "lance_arrow" nogil:
         BoundArray low, high
         const uint8_t* flags
         int64_t num_zones
+        const char* Fault()
 
     cdef cppclass Program:
         Program()
@@ -83,6 +84,12 @@ cdef class NativeZones:
         self.column.low = _bound_array(low, kind, width)
         self.column.high = _bound_array(high, kind, width)
         self.column.flags = &flags[0]
+
+    @property
+    def fault(self) -> str | None:
+        """What a zone map has that none can have, where it tells all that there is to tell; None for nothing."""
+        cdef const char* found = self.column.Fault()
+        return None if found == NULL else found.decode()
 
 
 cdef class NativeProgram:

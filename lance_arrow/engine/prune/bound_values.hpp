@@ -8,10 +8,11 @@
 //   b, x  bytes of any length, of one length       4, 8 (offset); any     Text
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "engine/tables/wire.hpp"
@@ -76,14 +77,18 @@ struct BoundArray {
     }
   }
 
+  bool IsThere(int64_t number) const {
+    const int64_t place = slot + number;
+    return validity == nullptr || ((validity[place / 8] >> (place % 8)) & 1) != 0;
+  }
+
   // Load values from `first` on. Sets `bit` in the flags of those that are there and not NaN; the others are anything
   // that compares. False where an offset leaves the values.
   template <class T>
   bool Load(int64_t first, int count, uint8_t bit, uint8_t* flags, T* out) const {
     const int64_t at = slot + first;
     for (int one = 0; one < count; ++one) {
-      const int64_t place = at + one;
-      if (validity == nullptr || ((validity[place / 8] >> (place % 8)) & 1) != 0) flags[one] |= bit;
+      if (IsThere(first + one)) flags[one] |= bit;
     }
     if constexpr (std::is_same_v<T, Text>) {
       return LoadTexts(at, count, bit, flags, out);
@@ -163,6 +168,45 @@ struct BoundArray {
       }
     }
     return is_sound;
+  }
+};
+
+// What may occur among the values of a zone, and which bounds it has.
+enum ZoneFlag : uint8_t { kHasValue = 1, kHasNull = 2, kHasNan = 4, kHasLow = 8, kHasHigh = 16 };
+
+// A column of a zone map. The flags tell what may occur, not which bounds there are.
+struct ZoneColumn {
+  BoundArray low, high;
+  const uint8_t* flags = nullptr;
+  int64_t num_zones = 0;
+
+  // What a zone map that tells all has that none can have; null for nothing.
+  const char* Fault() const {
+    return WithType(low.kind, [&](auto type) { return FaultOf<decltype(type)>(); });
+  }
+
+ private:
+  template <class T>
+  const char* FaultOf() const {
+    constexpr int kStep = 64;
+    T lows[kStep], highs[kStep];
+    uint8_t found[kStep];
+    for (int64_t first = 0; first < num_zones; first += kStep) {
+      const int count = static_cast<int>(std::min<int64_t>(kStep, num_zones - first));
+      std::memcpy(found, flags + first, static_cast<size_t>(count));
+      if (!low.Load(first, count, kHasLow, found, lows) || !high.Load(first, count, kHasHigh, found, highs))
+        return "bounds that lie outside";
+      for (int one = 0; one < count; ++one) {
+        const bool has_low = (found[one] & kHasLow) != 0, has_high = (found[one] & kHasHigh) != 0;
+        const bool has_value = (found[one] & kHasValue) != 0;
+        if (has_low != low.IsThere(first + one) || has_high != high.IsThere(first + one)) return "NaN for a bound";
+        if (has_low != has_value || (has_high && !has_value)) return "bounds of nothing, or none of something";
+        // Texts need not have one.
+        if (has_high != has_value && low.kind != 'b') return "no upper bound of something";
+        if (has_low && has_high && highs[one] < lows[one]) return "a lower bound above the upper one";
+      }
+    }
+    return nullptr;
   }
 };
 

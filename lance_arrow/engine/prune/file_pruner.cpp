@@ -52,24 +52,6 @@ struct ReadZones {
   uint8_t flags[kMostZones];
 };
 
-template <class T>
-bool AreBoundsSound(const ZoneColumn& column, char kind) {
-  const auto count = static_cast<int>(column.num_zones);
-  T low[kMostZones], high[kMostZones];
-  uint8_t flags[kMostZones];
-  std::memcpy(flags, column.flags, static_cast<size_t>(count));
-  if (!column.low.Load(0, count, kHasLow, flags, low) || !column.high.Load(0, count, kHasHigh, flags, high))
-    return false;
-  for (int zone = 0; zone < count; ++zone) {
-    const bool has_value = (flags[zone] & kHasValue) != 0;
-    const bool has_low = (flags[zone] & kHasLow) != 0, has_high = (flags[zone] & kHasHigh) != 0;
-    // Texts may have no upper bound.
-    if (has_low != has_value || (has_high != has_value && (has_high || kind != 'b'))) return false;
-    if (has_low && has_high && high[zone] < low[zone]) return false;
-  }
-  return true;
-}
-
 // What `decode_zones` refuses is not read.
 bool Read(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t rows_per_zone, ReadZones* zones) {
   zones->column = {layout.At(layout.low, stream), layout.At(layout.high, stream), zones->flags, layout.num_zones};
@@ -83,7 +65,7 @@ bool Read(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t r
     zones->flags[number] = static_cast<uint8_t>((items > nulls + nans ? kHasValue : 0) | (nulls > 0 ? kHasNull : 0) |
                                                 (nans > 0 ? kHasNan : 0));
   }
-  return WithType(layout.kind, [&](auto type) { return AreBoundsSound<decltype(type)>(zones->column, layout.kind); });
+  return zones->column.Fault() == nullptr;
 }
 
 }  // namespace

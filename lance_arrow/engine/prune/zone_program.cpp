@@ -145,9 +145,7 @@ void Program::LoadLiterals(const BoundArray& array, int64_t count, Literals* int
         continue;
       }
       // What is there and still no value is NaN.
-      const int64_t place = array.slot + first + one;
-      const bool is_there = array.validity == nullptr || ((array.validity[place / 8] >> (place % 8)) & 1) != 0;
-      into->flags |= is_there ? kHasNan : kHasNull;
+      into->flags |= array.IsThere(first + one) ? kHasNan : kHasNull;
     }
   }
   if constexpr (std::is_same_v<T, Text>) {

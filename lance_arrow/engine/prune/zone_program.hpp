@@ -13,9 +13,6 @@
 
 namespace lance_arrow {
 
-// What may occur among the values of a zone, and which bounds it has.
-enum ZoneFlag : uint8_t { kHasValue = 1, kHasNull = 2, kHasNan = 4, kHasLow = 8, kHasHigh = 16 };
-
 enum class Step : int {
   kUnknown = 0,  // anything
   kTruth = 1,  // a boolean operand
@@ -38,13 +35,6 @@ struct Instruction {
   Step step;
   int left = 0, right = 0;
   int flag = 0;
-};
-
-// A column of a zone map. The flags tell what may occur, not which bounds there are.
-struct ZoneColumn {
-  BoundArray low, high;
-  const uint8_t* flags = nullptr;
-  int64_t num_zones = 0;
 };
 
 class Program {

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.statistics.zone_maps import ZoneMap
-from lance_arrow.statistics.zone_types import plain_numbers
 
 Flags = NDArray[np.bool_]
 
@@ -125,31 +124,14 @@ def surely(answers: pa.Array) -> Flags:
     return flags
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """One comparison as numpy and as Arrow make it."""
-
-    of_numbers: Callable[[NDArray[Any], NDArray[Any]], Flags]
-    of_arrays: Callable[[pa.Array, pa.Array], pa.Array]
-
-
-_LESS, _LESS_EQUAL = _Comparison(np.less, pc.less), _Comparison(np.less_equal, pc.less_equal)
-_GREATER, _GREATER_EQUAL = _Comparison(np.greater, pc.greater), _Comparison(np.greater_equal, pc.greater_equal)
-_EQUAL = _Comparison(np.equal, pc.equal)
-
-
-def _holds(comparison: _Comparison, left: pa.Array, right: pa.Array) -> Flags:
+def _holds(comparison: Callable[[pa.Array, pa.Array], pa.Array], left: pa.Array, right: pa.Array) -> Flags:
     """Tell where bounds of one type surely compare; where one is missing, nothing is sure."""
-    numbers = plain_numbers(left)
-    others = None if numbers is None else plain_numbers(right)
-    if numbers is None or others is None:
-        return surely(comparison.of_arrays(left, right))
-    return comparison.of_numbers(numbers, others)
+    return surely(comparison(left, right))
 
 
 def less(left: ValueRange, right: ValueRange, *, or_equal: bool) -> Condition:
     """Judge ``left < right``, or ``left <= right``."""
-    below, not_below = (_LESS_EQUAL, _GREATER) if or_equal else (_LESS, _GREATER_EQUAL)
+    below, not_below = (pc.less_equal, pc.greater) if or_equal else (pc.less, pc.greater_equal)
     both = left.value & right.value
     never = _holds(not_below, left.low, right.high)
     always = _holds(below, left.high, right.low)
@@ -160,9 +142,9 @@ def less(left: ValueRange, right: ValueRange, *, or_equal: bool) -> Condition:
 def equal(left: ValueRange, right: ValueRange) -> Condition:
     """Judge ``left == right``."""
     both = left.value & right.value
-    apart = _holds(_LESS, left.high, right.low) | _holds(_LESS, right.high, left.low)
-    same = _holds(_EQUAL, left.low, left.high) & _holds(_EQUAL, right.low, right.high)
-    same &= _holds(_EQUAL, left.low, right.low)
+    apart = _holds(pc.less, left.high, right.low) | _holds(pc.less, right.high, left.low)
+    same = _holds(pc.equal, left.low, left.high) & _holds(pc.equal, right.low, right.high)
+    same &= _holds(pc.equal, left.low, right.low)
     nan = _meets_nan(left, right)
     return Condition(both & ~apart, (both & ~same) | nan, left.null | right.null)
 
@@ -196,7 +178,7 @@ def member(values: ValueRange, wanted: pa.Array) -> tuple[Flags, Flags]:
     first = np.where(has_low, np.searchsorted(keys, low, "left"), 0)
     stop = np.where(has_high, np.searchsorted(keys, high, "right"), len(keys))
     may = values.value & (first < stop)
-    single = _holds(_EQUAL, values.low, values.high)
+    single = _holds(pc.equal, values.low, values.high)
     if pa.types.is_floating(values.type):
         single &= ~surely(pc.equal(values.low, pa.scalar(0.0, values.type)))
     return may, single & may
