@@ -28,26 +28,15 @@ _MATCH_NULLS, _SKIP_NULLS = 0, 1
 _WILDCARDS = b"%_\\"
 
 
-class _Step(enum.IntEnum):
-    """As ``engine/prune/zone_program.hpp`` numbers them."""
-
-    UNKNOWN = 0
-    TRUTH = 1
-    FACTS = 2
-    IS_NAN = 3
-    LESS = 4
-    LESS_EQUAL = 5
-    EQUAL = 6
-    IS_IN = 7
-    AND = 8
-    AND_STRICT = 9
-    NOT = 10
-    IS_NULL = 11
-    TRUE_UNLESS_NULL = 12
-    IF_ELSE = 13
+# As ``engine/prune/zone_program.hpp`` numbers them.
+_Step = enum.IntEnum(
+    "_Step",
+    "UNKNOWN TRUTH FACTS IS_NAN LESS LESS_EQUAL EQUAL IS_IN AND AND_STRICT NOT IS_NULL TRUE_UNLESS_NULL IF_ELSE",
+    start=0,
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ZoneField:
     """What a program asks of a zone map.
 
@@ -89,7 +78,7 @@ def compiled(tree: Tree) -> ZoneProgram:
     return compiler.program()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Operand:
     """A field or a literal (an array of one) that is compared as a type."""
 
@@ -113,13 +102,13 @@ class _Compiler:
 
     def __init__(self) -> None:
         self._instructions: list[tuple[int, int, int, int]] = []
-        self._fields: dict[ZoneField, tuple[int, str]] = {}
+        self._fields: list[ZoneField] = []
+        self._columns: list[tuple[str, bool]] = []
         self._literals: list[tuple[pa.Array, str, int]] = []
 
     def program(self) -> ZoneProgram:
         """Return what was written."""
-        columns = [(kind, field.nulls_are_values) for field, (_, kind) in self._fields.items()]
-        native = NativeProgram(self._instructions, columns, self._literals)
+        native = NativeProgram(self._instructions, self._columns, self._literals)
         return ZoneProgram(native, tuple(self._fields))
 
     def condition(self, node: Tree) -> None:
@@ -139,11 +128,15 @@ class _Compiler:
         return True
 
     def _number(self, operand: _Operand) -> int:
-        if not isinstance(operand.of, ZoneField):
-            return -1 - self.add_literals(operand.of)
-        form = form_of(operand.type)
-        assert form is not None
-        return self._fields.setdefault(operand.of, (len(self._fields), form[0]))[0]
+        field = operand.of
+        if not isinstance(field, ZoneField):
+            return -1 - self.add_literals(field)
+        if field not in self._fields:
+            form = form_of(operand.type)
+            assert form is not None
+            self._fields.append(field)
+            self._columns.append((form[0], field.nulls_are_values))
+        return self._fields.index(field)
 
     def add_literals(self, array: pa.Array) -> int:
         """Note one literal, or those of a lookup."""
