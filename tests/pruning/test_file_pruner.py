@@ -1,4 +1,4 @@
-"""The native file pruner leaves out no file that Python's judge would keep, and none that it has reason to doubt."""
+"""The native file pruner leaves out no file that zone maps keep when it is open, and none that it has reason to doubt."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pruner_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_check
 
 
 def judge_excludes(expression: pc.Expression, file: OpenFile) -> bool:
-    """What the vectorised judge says: the file pruner's twin."""
+    """What is said of the file once it is open."""
     predicate = FilterPlan(expression, file.rows.schema).predicate
     return not len(prune_rows(file.rows, file.zones, predicate, RowRanges.one(0, file.rows.num_rows)).rows)
 
@@ -59,7 +59,10 @@ def pieces(table: pa.Table, rng: np.random.Generator) -> list[pa.Table]:
 
 
 def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
-    """Random tables and filters, in pieces: never a piece that the judge keeps, and most of those that it does not."""
+    """Random tables and filters, in pieces: never a piece that the judge keeps, and most of those that it does not.
+
+    What is left: casts that change values, more than 64 zones, columns whose zones differ in length.
+    """
     native = python = 0
     for number in range(250):
         case = filter_case(number)
@@ -77,7 +80,7 @@ def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
             if pruner is not None and pruner.native.excludes(str(path)):
                 assert is_left_out, (number, path.name, case.expression)
                 native += 1
-    assert native > python // 4 > 20
+    assert native > python * 3 // 4 > 300
 
 
 def test_files_that_need_more_of_their_end_are_left_out_too(tmp_path: Path) -> None:
