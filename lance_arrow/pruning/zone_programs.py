@@ -31,7 +31,7 @@ _WILDCARDS = b"%_\\"
 # As ``engine/prune/zone_program.hpp`` numbers them.
 _Step = enum.IntEnum(
     "_Step",
-    "UNKNOWN TRUTH FACTS IS_NAN LESS LESS_EQUAL EQUAL IS_IN AND AND_STRICT NOT IS_NULL TRUE_UNLESS_NULL IF_ELSE",
+    "UNKNOWN FACTS IS_NAN LESS LESS_EQUAL EQUAL IS_IN AND AND_STRICT NOT IS_NULL TRUE_UNLESS_NULL IF_ELSE",
     start=0,
 )
 
@@ -97,6 +97,9 @@ class _Operand:
         return None if literal is None else _Operand(literal, to)
 
 
+_TRUE = _Operand(pa.array([True]), pa.bool_())
+
+
 class _Compiler:
     """Writes a program."""
 
@@ -117,7 +120,8 @@ class _Compiler:
             is_known = _WRITERS[node[1]](self, node)
         else:
             values = self.operand(node)
-            is_known = values is not None and pa.types.is_boolean(values.type) and self.emit(_Step.TRUTH, values)
+            if is_known := values is not None and bool(pa.types.is_boolean(values.type)):
+                self.emit(_Step.LESS_EQUAL, _TRUE, values)
         if not is_known:
             self.emit(_Step.UNKNOWN)
 

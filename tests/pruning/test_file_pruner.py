@@ -1,4 +1,4 @@
-"""The native file pruner leaves out no file that zone maps keep when it is open, and none that it has reason to doubt."""
+"""The native file pruner leaves out no file that zone maps keep when it is open, and none that is doubtful."""
 
 from __future__ import annotations
 

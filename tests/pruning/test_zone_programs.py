@@ -22,7 +22,7 @@ from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.pruning.zone_values import zones_as
 
 NUM_CASES, STRIDE = 6000, 1000
-UNKNOWN, TRUTH, FACTS, IS_NAN, LESS, LESS_EQUAL, EQUAL, IS_IN, AND, AND_STRICT, NOT, IS_NULL, _, IF_ELSE = range(14)
+UNKNOWN, FACTS, IS_NAN, LESS, LESS_EQUAL, EQUAL, IS_IN, AND, AND_STRICT, NOT, IS_NULL, _, IF_ELSE = range(13)
 F = pc.field
 
 
@@ -58,7 +58,6 @@ def test_native_code_judges_as_the_reference(first: int) -> None:
         # Operands that there are not, or of other types: column 0 is an integer, 1 text; of literals -1 an integer.
         [(FACTS, 2, 0, 0)],
         [(IS_NAN, -4, 0, 0)],
-        [(TRUTH, 1, 0, 0)],
         [(LESS, 0, -2, 0)],
         [(LESS, 0, 1, 0)],
         [(EQUAL, 1, -1, 0)],

@@ -36,10 +36,10 @@ import pytest
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 PREDICATES = (
+    "pruning/test_zone_programs.py",
     "pruning/test_zone_precision.py",
     "soundness/test_soundness.py::test_filters_find_the_same_rows_by_every_door[0]",
     "pruning/test_zone_predicates.py",
-    "pruning/test_zone_programs.py",
 )
 SUITES: dict[str, tuple[str, ...]] = {
     "lance_arrow.pruning.zone_values": PREDICATES,

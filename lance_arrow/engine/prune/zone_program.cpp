@@ -180,7 +180,6 @@ char Program::DomainOfOperand(int operand) const {
 bool Program::HasArguments(const Instruction& one) const {
   const char left = DomainOfOperand(one.left);
   switch (one.step) {
-    case Step::kTruth: return left == 'i';
     case Step::kFacts:
     case Step::kIsNan: return left != '\0';
     case Step::kLess:
@@ -206,7 +205,7 @@ bool Program::Seal() {
 
 void Program::Judge(const std::vector<const ZoneColumn*>& columns, int64_t num_zones, int8_t* verdicts) const {
   const auto step = static_cast<size_t>(std::min<int64_t>(kBlock, num_zones));
-  std::vector<uint8_t> stack(depth_ * step);
+  std::vector<uint8_t> stack((depth_ + 2) * step);  // an instruction looks at up to three
   for (int64_t first = 0; first < num_zones; first += kBlock) {
     const Block block{&columns, first, static_cast<int>(std::min<int64_t>(kBlock, num_zones - first))};
     uint8_t* top = stack.data();  // behind the last outcomes
@@ -289,16 +288,7 @@ void Program::JudgeOperands(const Instruction& one, const Block& block, uint8_t*
     using T = decltype(type);
     Side<T> left;
     Load(one.left, block, &left);
-    if (one.step == Step::kTruth) {
-      if constexpr (std::is_same_v<T, int64_t>) {
-        for (int zone = 0; zone < block.count; ++zone) {
-          const uint8_t flags = left.flags[zone];
-          const bool never = Has(flags, kHasHigh) && left.high[zone] == 0;
-          const bool always = Has(flags, kHasLow) && left.low[zone] != 0;
-          out[zone] = Outcomes(Has(flags, kHasValue) && !never, Has(flags, kHasValue) && !always, Has(flags, kHasNull));
-        }
-      }
-    } else if (one.step == Step::kIsIn) {
+    if (one.step == Step::kIsIn) {
       const Literals& members = literals_[static_cast<size_t>(one.right)];
       IsIn(left, std::get<std::vector<T>>(members.values), one.flag != 0 && Has(members.flags, kHasNull),
            Has(members.flags, kHasNan), block.count, out);

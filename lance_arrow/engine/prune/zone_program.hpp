@@ -15,20 +15,19 @@ namespace lance_arrow {
 
 enum class Step : int {
   kUnknown = 0,  // anything
-  kTruth = 1,  // a boolean operand
-  kFacts = 2,  // true or false where an operand has a value, null where it is null; flag: NaN is null, too
-  kIsNan = 3,  // an operand
-  kLess = 4,  // two operands
-  kLessEqual = 5,
-  kEqual = 6,
-  kIsIn = 7,  // an operand and the number of the literals; flag: null may be one of these
+  kFacts = 1,  // true or false where an operand has a value, null where it is null; flag: NaN is null, too
+  kIsNan = 2,  // an operand
+  kLess = 3,  // two operands
+  kLessEqual = 4,
+  kEqual = 5,
+  kIsIn = 6,  // an operand and the number of the literals; flag: null may be one of these
   // Of what is on the stack.
-  kAnd = 8,
-  kAndStrict = 9,  // null as soon as one side is
-  kNot = 10,
-  kIsNull = 11,
-  kTrueUnlessNull = 12,
-  kIfElse = 13,
+  kAnd = 7,
+  kAndStrict = 8,  // null as soon as one side is
+  kNot = 9,
+  kIsNull = 10,
+  kTrueUnlessNull = 11,
+  kIfElse = 12,
 };
 
 struct Instruction {

@@ -248,7 +248,7 @@ def manifest_fragments() -> Iterator[tuple[str, bytes]]:
 
 
 def zone_files() -> Iterator[tuple[str, bytes]]:
-    less, equal, both = 4, 6, 8
+    less, equal, both = 3, 5, 7
     for kind, letter in enumerate("iuf"):
         for has_sums in (False, True):
             low, high = np.array([10, 30], f"<{letter}8").tobytes(), np.array([20, 40], f"<{letter}8").tobytes()
@@ -258,7 +258,7 @@ def zone_files() -> Iterator[tuple[str, bytes]]:
             seed.flag(False).number(1, 0, 4).number(len(literal), 0, 64).bytes(literal)
             seed.number(5, 5, 64).number(1, 1, 2).number(4, 0, 7).number(3, 0, 8)
             for step in (less, equal, both):
-                seed.number(step, -1, 14).number(0, -3, 3).number(-1, -3, 3).number(0, 0, 1)
+                seed.number(step, -1, 13).number(0, -3, 3).number(-1, -3, 3).number(0, 0, 1)
             seed.number(5, 1, 50).number(2, 1, 4).number(3, 1, 5)
             stream = low + high + rows + bytes(8)
             seed.number(len(stream), 0, 160).bytes(stream).number(2, 0, 8).number(1, 0, 31).number(1, 0, 31)
@@ -273,15 +273,15 @@ def zone_files() -> Iterator[tuple[str, bytes]]:
 def zone_programs() -> Iterator[tuple[str, bytes]]:
     for kind, name in enumerate(("signed", "unsigned", "floats", "texts", "booleans")):
         last = {1: 4, 4: 1}.get(kind, 5)
-        for step in (1, 2, 3, 4, 5, 6, 7):
+        for step in range(1, 7):
             seed = Seed().numbers([kind, kind], 0, 4).number(2, 1, 4)
             for value in (1, 0, 1, 1):
                 seed.number(2, 0, 7).number(value, 0, last)
             seed.numbers([1, 1, 1, 1], 0, 7).numbers([1, 1], 0, 15)
             seed.number(0, 0, 1).number(1, 1, 4).number(1, 0, 3).number(2, 0, 7).number(0, 0, last)
-            seed.number(2, 1, 12).number(step, 1, 13).number(0, 0, 1).number(0, -1, 1)
-            seed.number(0 if step == 7 else -1, 0 if step == 7 else -1, 0 if step == 7 else 1)
-            yield f"{name}-{step}", seed.number(10, 1, 13).number(0, 0, 1).content
+            seed.number(2, 1, 12).number(step, 1, 12).number(0, 0, 1).number(0, -1, 1)
+            seed.number(0 if step == 6 else -1, 0 if step == 6 else -1, 0 if step == 6 else 1)
+            yield f"{name}-{step}", seed.number(9, 1, 12).number(0, 0, 1).content
 
 
 TARGETS = {

@@ -55,7 +55,7 @@ std::shared_ptr<Program> any_program(fuzz::Input& input, int num_columns, const 
     if (wanted >= 0 && (array.kind == 'b' || wanted <= std::ssize(bytes))) program->AddLiterals(array, number);
   }
   for (int64_t count = input.number(0, 8); count > 0; --count) {
-    program->Add({static_cast<Step>(input.number(-1, 14)), static_cast<int>(input.number(-3, 3)),
+    program->Add({static_cast<Step>(input.number(-1, 13)), static_cast<int>(input.number(-3, 3)),
                   static_cast<int>(input.number(-3, 3)), static_cast<int>(input.number(0, 1))});
   }
   return program;

@@ -133,11 +133,6 @@ Truth evaluate(const std::vector<Instruction>& program, const Lists& literals, c
         stack.push_back(condition == Truth::kYes ? then : condition == Truth::kNo ? otherwise : condition);
         break;
       }
-      case Step::kTruth: {
-        const Cell cell = at(one.left);
-        stack.push_back(cell ? of(std::get<int64_t>(*cell) != 0) : Truth::kNull);
-        break;
-      }
       // That it is true is one of what may be.
       case Step::kFacts: {
         const Cell cell = at(one.left);
@@ -219,7 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return literals[static_cast<size_t>(-1 - operand)].size() == 1 ? kind : -1;
   };
   for (int64_t count = input.number(1, 12); count > 0; --count) {
-    Instruction one{static_cast<Step>(input.number(1, 13))};
+    Instruction one{static_cast<Step>(input.number(1, 12))};
     one.flag = static_cast<int>(input.number(0, 1));
     if (one.step >= Step::kAnd) {
       const int64_t taken = one.step == Step::kIfElse ? 3 : one.step <= Step::kAndStrict ? 2 : 1;
@@ -233,7 +228,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const int64_t left = kind_of(one.left);
       const bool compares = one.step >= Step::kLess && one.step <= Step::kEqual;
       if (left < 0 || (compares && left != kind_of(one.right)) || (one.step == Step::kIsIn && left != kind)) continue;
-      if (one.step == Step::kTruth && left != kBooleans) continue;
     }
     instructions.push_back(one);
     ++depth;
