@@ -30,6 +30,7 @@ _FORMS: dict[int, Form] = {
     **{type_.id: ("b", 8) for type_ in (pa.large_string(), pa.large_binary())},
 }
 _FIXED = pa.binary(1).id
+_UNBOUNDED = {type_.id for type_ in _SMALL_DECIMALS}
 
 COUNTS = ("null_count", "nan_count", "row_count", "value_count")
 
@@ -58,7 +59,7 @@ def form_of(type_: pa.DataType) -> Form | None:
 
 def has_order(type_: pa.DataType) -> bool:
     """Whether values of a type are bounded."""
-    return form_of(type_) is not None and all(type_.id != one.id for one in _SMALL_DECIMALS)
+    return form_of(type_) is not None and type_.id not in _UNBOUNDED
 
 
 def is_variable(type_: pa.DataType) -> bool:
