@@ -9,7 +9,7 @@
 | `decode/` | bytes to values |
 | `arrays/` | levels and values to Arrow |
 | `encode/` | Arrow to bytes: the loops of writers |
-| `prune/` | files that a filter leaves nothing of |
+| `prune/` | zones and files that a filter leaves nothing of, or all |
 | `door/` | the pieces of `_engine.pyx`: C++ as Python calls it |
 
 A header declares what others call, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part that
@@ -26,6 +26,8 @@ from lance_arrow.engine._engine import (
     ColumnForms,
     NativeFilePruner,
     NativePage,
+    NativeProgram,
+    NativeZones,
     binary_page,
     chunk_template,
     chunked_page,
@@ -60,6 +62,8 @@ __all__ = [
     "ColumnForms",
     "NativeFilePruner",
     "NativePage",
+    "NativeProgram",
+    "NativeZones",
     "binary_page",
     "chunk_template",
     "chunked_page",

@@ -121,14 +121,14 @@ def prune_zones(
     left, always = verdicts != _NO, verdicts == _ALL
     if not left.any():
         nothing = RowRanges.one(0, 0)
-        num_asked = int(asked.sum())
+        num_asked = int(np.count_nonzero(asked))
         return PruneResult(nothing, nothing, zones_total=num_asked, zones_pruned=num_asked)
     return PruneResult(
         intersection(within, joined_ranges(starts[left], stops[left])),
         intersection(within, joined_ranges(starts[always], stops[always])),
-        zones_total=int(asked.sum()),
-        zones_pruned=int((asked & ~left).sum()),
-        zones_all=int((asked & always).sum()),
+        zones_total=int(np.count_nonzero(asked)),
+        zones_pruned=int(np.count_nonzero(asked & ~left)),
+        zones_all=int(np.count_nonzero(asked & always)),
     )
 
 

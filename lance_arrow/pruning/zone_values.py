@@ -1,223 +1,111 @@
-"""What is known of a value, or of a condition, in each zone: the domain in which filters are judged.
-
-A `Condition` says which of true, false and null may occur among the rows of a zone, a `ValueRange` which values may.
-Everything errs on one side only: what may not occur, does not.
-"""
+"""Values as zones are judged by them: what types are compared as, and which casts keep their order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from lance_arrow.engine import NativeZones
 from lance_arrow.statistics.zone_maps import ZoneMap
-from lance_arrow.statistics.zone_types import plain_numbers
-
-Flags = NDArray[np.bool_]
+from lance_arrow.statistics.zone_types import form_of, is_text, is_variable
 
 UNCOMPARABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 """What Arrow raises for values that it cannot compare or cast."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Condition:
-    """Which outcomes may occur in each zone, ``(num_zones,) bool`` each."""
+def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.DataType, ...] | None:
+    """Return the casts through `types`, none where these change nothing that is compared.
 
-    true: Flags
-    false: Flags
-    null: Flags
-
-    @classmethod
-    def unknown(cls, num_zones: int) -> Condition:
-        """Anything may occur."""
-        may = np.ones(num_zones, np.bool_)
-        return cls(may, may, may)
-
-    @classmethod
-    def constant(cls, value: bool | None, num_zones: int) -> Condition:
-        """Only `value` occurs."""
-        yes, no = np.ones(num_zones, np.bool_), np.zeros(num_zones, np.bool_)
-        return cls(yes if value is True else no, yes if value is False else no, yes if value is None else no)
-
-    def inverted(self) -> Condition:
-        return Condition(self.false, self.true, self.null)
-
-    def and_kleene(self, other: Condition) -> Condition:
-        null = (self.null & (other.true | other.null)) | (other.null & (self.true | self.null))
-        return Condition(self.true & other.true, self.false | other.false, null)
-
-    def and_strict(self, other: Condition) -> Condition:
-        """Null as soon as one side is."""
-        known, other_known = self.true | self.false, other.true | other.false
-        false = (self.false & other_known) | (known & other.false)
-        return Condition(self.true & other.true, false, self.null | other.null)
-
-    def chosen(self, then: Condition, otherwise: Condition) -> Condition:
-        """`then` where this is true, `otherwise` where it is false."""
-        return Condition(
-            (self.true & then.true) | (self.false & otherwise.true),
-            (self.true & then.false) | (self.false & otherwise.false),
-            self.null | (self.true & then.null) | (self.false & otherwise.null),
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ValueRange:
-    """Which values may occur in each zone.
-
-    Parameters
-    ----------
-    low, high
-        ``(num_zones,)`` arrays of the values' type: no value that is neither null nor NaN is outside. Null: unbounded.
-    value, null, nan
-        ``(num_zones,) bool``: whether such a value, a null, a NaN may occur.
+    None where one loses the order of values.
     """
-
-    low: pa.Array
-    high: pa.Array
-    value: Flags
-    null: Flags
-    nan: Flags
-
-    @classmethod
-    def of_zones(cls, zone_map: ZoneMap) -> ValueRange:
-        """What a zone map says of a leaf that has one item per row."""
-        nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
-        values = zone_map.counts("value_count") - nulls - nans
-        may_be_null, may_be_nan = zone_map.may_have("null_count"), zone_map.may_have("nan_count")
-        return cls(zone_map.low, zone_map.high, values > 0, may_be_null, may_be_nan)
-
-    @classmethod
-    def of_literal(cls, scalar: pa.Scalar, num_zones: int) -> ValueRange:
-        """The same value in every zone."""
-        yes, no = np.ones(num_zones, np.bool_), np.zeros(num_zones, np.bool_)
-        is_nan = scalar.is_valid and pa.types.is_floating(scalar.type) and scalar.as_py() != scalar.as_py()
-        bound = pa.repeat(pa.scalar(None, scalar.type) if is_nan else scalar, num_zones)
-        return cls(
-            bound,
-            bound,
-            yes if scalar.is_valid and not is_nan else no,
-            no if scalar.is_valid else yes,
-            yes if is_nan else no,
-        )
-
-    @property
-    def type(self) -> pa.DataType:
-        return self.low.type
-
-    def with_bounds(self, low: pa.Array, high: pa.Array) -> ValueRange:
-        return ValueRange(low, high, self.value, self.null, self.nan)
-
-    def as_condition(self) -> Condition:
-        """Booleans, as outcomes."""
-        true, false = surely(pc.invert(self.high)), surely(self.low)
-        return Condition(self.value & ~true, self.value & ~false, self.null)
+    casts = []
+    is_same = True
+    for to in types:
+        if of == to:
+            continue
+        if not keeps_order(of, to):
+            return None
+        casts.append(to)
+        is_same &= are_alike(of, to)
+        of = to
+    return () if is_same else tuple(casts)
 
 
-def surely(answers: pa.Array) -> Flags:
-    """Answers as flags; what is null, since a bound is missing, is not sure."""
-    flags: Flags = answers.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
+def cast_bounds(bounds: pa.Array, casts: tuple[pa.DataType, ...]) -> pa.Array | None:
+    """Cast bounds, or literals; None where one cannot be cast: such a value fails the scan too."""
+    try:
+        for to in casts:
+            # Integers of many digits are rounded, which keeps their order.
+            is_exact = not (pa.types.is_integer(bounds.type) and pa.types.is_floating(to))
+            bounds = bounds.cast(to, safe=is_exact)
+    except UNCOMPARABLE:
+        return None
+    return bounds
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """One comparison as numpy and as Arrow make it."""
-
-    of_numbers: Callable[[NDArray[Any], NDArray[Any]], Flags]
-    of_arrays: Callable[[pa.Array, pa.Array], pa.Array]
-
-
-_LESS, _LESS_EQUAL = _Comparison(np.less, pc.less), _Comparison(np.less_equal, pc.less_equal)
-_GREATER, _GREATER_EQUAL = _Comparison(np.greater, pc.greater), _Comparison(np.greater_equal, pc.greater_equal)
-_EQUAL = _Comparison(np.equal, pc.equal)
-
-
-def _holds(comparison: _Comparison, left: pa.Array, right: pa.Array) -> Flags:
-    """Tell where bounds of one type surely compare; where one is missing, nothing is sure."""
-    numbers = plain_numbers(left)
-    others = None if numbers is None else plain_numbers(right)
-    if numbers is None or others is None:
-        return surely(comparison.of_arrays(left, right))
-    return comparison.of_numbers(numbers, others)
+def zones_as(zone_map: ZoneMap, types: tuple[pa.DataType, ...]) -> NativeZones | None:
+    """Return a zone map as one is judged whose values are cast through `types`; None where nothing is known then."""
+    # Items of lists are not rows.
+    casts = None if zone_map.is_repeated else casts_between(zone_map.low.type, types)
+    if casts is None:
+        return None
+    if not casts:
+        return zone_map.native
+    if casts not in zone_map.cast:
+        zone_map.cast[casts] = _cast_zones(zone_map, casts)
+    return zone_map.cast[casts]
 
 
-def less(left: ValueRange, right: ValueRange, *, or_equal: bool) -> Condition:
-    """Judge ``left < right``, or ``left <= right``."""
-    below, not_below = (_LESS_EQUAL, _GREATER) if or_equal else (_LESS, _GREATER_EQUAL)
-    both = left.value & right.value
-    never = _holds(not_below, left.low, right.high)
-    always = _holds(below, left.high, right.low)
-    nan = _meets_nan(left, right)
-    return Condition(both & ~never, (both & ~always) | nan, left.null | right.null)
+def _cast_zones(zone_map: ZoneMap, casts: tuple[pa.DataType, ...]) -> NativeZones | None:
+    low, high = (cast_bounds(one, casts) for one in (zone_map.low, zone_map.high))
+    form = form_of(casts[-1])
+    if low is None or high is None or form is None:
+        return None
+    return NativeZones(low, high, *form, zone_map.flags)
 
 
-def equal(left: ValueRange, right: ValueRange) -> Condition:
-    """Judge ``left == right``."""
-    both = left.value & right.value
-    apart = _holds(_LESS, left.high, right.low) | _holds(_LESS, right.high, left.low)
-    same = _holds(_EQUAL, left.low, left.high) & _holds(_EQUAL, right.low, right.high)
-    same &= _holds(_EQUAL, left.low, right.low)
-    nan = _meets_nan(left, right)
-    return Condition(both & ~apart, (both & ~same) | nan, left.null | right.null)
-
-
-def _meets_nan(left: ValueRange, right: ValueRange) -> Flags:
-    """Whether a comparison may be one with NaN: it is false, whatever the other side."""
-    return (left.nan & (right.value | right.nan)) | (right.nan & (left.value | left.nan))
-
-
-def within(values: ValueRange, low: pa.Scalar, high: pa.Scalar | None) -> tuple[Flags, Flags]:
-    """Tell in which zones some value may be in ``low <= value < high`` (None: no end), and in which all are."""
-    outside = surely(pc.less(values.high, low))
-    inside = surely(pc.greater_equal(values.low, low))
-    if high is not None:
-        outside |= surely(pc.greater_equal(values.low, high))
-        inside &= surely(pc.less(values.high, high))
-    return values.value & ~outside, inside
-
-
-def member(values: ValueRange, wanted: pa.Array) -> tuple[Flags, Flags]:
-    """Tell in which zones some value may be one of `wanted` (no nulls, no NaN), and in which each is.
-
-    Zeros of both signs are equal to comparisons, but may be different members.
-    """
-    if not len(wanted):
-        none = np.zeros(len(values.value), np.bool_)
-        return none, none
-    ordered = wanted.take(pc.array_sort_indices(wanted))
-    keys, low, high = (_keys(one) for one in (ordered, values.low, values.high))
-    has_low, has_high = (one.is_valid().to_numpy(zero_copy_only=False) for one in (values.low, values.high))
-    first = np.where(has_low, np.searchsorted(keys, low, "left"), 0)
-    stop = np.where(has_high, np.searchsorted(keys, high, "right"), len(keys))
-    may = values.value & (first < stop)
-    single = _holds(_EQUAL, values.low, values.high)
-    if pa.types.is_floating(values.type):
-        single &= ~surely(pc.equal(values.low, pa.scalar(0.0, values.type)))
-    return may, single & may
-
-
-def _keys(array: pa.Array) -> NDArray[Any]:
-    """Values as numpy compares them: numbers, or Python objects in the same order as Arrow's; nulls are anything."""
-    type_ = array.type
+def keeps_order(of: pa.DataType, to: pa.DataType) -> bool:
+    """Whether a cast leaves values in their order."""
     types = pa.types
-    if types.is_string(type_) or types.is_large_string(type_):
-        array, type_ = array.cast(pa.large_binary()), pa.large_binary()
-    is_number = types.is_integer(type_) or types.is_floating(type_)
-    if types.is_boolean(type_):
-        return array.cast(pa.uint8()).fill_null(0).to_numpy()  # type: ignore[no-any-return]
-    if types.is_temporal(type_):
-        array = array.view(pa.int32() if type_.bit_width == 32 else pa.int64())
-        is_number = True
-    if is_number:
-        return array.fill_null(0).to_numpy()  # type: ignore[no-any-return]
-    known = array.drop_null()
-    filler = known[0].as_py() if len(known) else (b"" if not types.is_decimal(type_) else 0)
-    listed = np.empty(len(array), object)
-    listed[:] = [filler if value is None else value for value in array.to_pylist()]
-    return listed
+    if types.is_integer(of):
+        return (types.is_floating(to) and to.bit_width >= 32) or types.is_decimal(to) or _is_wider_integer(of, to)
+    if types.is_floating(of):
+        return types.is_floating(to) and to.bit_width > of.bit_width
+    if types.is_decimal(of):
+        # Digits before and after the point only become more.
+        return types.is_decimal(to) and to.scale >= of.scale and to.precision - to.scale >= of.precision - of.scale
+    if types.is_timestamp(of) and types.is_timestamp(to):
+        return (of.tz is None) == (to.tz is None) and _is_finer(of.unit, to.unit)
+    if types.is_duration(of) and types.is_duration(to):
+        return _is_finer(of.unit, to.unit)
+    if types.is_time(of) and types.is_time(to):
+        return _is_finer(of.unit, to.unit)
+    if types.is_date(of):
+        return types.is_date64(to) or (types.is_timestamp(to) and to.tz is None and types.is_date32(of))
+    # Strings become binary of the same bytes, not the other way round.
+    return is_variable(of) and is_variable(to) and (is_text(of) or not is_text(to))
+
+
+def _is_wider_integer(of: pa.DataType, to: pa.DataType) -> bool:
+    if not pa.types.is_integer(to) or to.bit_width < of.bit_width:
+        return False
+    same_sign = pa.types.is_signed_integer(of) == pa.types.is_signed_integer(to)
+    # Of unsigned numbers of the same width, only those that can be cast come this far: bounds beyond that raise.
+    return same_sign or bool(pa.types.is_signed_integer(to))
+
+
+def _is_finer(of: str, to: str) -> bool:
+    units = ("s", "ms", "us", "ns")
+    return units.index(to) >= units.index(of)
+
+
+def are_alike(of: pa.DataType, to: pa.DataType) -> bool:
+    """Whether values of two types compare as they are, where a cast between these keeps their order."""
+    one, other = form_of(of), form_of(to)
+    return one is not None and other is not None and one[0] == other[0] and _unit(of) == _unit(to)
+
+
+def _unit(type_: pa.DataType) -> object:
+    """What a counted value counts."""
+    if pa.types.is_date(type_):
+        return type_.id
+    return type_.scale if pa.types.is_decimal(type_) else getattr(type_, "unit", None)

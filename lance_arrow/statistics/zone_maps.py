@@ -6,17 +6,19 @@ counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEnc
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.engine import NativeZones
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes
 from lance_arrow.settings import Limits
 from lance_arrow.statistics.zone_streams import COUNT_TYPES, FLAGS, OPTIONAL, StoredZones, read_stream
-from lance_arrow.statistics.zone_types import COUNTS, bounds_type, is_repeated, is_variable, plain_numbers, zones_schema
+from lance_arrow.statistics.zone_types import COUNTS, bounds_type, form_of, is_repeated, zones_schema
 
 _OPTIONS = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V5)
 
@@ -54,6 +56,8 @@ class ZoneMap:
         Columns ``min`` and ``max`` of `zones`.
     num_zones
         Rows of `zones`.
+    cast
+        The same zones with bounds of other types, kept by those that made them; None where that is impossible.
     """
 
     is_partial = False
@@ -80,6 +84,7 @@ class ZoneMap:
         self.low, self.high = stored.arrays["min"], stored.arrays["max"]
         self.num_zones = stored.num_zones
         self._counts = dict(stored.counts)
+        self.cast: dict[tuple[pa.DataType, ...], NativeZones | None] = {}
 
     @property
     def zones(self) -> pa.RecordBatch:
@@ -118,6 +123,25 @@ class ZoneMap:
         if stored is not None and stored.null_count:
             found |= stored.is_null().to_numpy(zero_copy_only=False)
         return found
+
+    @cached_property
+    def flags(self) -> NDArray[np.uint8]:
+        """What may occur among the values of each zone, as `NativeZones` wants it."""
+        if self.counts_nothing_but_values:
+            return np.ones(self.num_zones, np.uint8)
+        nulls = self.counts("null_count")
+        flags = (self.counts("value_count") > nulls + self.counts("nan_count")).view(np.uint8)
+        flags |= self.may_have("null_count").view(np.uint8) << 1
+        if pa.types.is_floating(self.low.type):
+            flags |= self.may_have("nan_count").view(np.uint8) << 2
+        return flags
+
+    @cached_property
+    def native(self) -> NativeZones:
+        """The zones as native code judges them."""
+        form = form_of(self.low.type)
+        assert form is not None
+        return NativeZones(self.low, self.high, *form, self.flags)
 
     @property
     def counts_nothing_but_values(self) -> bool:
@@ -183,7 +207,7 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
         return None
     found = ZoneMap.stored(stored, rows_per_zone, is_repeated(leaf))
     _check_counts(found, num_rows)
-    _check_bounds(found, bounds)
+    _check_bounds(found)
     return found
 
 
@@ -229,28 +253,9 @@ def _check_counts(found: ZoneMap, num_rows: int) -> None:
         raise CorruptFileError("the zone map counts other than one item per row")
 
 
-def _check_bounds(found: ZoneMap, bounds: pa.DataType) -> None:
-    if found.counts_nothing_but_values:
-        low, high = plain_numbers(found.low), plain_numbers(found.high)
-        if low is not None and high is not None and (low <= high).all():
-            return
-    has_values = found.counts("value_count") > found.counts("null_count") + found.counts("nan_count")
-    has_min, has_max = (column.is_valid().to_numpy(zero_copy_only=False) for column in (found.low, found.high))
-    may_be_unbounded = is_variable(bounds)
-    if (has_min != has_values).any() or (has_max & ~has_values).any():
-        raise CorruptFileError("the zone map has bounds of nothing, or none of something")
-    if not may_be_unbounded and (has_max != has_values).any():
-        raise CorruptFileError("the zone map has no upper bound of something")
-    if pa.types.is_floating(bounds):
-        nans = [pc.is_nan(_comparable(column)) for column in (found.low, found.high)]
-        if any(pc.any(one).as_py() for one in nans):
-            raise CorruptFileError("the zone map has NaN for a bound")
-    elif found.counts("nan_count").any():
+def _check_bounds(found: ZoneMap) -> None:
+    if not pa.types.is_floating(found.low.type) and found.counts("nan_count").any():
         raise CorruptFileError("the zone map counts NaN among values that cannot be NaN")
-    order = pc.greater(_comparable(found.low), _comparable(found.high))
-    if pc.any(order).as_py():
-        raise CorruptFileError("the zone map has a lower bound above the upper one")
-
-
-def _comparable(column: pa.Array) -> pa.Array:
-    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
+    fault = found.native.fault
+    if fault is not None:
+        raise CorruptFileError(f"the zone map has {fault}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode, storage_type
 from lance_arrow.spi import NodeKind
@@ -15,15 +14,23 @@ DEFAULT_ROWS_PER_ZONE = 8192
 MAX_FIXED_BYTES = 64
 """Widest fixed-size binary values that are bounded: their bounds cannot be cut."""
 
-_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
-_PLAIN = frozenset(type_.id for type_ in (*_INTEGERS, pa.float32(), pa.float64()))
-_COUNTED = {
-    **dict.fromkeys((type_.id for type_ in (pa.date32(), pa.time32("s"))), pa.int32()),
-    **dict.fromkeys(
-        (type_.id for type_ in (pa.date64(), pa.time64("us"), pa.timestamp("us"), pa.duration("us"))), pa.int64()
-    ),
+Form: TypeAlias = tuple[str, int]
+"""Kind and width of values as ``engine/prune/bound_values.hpp`` has them."""
+
+_SMALL_DECIMALS = (pa.decimal32(1), pa.decimal64(1))
+_COUNTED = (pa.date32(), pa.time32("s"), pa.date64(), pa.time64("us"), pa.timestamp("us"), pa.duration("us"))
+_FORMS: dict[int, Form] = {
+    pa.bool_().id: ("i", 0),
+    **{type_.id: ("i", type_.byte_width) for type_ in (pa.int8(), pa.int16(), pa.int32(), pa.int64())},
+    **{type_.id: ("i", type_.byte_width) for type_ in (*_COUNTED, *_SMALL_DECIMALS)},
+    **{type_.id: ("u", type_.byte_width) for type_ in (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())},
+    **{type_.id: ("f", type_.byte_width) for type_ in (pa.float16(), pa.float32(), pa.float64())},
+    **{type_.id: ("d", type_.byte_width) for type_ in (pa.decimal128(1), pa.decimal256(1))},
+    **{type_.id: ("b", 4) for type_ in (pa.string(), pa.binary())},
+    **{type_.id: ("b", 8) for type_ in (pa.large_string(), pa.large_binary())},
 }
-"""Types that count units of time, and the integers they are."""
+_FIXED = pa.binary(1).id
+_UNBOUNDED = {type_.id for type_ in _SMALL_DECIMALS}
 
 COUNTS = ("null_count", "nan_count", "row_count", "value_count")
 
@@ -43,20 +50,16 @@ def bounds_type(leaf: LeafNode) -> pa.DataType | None:
     return storage if has_order(storage) else None
 
 
+def form_of(type_: pa.DataType) -> Form | None:
+    """Return how values of a type are compared; None for those that are not."""
+    if type_.id == _FIXED:
+        return ("x", type_.byte_width) if 0 < type_.byte_width <= MAX_FIXED_BYTES else None
+    return _FORMS.get(type_.id)
+
+
 def has_order(type_: pa.DataType) -> bool:
     """Whether values of a type are bounded."""
-    types = pa.types
-    if types.is_fixed_size_binary(type_):
-        return bool(0 < type_.byte_width <= MAX_FIXED_BYTES)
-    return bool(
-        types.is_integer(type_)
-        or types.is_floating(type_)
-        or types.is_boolean(type_)
-        or (types.is_temporal(type_) and not types.is_interval(type_))
-        or types.is_decimal128(type_)
-        or types.is_decimal256(type_)
-        or is_variable(type_)
-    )
+    return form_of(type_) is not None and type_.id not in _UNBOUNDED
 
 
 def is_variable(type_: pa.DataType) -> bool:
@@ -85,17 +88,3 @@ def zones_schema(bounds: pa.DataType) -> pa.Schema:
             *(pa.field(name, pa.int64(), nullable=False) for name in COUNTS),
         ]
     )
-
-
-def plain_numbers(bounds: pa.Array) -> NDArray[Any] | None:
-    """Return bounds as numbers that numpy compares as Arrow does; None where they are none, or one is missing.
-
-    Of a zone or two, which is what small files have, calling Arrow costs more than anything else.
-    """
-    if bounds.null_count:
-        return None
-    own = bounds.type.id
-    if own in _PLAIN:
-        return bounds.to_numpy()  # type: ignore[no-any-return]
-    view = _COUNTED.get(own)
-    return None if view is None else bounds.view(view).to_numpy()  # type: ignore[no-any-return]

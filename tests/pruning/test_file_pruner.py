@@ -1,4 +1,4 @@
-"""The native file pruner leaves out no file that Python's judge would keep, and none that it has reason to doubt."""
+"""The native file pruner leaves out no file that zone maps keep when it is open, and none that is doubtful."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from values import seeded
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, write_table
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.engine import NativeFilePruner
-from lance_arrow.errors import InternalError, LanceError
+from lance_arrow.errors import LanceError
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.file_place import FilePlace
@@ -48,7 +47,7 @@ def pruner_of(expression: pc.Expression, files: Sequence[OpenFile], *, has_check
 
 
 def judge_excludes(expression: pc.Expression, file: OpenFile) -> bool:
-    """What the vectorised judge says: the file pruner's twin."""
+    """What is said of the file once it is open."""
     predicate = FilterPlan(expression, file.rows.schema).predicate
     return not len(prune_rows(file.rows, file.zones, predicate, RowRanges.one(0, file.rows.num_rows)).rows)
 
@@ -60,7 +59,10 @@ def pieces(table: pa.Table, rng: np.random.Generator) -> list[pa.Table]:
 
 
 def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
-    """Random tables and filters, in pieces: never a piece that the judge keeps, and most of those that it does not."""
+    """Random tables and filters, in pieces: never a piece that the judge keeps, and most of those that it does not.
+
+    What is left: casts that change values, more than 64 zones, columns whose zones differ in length.
+    """
     native = python = 0
     for number in range(250):
         case = filter_case(number)
@@ -78,7 +80,7 @@ def test_it_leaves_out_what_the_judge_leaves_out(tmp_path: Path) -> None:
             if pruner is not None and pruner.native.excludes(str(path)):
                 assert is_left_out, (number, path.name, case.expression)
                 native += 1
-    assert native > python // 4 > 20
+    assert native > python * 3 // 4 > 300
 
 
 def test_files_that_need_more_of_their_end_are_left_out_too(tmp_path: Path) -> None:
@@ -244,16 +246,3 @@ def _fresh(pruner: FilePruner, expression: pc.Expression, file: OpenFile) -> Fil
     made = pruner_of(expression, [file])
     assert made is not None
     return made
-
-
-def test_a_program_that_cannot_run_is_refused() -> None:
-    for instructions in (
-        [(5, 2, 0, 0, 0)],
-        [(6, 0, 0, 0, 0)],
-        [(2, 1, 0, 0, 0)],
-        [(2, 0, 3, 0, 0)],
-        [],
-        [(0,) * 5] * 2,
-    ):
-        with pytest.raises(InternalError):
-            NativeFilePruner(instructions, [("i", 1)], 1, True)

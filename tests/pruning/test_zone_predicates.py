@@ -18,7 +18,6 @@ from zones_in_memory import leaves_of, zone_maps
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones, zone_predicate
-from lance_arrow.pruning.zone_values import Condition
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.statistics.zone_maps import ZoneMap
@@ -375,12 +374,3 @@ def test_many_zones_are_judged_quickly():
     verdicts = zone_predicate(bridge, (x >= 400) & (x < 800), table.schema).verdicts(zone_maps(table, 4), zones)
     assert np.flatnonzero(verdicts == Verdict.ALL).tolist() == list(range(100, 200))
     assert (verdicts == Verdict.NO).sum() == zones - 100
-
-
-@pytest.mark.parametrize("value", [True, False, None])
-def test_a_constant_has_one_outcome(value: bool | None) -> None:
-    found = Condition.constant(value, 3)
-    outcomes = {True: found.true, False: found.false, None: found.null}
-    assert {outcome: flags.tolist() for outcome, flags in outcomes.items()} == {
-        outcome: [outcome is value] * 3 for outcome in (True, False, None)
-    }

@@ -36,12 +36,14 @@ import pytest
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 PREDICATES = (
+    "pruning/test_zone_programs.py",
     "pruning/test_zone_precision.py",
     "soundness/test_soundness.py::test_filters_find_the_same_rows_by_every_door[0]",
     "pruning/test_zone_predicates.py",
 )
 SUITES: dict[str, tuple[str, ...]] = {
     "lance_arrow.pruning.zone_values": PREDICATES,
+    "lance_arrow.pruning.zone_programs": PREDICATES,
     "lance_arrow.pruning.zone_predicates": PREDICATES,
     "lance_arrow.pruning.zone_pruning": PREDICATES,
     "lance_arrow.statistics.legacy.v0_1_zones": ("statistics/test_v0_1_zones.py",),

@@ -1,27 +1,6 @@
 # The native file pruner: which files a filter leaves nothing of; made and filled by `file_pruner`, asked by the bridge.
 
 cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
-    cdef cppclass Value:
-        pass
-
-    Value SignedValue "lance_arrow::Value"(int64_t)
-    Value UnsignedValue "lance_arrow::Value"(uint64_t)
-    Value FloatValue "lance_arrow::Value"(double)
-
-    cdef enum Step "lance_arrow::Step":
-        pass
-
-    cdef cppclass Instruction:
-        Step step
-        int argument, literal, stop, flag
-
-    cdef cppclass Program:
-        Program()
-        vector[Instruction] instructions
-        void AddNumber(Value)
-        void AddBytes(string)
-        cbool IsSound(int)
-
     cdef cppclass KnownSchema:
         uint32_t num_columns
         vector[int] columns
@@ -46,7 +25,7 @@ cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
         StreamCount rows, items, nulls, nans
 
     cdef cppclass CFilePruner "lance_arrow::FilePruner":
-        CFilePruner(Program, int, cbool)
+        CFilePruner(shared_ptr[Program], cbool)
         cbool Excludes(const string&)
         cbool IsIdle()
         int64_t num_asked()
@@ -69,28 +48,9 @@ cdef class NativeFilePruner:
 
     cdef shared_ptr[CFilePruner] pruner
     cdef readonly object pointer
-    cdef readonly int num_columns
 
-    def __init__(self, instructions, literals, int num_columns, cbool has_checks) -> None:
-        cdef Program program
-        cdef Instruction one
-        for step, argument, literal, stop, flag in instructions:
-            one.step = <Step> <int> step
-            one.argument, one.literal, one.stop, one.flag = argument, literal, stop, flag
-            program.instructions.push_back(one)
-        for kind, value in literals:
-            if kind == "b":
-                program.AddBytes(value)
-            elif kind == "f":
-                program.AddNumber(FloatValue(<double> value))
-            elif kind == "u":
-                program.AddNumber(UnsignedValue(<uint64_t> value))
-            else:
-                program.AddNumber(SignedValue(<int64_t> value))
-        if not program.IsSound(num_columns):
-            raise InternalError("a pruner was given a program that cannot run")
-        self.num_columns = num_columns
-        self.pruner = make_shared[CFilePruner](move(program), num_columns, has_checks)
+    def __init__(self, NativeProgram program not None, cbool has_checks) -> None:
+        self.pruner = make_shared[CFilePruner](program.program, has_checks)
         self.pointer = PyCapsule_New(&self.pruner, "lance_arrow.FilePruner", NULL)
 
     def excludes(self, path) -> bool:

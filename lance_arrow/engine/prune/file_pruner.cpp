@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <optional>
 
 #include "engine/common/scratch.hpp"
 #include "engine/tables/column_metadata.hpp"
@@ -47,46 +46,15 @@ uint64_t CountAt(const KnownStream::Count& count, Bytes stream, int64_t number, 
   return found;
 }
 
-// False for what is none; an absent bound stays absent.
-bool ReadBound(const KnownStream& layout, const KnownStream::Bound& bound, Bytes stream, int64_t number,
-               std::optional<Value>* out) {
-  if (bound.validity >= 0 && ((stream[static_cast<size_t>(bound.validity + number / 8)] >> (number % 8)) & 1) == 0) {
-    return true;
-  }
-  const char* place = stream.data() + (layout.kind == 'b' ? bound.offsets : bound.values) + number * layout.width;
-  switch (layout.kind) {
-    case 'i':
-      *out = layout.width == 8   ? engine::load_at<int64_t>(place)
-             : layout.width == 4 ? int64_t{engine::load_at<int32_t>(place)}
-             : layout.width == 2 ? int64_t{engine::load_at<int16_t>(place)}
-                                 : int64_t{engine::load_at<int8_t>(place)};
-      return true;
-    case 'u': {
-      uint64_t found = 0;
-      std::memcpy(&found, place, static_cast<size_t>(layout.width));
-      *out = found;
-      return true;
-    }
-    case 'f': {
-      const double found = layout.width == 8 ? engine::load_at<double>(place) : double{engine::load_at<float>(place)};
-      *out = found;
-      return !std::isnan(found);
-    }
-    default: {
-      const int64_t start =
-          layout.width == 8 ? engine::load_at<int64_t>(place) : int64_t{engine::load_at<int32_t>(place)};
-      const int64_t stop =
-          layout.width == 8 ? engine::load_at<int64_t>(place + 8) : int64_t{engine::load_at<int32_t>(place + 4)};
-      if (start < 0 || stop < start || stop > bound.values_bytes) return false;
-      *out = stream.substr(static_cast<size_t>(bound.values + start), static_cast<size_t>(stop - start));
-      return true;
-    }
-  }
-}
+// A column of a zone map, and what owns its flags.
+struct ReadZones {
+  ZoneColumn column;
+  uint8_t flags[kMostZones];
+};
 
 // What `decode_zones` refuses is not read.
-bool ReadZones(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t rows_per_zone,
-               std::vector<Zone>* zones) {
+bool Read(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t rows_per_zone, ReadZones* zones) {
+  zones->column = {layout.At(layout.low, stream), layout.At(layout.high, stream), zones->flags, layout.num_zones};
   for (int64_t number = 0; number < layout.num_zones; ++number) {
     const bool is_last = number + 1 == layout.num_zones;
     const uint64_t rows = CountAt(layout.rows, stream, number, 0);
@@ -94,19 +62,10 @@ bool ReadZones(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint6
     const uint64_t items = CountAt(layout.items, stream, number, rows);
     const uint64_t nulls = CountAt(layout.nulls, stream, number, 0), nans = CountAt(layout.nans, stream, number, 0);
     if (items != rows || nulls > items || nans > items - nulls || (nans != 0 && layout.kind != 'f')) return false;
-    Zone zone;
-    zone.is_known = true;
-    zone.value = items > nulls + nans;
-    zone.null = nulls > 0;
-    zone.nan = nans > 0;
-    if (!ReadBound(layout, layout.low, stream, number, &zone.low)) return false;
-    if (!ReadBound(layout, layout.high, stream, number, &zone.high)) return false;
-    if (zone.low.has_value() != zone.value || (zone.high.has_value() && !zone.value)) return false;
-    if (layout.kind != 'b' && zone.high.has_value() != zone.value) return false;
-    if (zone.low.has_value() && zone.high.has_value() && !(*zone.low <= *zone.high)) return false;
-    zones->push_back(zone);
+    zones->flags[number] = static_cast<uint8_t>((items > nulls + nans ? kHasValue : 0) | (nulls > 0 ? kHasNull : 0) |
+                                                (nans > 0 ? kHasNan : 0));
   }
-  return true;
+  return zones->column.Fault() == nullptr;
 }
 
 }  // namespace
@@ -144,7 +103,7 @@ bool FilePruner::Asks(const std::string& path, Told&& told) {
 
 bool FilePruner::RegisterSchema(Bytes descriptor, uint16_t minor_version, KnownSchema known) {
   FileHead found;
-  if (!found.read_descriptor(descriptor) || known.columns.size() != static_cast<size_t>(num_columns_)) return false;
+  if (!found.read_descriptor(descriptor) || known.columns.size() != program_->num_columns()) return false;
   for (const int column : known.columns) {
     if (column >= 0 && static_cast<uint32_t>(column) >= known.num_columns) return false;
   }
@@ -161,7 +120,7 @@ bool FilePruner::RegisterEncoding(Bytes metadata, KnownEncoding known) {
 }
 
 bool FilePruner::RegisterStream(int column, KnownStream known) {
-  if (column < 0 || column >= num_columns_ || !known.IsSound()) return false;
+  if (column < 0 || static_cast<size_t>(column) >= streams_.size() || !known.IsSound()) return false;
   std::unique_lock lock(mutex_);
   auto& held = streams_[static_cast<size_t>(column)];
   if (held.size() >= kMostKnown) return false;
@@ -213,9 +172,10 @@ bool FilePruner::Judges(Tail* tail) {
   if (schema == schemas_.end() || schema->second.num_columns != head.num_columns || head.num_rows == 0) return false;
   uint64_t rows_per_zone = 0;
   int64_t num_zones = 0;
-  std::vector<std::vector<Zone>> of_columns(static_cast<size_t>(num_columns_));
-  for (int one = 0; one < num_columns_; ++one) {
-    const int number = schema->second.columns[static_cast<size_t>(one)];
+  std::vector<ReadZones> read(streams_.size());
+  std::vector<const ZoneColumn*> columns(streams_.size());
+  for (size_t one = 0; one < streams_.size(); ++one) {
+    const int number = schema->second.columns[one];
     if (number < 0) continue;
     const auto [start, size] = head.column_place(static_cast<uint32_t>(number));
     const auto metadata = tail->at(start, size);
@@ -235,21 +195,16 @@ bool FilePruner::Judges(Tail* tail) {
     num_zones = static_cast<int64_t>((static_cast<uint64_t>(head.num_rows) - 1) / rows_per_zone + 1);
     if (num_zones > kMostZones) return false;
     const KnownStream* layout = nullptr;
-    for (const auto& known : streams_[static_cast<size_t>(one)]) {
+    for (const auto& known : streams_[one]) {
       if (known->size == stream->size() && stream->substr(0, known->head.size()) == known->head) layout = known.get();
     }
     if (layout == nullptr || layout->num_zones != num_zones) return false;
-    auto& zones = of_columns[static_cast<size_t>(one)];
-    if (!ReadZones(*layout, *stream, static_cast<uint64_t>(head.num_rows), rows_per_zone, &zones)) return false;
+    if (!Read(*layout, *stream, static_cast<uint64_t>(head.num_rows), rows_per_zone, &read[one])) return false;
+    columns[one] = &read[one].column;
   }
-  std::vector<Zone> at(static_cast<size_t>(num_columns_));
-  for (int64_t zone = 0; zone < num_zones; ++zone) {
-    for (size_t one = 0; one < at.size(); ++one) {
-      at[one] = of_columns[one].empty() ? Zone() : of_columns[one][static_cast<size_t>(zone)];
-    }
-    if (!program_.Excludes(at)) return false;
-  }
-  return num_zones > 0;
+  int8_t verdicts[kMostZones];
+  program_->Judge(columns, num_zones, verdicts);
+  return num_zones > 0 && std::all_of(verdicts, verdicts + num_zones, [](int8_t one) { return one == Program::kNo; });
 }
 
 }  // namespace lance_arrow

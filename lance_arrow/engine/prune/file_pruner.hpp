@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/prune/zone_judge.hpp"
+#include "engine/prune/zone_program.hpp"
 #include "engine/tables/file_head.hpp"
 
 namespace lance_arrow {
@@ -44,16 +44,28 @@ struct KnownStream {
     int64_t place = -1;  // -1: not stored
     int width = 0;  // bytes
   };
+  // From the beginning of the stream; validity and offsets -1: there are none.
   struct Bound {
     int64_t validity = -1, offsets = -1, values = 0, values_bytes = 0;
   };
   std::string head;
   uint64_t size;
   int64_t num_zones;
-  char kind;  // of values: i, u, f, b (bytes)
-  int width;  // of values, or of offsets
+  char kind;  // of values, as `BoundArray` has it
+  int width;
   Bound low, high;
   Count rows, items, nulls, nans;
+
+  BoundArray At(const Bound& bound, Bytes stream) const {
+    const char* start = stream.data();
+    return {kind,
+            width,
+            0,
+            bound.validity < 0 ? nullptr : reinterpret_cast<const uint8_t*>(start) + bound.validity,
+            bound.offsets < 0 ? nullptr : start + bound.offsets,
+            start + bound.values,
+            bound.values_bytes};
+  }
 
   // Whether everything lies in the stream.
   bool IsSound() const {
@@ -64,13 +76,11 @@ struct KnownStream {
     };
     if (size > static_cast<uint64_t>(kMost) || head.size() > size || num_zones < 1 || num_zones > bytes * 8)
       return false;
-    if (width != 1 && width != 2 && width != 4 && width != 8) return false;
-    if ((kind == 'f' || kind == 'b') && width < 4) return false;
-    if (kind != 'i' && kind != 'u' && kind != 'f' && kind != 'b') return false;
+    const int64_t slots = BoundArray{kind, width}.SlotBytes(num_zones);
     for (const Bound* bound : {&low, &high}) {
       if (bound->validity >= 0 && !fits(bound->validity, (num_zones + 7) / 8)) return false;
-      if (!fits(bound->values, kind == 'b' ? bound->values_bytes : num_zones * width)) return false;
-      if (kind == 'b' && !fits(bound->offsets, (num_zones + 1) * width)) return false;
+      if (!fits(kind == 'b' ? bound->offsets : bound->values, slots)) return false;
+      if (!fits(bound->values, bound->values_bytes) || (kind == 'x' && bound->values_bytes < slots)) return false;
     }
     if (rows.place < 0) return false;
     for (const Count* count : {&rows, &items, &nulls, &nans}) {
@@ -83,11 +93,8 @@ struct KnownStream {
 
 class FilePruner {
  public:
-  FilePruner(Program program, int num_columns, bool has_checks)
-      : program_(std::move(program)),
-        num_columns_(num_columns),
-        has_checks_(has_checks),
-        streams_(static_cast<size_t>(num_columns)) {}
+  FilePruner(std::shared_ptr<const Program> program, bool has_checks)
+      : program_(std::move(program)), has_checks_(has_checks), streams_(program_->num_columns()) {}
 
   virtual ~FilePruner() = default;
 
@@ -117,8 +124,7 @@ class FilePruner {
   void Learn(uint64_t wanted_bytes);
   bool Judges(Tail* tail);
 
-  const Program program_;
-  const int num_columns_;
+  const std::shared_ptr<const Program> program_;
   const bool has_checks_;
   std::atomic<int64_t> num_asked_{0}, num_excluded_{0};
   std::atomic<bool> is_idle_{false};

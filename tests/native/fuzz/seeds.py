@@ -248,41 +248,40 @@ def manifest_fragments() -> Iterator[tuple[str, bytes]]:
 
 
 def zone_files() -> Iterator[tuple[str, bytes]]:
-    less, equal, both = 2, 4, 5
+    less, equal, both = 3, 5, 7
     for kind, letter in enumerate("iuf"):
         for has_sums in (False, True):
             low, high = np.array([10, 30], f"<{letter}8").tobytes(), np.array([20, 40], f"<{letter}8").tobytes()
             rows = np.array([5, 3], "<u4").tobytes()
-            seed = Seed().number(1, 1, 2).flag(True).flag(has_sums).number(3, 0, 6)
-            for step, argument in ((less, 0), (equal, 0), (both, 2)):
-                seed.number(step, 0, 11).number(argument, -1, 3)
-                seed.number(0, -1, 4).number(1, -1, 5).number(0, 0, 3)
-            seed.number(1, 0, 4).number(kind, 0, 3).bytes(np.array([5], f"<{letter}8").tobytes())
+            literal = np.array([5], f"<{letter}8").tobytes()
+            seed = Seed().number(1, 1, 2).flag(True).flag(has_sums).number(kind, 0, 6).number(kind, 0, 6)
+            seed.flag(False).number(1, 0, 4).number(len(literal), 0, 64).bytes(literal)
+            seed.number(5, 5, 64).number(1, 1, 2).number(4, 0, 7).number(3, 0, 8)
+            for step in (less, equal, both):
+                seed.number(step, -1, 13).number(0, -3, 3).number(-1, -3, 3).number(0, 0, 1)
             seed.number(5, 1, 50).number(2, 1, 4).number(3, 1, 5)
             stream = low + high + rows + bytes(8)
             seed.number(len(stream), 0, 160).bytes(stream).number(2, 0, 8).number(1, 0, 31).number(1, 0, 31)
-            seed.number(kind, 0, 4).number(3, 0, 4)
+            seed.number(1, 0, 15).number(4, 0, 7)
             for place in (0, 16):
                 seed.numbers([-1, -1, place, 16], -1, 120)
             for place in (32, -1, 40, -1):
-                seed.number(place, -1, 120).number(2 if place == 32 else 0, 0, 4)
+                seed.number(place, -1, 120).number(3 if place == 32 else 1, 0, 7)
             yield f"{letter}-{'sums' if has_sums else 'plain'}", seed.number(0, 0, 3).number(1, 0, 15).content
 
 
 def zone_programs() -> Iterator[tuple[str, bytes]]:
-    for kind, name in enumerate(("signed", "unsigned", "floats", "texts")):
-        for step in (2, 3, 4, 10):
-            seed = Seed().numbers([kind, kind], 0, 3).number(2, 1, 4)
-            for value in (1, 2, 3, 2):
-                seed.number(2, 0, 7).number(value, 0, 4 if kind == 1 else 5)
-            if kind == 3:
-                seed.flag(False)
-            seed.number(1, 0, 15)
-            if kind == 3:
-                seed.flag(False)
-            seed.number(1, 0, 15).number(0, 0, 1).number(1, 1, 4).number(0, 0, 4 if kind == 1 else 5)
-            seed.number(1, 1, 12).number(step, 1, 10).number(0, 0, 3).number(0, 0, 1)
-            yield f"{name}-{step}", seed.number(0, 0, 0).number(1, 0, 1).content
+    for kind, name in enumerate(("signed", "unsigned", "floats", "texts", "booleans")):
+        last = {1: 4, 4: 1}.get(kind, 5)
+        for step in range(1, 7):
+            seed = Seed().numbers([kind, kind], 0, 4).number(2, 1, 4)
+            for value in (1, 0, 1, 1):
+                seed.number(2, 0, 7).number(value, 0, last)
+            seed.numbers([1, 1, 1, 1], 0, 7).numbers([1, 1], 0, 15)
+            seed.number(0, 0, 1).number(1, 1, 4).number(1, 0, 3).number(2, 0, 7).number(0, 0, last)
+            seed.number(2, 1, 12).number(step, 1, 12).number(0, 0, 1).number(0, -1, 1)
+            seed.number(0 if step == 6 else -1, 0 if step == 6 else -1, 0 if step == 6 else 1)
+            yield f"{name}-{step}", seed.number(9, 1, 12).number(0, 0, 1).content
 
 
 TARGETS = {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 
 #include "engine/prune/file_pruner.hpp"
@@ -37,45 +38,44 @@ uint32_t crc(const std::string& bytes) {
   return engine::crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
 }
 
-Program any_program(fuzz::Input& input) {
-  Program program;
-  for (int64_t count = input.number(0, 6); count > 0; --count) {
-    Instruction one;
-    one.step = static_cast<Step>(input.number(0, 11));
-    one.argument = static_cast<int>(input.number(-1, 3));
-    one.literal = static_cast<int>(input.number(-1, 4));
-    one.stop = static_cast<int>(input.number(-1, 5));
-    one.flag = static_cast<int>(input.number(0, 3));
-    program.instructions.push_back(one);
-  }
+constexpr int kWidths[] = {0, 1, 2, 4, 8, 16, 32, 3};
+constexpr char kKinds[] = {'i', 'u', 'f', 'd', 'b', 'x', 'z'};
+
+// Columns of one kind each, so that most programs are sound.
+std::shared_ptr<Program> any_program(fuzz::Input& input, int num_columns, const char* kinds) {
+  auto program = std::make_shared<Program>();
+  for (int column = 0; column < num_columns; ++column) program->AddColumn(kinds[column], input.flag());
   for (int64_t count = input.number(0, 4); count > 0; --count) {
-    switch (input.number(0, 3)) {
-      case 0: program.AddNumber(static_cast<int64_t>(input.raw(8))); break;
-      case 1: program.AddNumber(input.raw(8)); break;
-      case 2: program.AddNumber(std::bit_cast<double>(input.raw(8))); break;
-      default: program.AddBytes(text(input.bytes(input.number(0, 16))));
-    }
+    const std::string bytes = text(input.bytes(input.number(0, 64)));
+    const int32_t offsets[] = {0, 5, static_cast<int32_t>(input.number(5, 64))};
+    const int64_t number = input.number(1, 2);
+    BoundArray array{kinds[0], input.one_of(kWidths), 0, nullptr, nullptr, bytes.data(), std::ssize(bytes)};
+    if (array.kind == 'b') array.width = 4, array.offsets = reinterpret_cast<const char*>(offsets);
+    const int64_t wanted = array.SlotBytes(number);
+    if (wanted >= 0 && (array.kind == 'b' || wanted <= std::ssize(bytes))) program->AddLiterals(array, number);
+  }
+  for (int64_t count = input.number(0, 8); count > 0; --count) {
+    program->Add({static_cast<Step>(input.number(-1, 13)), static_cast<int>(input.number(-3, 3)),
+                  static_cast<int>(input.number(-3, 3)), static_cast<int>(input.number(0, 1))});
   }
   return program;
 }
 
-KnownStream any_layout(fuzz::Input& input, const std::string& stream, int64_t num_zones) {
-  constexpr int widths[] = {1, 2, 4, 8, 3};
-  constexpr char kinds[] = {'i', 'u', 'f', 'b', 'x'};
+KnownStream any_layout(fuzz::Input& input, const std::string& stream, int64_t num_zones, char kind) {
   const auto place = [&] { return input.number(-1, 120); };
   KnownStream known;
   known.head = stream.substr(0, static_cast<size_t>(input.number(0, 8)));
   known.size = stream.size() + (input.number(0, 31) == 0);
   known.num_zones = num_zones + (input.number(0, 31) == 0);
-  known.kind = input.one_of(kinds);
-  known.width = input.one_of(widths);
+  known.kind = input.number(0, 15) == 0 ? input.one_of(kKinds) : kind;
+  known.width = input.one_of(kWidths);
   for (KnownStream::Bound* bound : {&known.low, &known.high}) {
     bound->validity = place(), bound->offsets = place(), bound->values = place();
     bound->values_bytes = place();
   }
   for (KnownStream::Count* count : {&known.rows, &known.items, &known.nulls, &known.nans}) {
     count->place = place();
-    count->width = input.one_of(widths);
+    count->width = input.one_of(kWidths);
   }
   return known;
 }
@@ -129,11 +129,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const int num_columns = static_cast<int>(input.number(1, 2));
   const bool has_checks = input.flag(), has_sums = input.flag();
-  Program program = any_program(input);
-  if (!program.IsSound(num_columns)) return 0;
+  const char kinds[] = {input.one_of(kKinds), input.one_of(kKinds)};
+  const auto program = any_program(input, num_columns, kinds);
+  if (!program->Seal()) return 0;
   const int64_t rows_per_zone = input.number(1, 50), num_zones = input.number(1, 4);
   const int64_t num_rows = (num_zones - 1) * rows_per_zone + input.number(1, rows_per_zone);
-  FilePruner pruner(std::move(program), num_columns, has_checks);
+  FilePruner pruner(program, has_checks);
 
   std::string content;
   std::vector<std::pair<uint64_t, std::string>> buffers;
@@ -145,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     columns.push_back(field(1, field(2, field(1, std::string(1, static_cast<char>('a' + column))))) +
                       field(3, varint(content.size())) + field(4, varint(stream.size())));
     content += stream;
-    layouts.push_back(any_layout(input, stream, num_zones));
+    layouts.push_back(any_layout(input, stream, num_zones, kinds[column]));
     pruner.RegisterStream(column, layouts.back());
     pruner.RegisterEncoding(columns.back(), {static_cast<uint64_t>(rows_per_zone), 0});
   }
@@ -160,9 +161,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     append<uint64_t>(&column_table, column.size());
     content += column;
   }
+  const auto align = [&] { content.resize((content.size() + engine::kAlignment - 1) & ~(engine::kAlignment - 1)); };
+  align();
   append<uint64_t>(&buffer_table, content.size());
   append<uint64_t>(&buffer_table, descriptor.size());
   content += descriptor;
+  align();
   const uint64_t sums_place = content.size(), sums_size = 64 + 28 * columns.size() + 4 * columns.size();
   if (has_sums) {
     append<uint64_t>(&buffer_table, sums_place);
