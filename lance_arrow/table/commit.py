@@ -221,8 +221,8 @@ class _Commit:
         made = self._operation.apply(self._newest, version)
         indices = self._indices(made, manifests)
         name = self._write_transaction(made)
-        finish(made.message, version, name, has_indices=indices is not None)
-        data = manifest_bytes(made.message, self._transaction.message_bytes, indices)
+        finish(made.draft, version, name, has_indices=indices is not None)
+        data = manifest_bytes(made.draft, self._transaction.message_bytes, indices)
         scheme = manifests[-1].name.scheme if manifests else NamingScheme.V2
         place = manifest_place(self._line, ManifestName(version, scheme))
         # What cannot be read back must not become the newest version.
@@ -273,7 +273,7 @@ class _Commit:
 
     def _write_transaction(self, made: NextVersion) -> str:
         """Write the transaction's file, once, and return its name; empty in tables that have none."""
-        if made.message.writer_feature_flags & NO_TRANSACTION_FILES:
+        if made.draft.head.writer_feature_flags & NO_TRANSACTION_FILES:
             return ""
         name = self._transaction_name
         if not self._has_transaction_file:

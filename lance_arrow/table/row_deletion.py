@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
+from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
@@ -64,8 +65,8 @@ def write_deleted(
     offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
     order = np.argsort(owners, kind="stable")
     owners, offsets = owners[order], offsets[order]
-    messages = {fragment.id: fragment for fragment in editable(base).fragments}
-    numbers = {fragment.id: number for number, fragment in enumerate(base.fragments)}
+    messages = editable(base).fragments
+    numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
     updated: list[DataFragment] = []
     removed: list[int] = []
     ids, starts = np.unique(owners, return_index=True)
@@ -77,7 +78,7 @@ def write_deleted(
         if len(gone) == rows.num_physical:
             removed.append(fragment_id)
             continue
-        fragment = messages[fragment_id]
+        fragment = messages.get(fragment_id)
         check_fragment_known(fragment, base.facts.manifest_path)
         fragment.deletion_file.CopyFrom(write_deletions(line, fragment_id, base.version, gone, files))
         updated.append(fragment)

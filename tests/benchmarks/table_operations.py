@@ -87,7 +87,8 @@ class Ours:
         self._table.update({"double": "double * 2"}, where=f"narrow >= {NARROW // 10 * 9}")
 
     def merge(self) -> None:
-        self._table.merge(self._inputs.merged, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+        merge = self._table.merge(self._inputs.merged, on="id")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
 
     def add(self) -> None:
         self._table.add_columns({"sum": "double + narrow"})
@@ -230,7 +231,8 @@ def main() -> int:
                     shutil.rmtree(path)
             other.stdin.close()
     print(f"{options.rows:,} rows, durability {options.durability or 'as by default'}, {options.rounds} rounds; ms")
-    print(f"{'':<8} {'median':>9} {'best':>9} {'processor':>9} | {'reference':>9} {'best':>9} {'processor':>9} | ratio of")
+    names = "".join(f" {name:>9}" for name in ("median", "best", "processor"))
+    print(f"{'':<8}{names} |{names} of the reference | ratio of")
     for case, found in samples.items():
         _show(case, np.array(found) * 1e3)
     return 0
@@ -244,7 +246,8 @@ def _show(case: str, found: np.ndarray) -> None:
     best = ours.min() / theirs.min() if theirs.min() else 0
     cpu = mine_cpu / other_cpu if other_cpu else 0
     print(
-        f"{case:<8} {mine:9.1f} {ours.min():9.1f} {mine_cpu:9.1f} | {other:9.1f} {theirs.min():9.1f} {other_cpu:9.1f} | "
+        f"{case:<8} {mine:9.1f} {ours.min():9.1f} {mine_cpu:9.1f} | "
+        f"{other:9.1f} {theirs.min():9.1f} {other_cpu:9.1f} | "
         f"medians {ratio:5.2f}, best {best:5.2f}, processor {cpu:5.2f}",
         flush=True,
     )
