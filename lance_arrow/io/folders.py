@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 
@@ -48,7 +49,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         Other errors of the filesystem, without credentials in their text.
     """
     if type(filesystem) is LocalFileSystem:
-        return sorted(_local_sizes(folder))
+        return sorted(entry.name for entry in _local_files(folder))
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
         filesystem.invalidate_cache(folder)
@@ -64,18 +65,19 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
 def _local_sizes(folder: str) -> dict[str, int | None]:
     """List a local folder as fsspec does, which makes a path and eleven facts of each file."""
     found: dict[str, int | None] = {}
+    for entry in _local_files(folder):
+        # It may have been removed meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            found[entry.name] = entry.stat(follow_symlinks=False).st_size
+    return found
+
+
+def _local_files(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    if entry.is_file(follow_symlinks=False):
-                        found[entry.name] = entry.stat(follow_symlinks=False).st_size
-                except FileNotFoundError:
-                    # It was removed meanwhile.
-                    continue
+            return [entry for entry in entries if entry.is_file(follow_symlinks=False)]
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    return found
+        return []
 
 
 @foreign_errors()

@@ -290,6 +290,19 @@ def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[st
     return [folder + text[start:stop] if stop else None for start, stop in places], facts[:, 4].tolist()
 
 
+def only_files(fragments: Sequence[FragmentMeta], folder: str) -> list[str | None]:
+    """Return the path of the one file that a fragment has in the table's folder; None for those with other files.
+
+    Parameters are those of `first_files`.
+    """
+    paths, _ = first_files(fragments, folder)
+    if isinstance(fragments, FragmentList):
+        has_others = (fragments.facts[:, 6] != 1) | (fragments.facts[:, 7] != 0)
+        for number in np.flatnonzero(has_others).tolist():
+            paths[number] = None
+    return paths
+
+
 def fragment_from_message(
     message: table_pb2.DataFragment, *, trusts_counts: bool, has_row_ids: bool, base_ids: Collection[int]
 ) -> FragmentMeta:

@@ -140,7 +140,7 @@ class _Commit:
         delay = 0.0
         while True:
             begun = time.monotonic()
-            manifests = list_manifests(self._line)
+            manifests = list_manifests(self._line, since=self._checked)
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
                 raise CommitConflictError(
@@ -264,12 +264,13 @@ class _Commit:
     def _stored_indices(self, source: ManifestMeta | None, manifests: Sequence[ManifestFile]) -> bytes | None:
         if source is None or source.index_position is None:
             return None
-        for manifest in manifests:
-            if manifest.version == source.version:
-                place = manifest_place(self._line, manifest.name)
-                limits, is_sealed = self._settings.limits, source.facts.is_sealed
-                return read_section(place, source.index_position, limits, is_sealed=is_sealed)
-        raise VersionNotFoundError(f"version {source.version} is gone", path=self._line.name, detail=source.version)
+        place = manifest_place(self._line, ManifestName(source.version, manifests[-1].name.scheme))
+        limits, is_sealed = self._settings.limits, source.facts.is_sealed
+        try:
+            return read_section(place, source.index_position, limits, is_sealed=is_sealed)
+        except FileNotFoundError:
+            gone = source.version
+            raise VersionNotFoundError(f"version {gone} is gone", path=self._line.name, detail=gone) from None
 
     def _write_transaction(self, made: NextVersion) -> str:
         """Write the transaction's file, once, and return its name; empty in tables that have none."""
