@@ -10,6 +10,7 @@ own manifest, when its first answer was lost on the way: so every version met is
 
 from __future__ import annotations
 
+import os
 import posixpath
 import random
 import time
@@ -17,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lance_arrow.choices import Durability
 from lance_arrow.errors import (
     CommitConflictError,
     CorruptFileError,
@@ -24,7 +26,7 @@ from lance_arrow.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.io import Location, file_exists, make_folder, sync_files, sync_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
 from lance_arrow.manifests.names import ManifestName, NamingScheme
@@ -52,6 +54,7 @@ def commit(
     *,
     strategy: CommitStrategy,
     settings: Settings,
+    durability: Durability = "fsync",
     properties: Mapping[str, str] | None = None,
     transaction_id: str | None = None,
 ) -> ManifestMeta:
@@ -71,6 +74,8 @@ def commit(
         How versions are made.
     settings
         Limits, and how long to try.
+    durability
+        With ``"fsync"``, local files are on the disk before a version names them.
     properties
         What to keep with the transaction.
     transaction_id
@@ -91,7 +96,10 @@ def commit(
     OSError
         Errors of the filesystem, without credentials in their text.
     """
-    return _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id).run()
+    made = _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id)
+    if durability == "fsync":
+        made.sync()
+    return made.run()
 
 
 class _Commit:
@@ -134,6 +142,14 @@ class _Commit:
         self._transaction_name = f"{self._read_version}-{message.uuid}{own}.txn"
         self._newest = read
         self._attempted = 0
+
+    def sync(self) -> None:
+        """Bring what was written so far to the disk, and the folder of a new table."""
+        sync_files(self._files.places)
+        if self._read is None and self._line.is_local:
+            make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
+            sync_folder(self._line.path)
+            sync_folder(os.path.dirname(os.path.abspath(self._line.path)))
 
     def run(self) -> ManifestMeta:
         deadline = time.monotonic() + self._settings.commit_seconds
