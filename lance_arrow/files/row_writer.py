@@ -26,7 +26,6 @@ from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
 from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_maps import encode_zones
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
@@ -52,7 +51,7 @@ class WrittenLeaf:
         """Return rows per zone and the encoded map, once all pages are written: their bytes decide how fine it is."""
         if self.zones is None:
             return None
-        encoded = np.frombuffer(encode_zones(self.zones.finish(self.num_bytes)), np.uint8)
+        encoded = np.frombuffer(self.zones.encode(self.num_bytes), np.uint8)
         return self.zones.rows_per_zone, encoded
 
 
