@@ -15,6 +15,9 @@ from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.open_sink import open_sink
 
+_S3 = "s3fs.core.S3FileSystem"
+# Directory buckets of S3 list names in no order.
+_UNORDERED_BUCKETS = "--x-s3"
 _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
 
 
@@ -60,6 +63,55 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         return sorted(posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "file")
     infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
+
+
+@foreign_errors()
+def list_first(
+    filesystem: AnyFileSystem, folder: str, count: int, *, after: str = ""
+) -> tuple[dict[str, int | None], bool] | None:
+    """Return the first files directly in `folder` by their names, in one request.
+
+    Parameters
+    ----------
+    filesystem, folder
+        As for `list_sizes`.
+    count
+        The most files that are wanted, up to 1,000.
+    after
+        Only names behind this one count.
+
+    Returns
+    -------
+    dict
+        Names and sizes in bytes.
+    bool
+        Whether these are all.
+
+    None where the filesystem lists all files, or in no order.
+    """
+    kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(filesystem).__mro__]
+    if not isinstance(filesystem, AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
+        return None
+    bucket, key, _ = filesystem.split_path(folder)
+    if bucket.endswith(_UNORDERED_BUCKETS):
+        return None
+    prefix = f"{key.rstrip('/')}/"
+    options = {"StartAfter": prefix + after} if after else {}
+    try:
+        found = filesystem.call_s3(
+            "list_objects_v2",
+            Bucket=bucket,
+            Prefix=prefix,
+            Delimiter="/",
+            MaxKeys=count,
+            **options,
+            **filesystem.req_kw,
+        )
+    except FileNotFoundError:
+        return {}, True
+    files = {one["Key"].removeprefix(prefix): one["Size"] for one in found.get("Contents", [])}
+    files.pop("", None)
+    return files, not found.get("IsTruncated")
 
 
 def _local_sizes(folder: str) -> dict[str, int | None]:

@@ -15,13 +15,16 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
-from lance_arrow.io import AnyFileSystem, Location, list_names, list_sizes, resolve
+from lance_arrow.io import AnyFileSystem, Location, list_first, list_names, list_sizes, resolve
 from lance_arrow.manifests.manifest import ManifestMeta, read_manifest
 from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
 from lance_arrow.settings import Limits
 
 VERSIONS = "_versions"
+_NEWEST = 32
+"""Manifests that a store is asked for to find the newest one: more than a crowd makes during one attempt."""
+_V2_CHARACTERS = len(str(ManifestName(0, NamingScheme.V2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +108,17 @@ def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...
     root
         Folder of a line of versions.
     since
-        The first version that is needed; older ones may be left out.
+        The first version that is wanted.
 
     Raises
     ------
     CorruptManifestError
         Names of both schemes are in one folder.
     """
-    return _since(root, _files(root), since)
+    first = _first_files(root) if since else None
+    if first is None or max(first, default="") < str(ManifestName(since, NamingScheme.V2)):
+        first = _files(root)
+    return _since(root, first, since)
 
 
 def newest_manifest(root: Location) -> ManifestFile | None:
@@ -123,7 +129,8 @@ def newest_manifest(root: Location) -> ManifestFile | None:
     CorruptManifestError
         Names of both schemes are in one folder.
     """
-    files = _files(root)
+    first = _first_files(root)
+    files = _files(root) if first is None else first
     newest: ManifestName | None = None
     for name in sorted(files):
         if newest is None:
@@ -153,11 +160,33 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
             continue
         parsed = parse_name(name)
         if parsed is not None and parsed.scheme is not NamingScheme.DETACHED:
-            found.append(ManifestFile(parsed, size_bytes))
             schemes.add(parsed.scheme)
+            if parsed.version >= since:
+                found.append(ManifestFile(parsed, size_bytes))
     if len(schemes) > 1:
         raise CorruptManifestError("manifests are named in two schemes, expected one", path=root.name)
     return tuple(sorted(found, key=lambda manifest: manifest.version))
+
+
+def _first_files(root: Location) -> Mapping[str, int | None] | None:
+    """Return the newest manifests of a long history, where a store tells these first; None where it is not sure."""
+    folder = posixpath.join(root.path, VERSIONS)
+    found = None if root.is_local else list_first(root.filesystem, folder, _NEWEST)
+    if found is None:
+        return None
+    files, is_all = found
+    if is_all:
+        return files
+    if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
+        return None
+    # Manifests of the other scheme, which may lie behind those of this one, would make all of it doubtful.
+    others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
+    return files if others is not None and all(_is_detached(name) for name in others[0]) else None
+
+
+def _is_detached(name: str) -> bool:
+    parsed = parse_name(name)
+    return parsed is not None and parsed.scheme is NamingScheme.DETACHED
 
 
 def _files(root: Location) -> Mapping[str, int | None]:
