@@ -257,11 +257,15 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 
-def _names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
+def names_in(line: Location, manifest: ManifestMeta, limits: Limits) -> set[str]:
     """Return the files that a version names, below the folder of whatever table they lie in.
 
     An index is named by its folder.
     """
+    return _names_in(manifest, read_indices(line, manifest, limits))
+
+
+def _names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
     found = {posixpath.join(VERSIONS, posixpath.basename(manifest.facts.manifest_path))}
     for number, path in enumerate(only_files(manifest.fragments, f"{DATA}/")):
         if path is not None:
