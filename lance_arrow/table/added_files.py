@@ -70,7 +70,7 @@ def write_added_files(
     wanted = [*columns, ADDRESS]
     made = _AddedFiles(line, reader, fields, files, options)
     try:
-        for batch in reader.batches(reader.projection(wanted), wanted, None, batch_size):
+        for batch in reader.batches(reader.projection(wanted), wanted, None, batch_size, wants_all=True):
             if batch.num_rows:
                 addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
                 made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)

@@ -19,6 +19,7 @@ from lance_arrow.scan.predicates import MISFITS
 
 Numbers = NDArray[np.int64]
 
+_MOST_ROWS_PER_SEARCH = 1 << 20
 _LEAST_TABLE_ITEMS = 1 << 16
 _MOST_TABLE_ITEMS = 1 << 24
 _TABLE_ITEMS_PER_KEY = 64
@@ -40,6 +41,11 @@ class _Level:
         self._values = values
         self._table = _NumberTable.of(values)
         self._joined: Numbers | None = None
+
+    @property
+    def num_hashed(self) -> int:
+        """Values that each search puts into a hash table."""
+        return 0 if self._table is not None else len(self._values)
 
     def join(self, column: pa.ChunkedArray, before: Numbers) -> None:
         """Number what this column and those before it, which have `before`, make together in the source."""
@@ -152,13 +158,18 @@ class SourceKeys:
         self.key_of: Numbers = numbers
         """``(num_rows,)``: the key of each row, -1 where a part of it is null."""
 
-    def find(self, batch: pa.RecordBatch) -> Numbers:
+    @property
+    def rows_per_search(self) -> int:
+        """Rows that `find` should have: each call hashes the keys, unless they are looked up in a table."""
+        return min(_MOST_ROWS_PER_SEARCH, sum(2 * level.num_hashed for level in self._levels))
+
+    def find(self, batch: pa.RecordBatch | pa.Table) -> Numbers:
         """Return the key that each row of a batch has, -1 for none of the source's.
 
         Parameters
         ----------
         batch
-            Rows with the key columns, of the same types.
+            Rows with the key columns, of the same types, and maybe others.
         """
         numbers: Numbers | None = None
         for level in self._levels:

@@ -57,6 +57,8 @@ def test_rows_are_found_by_their_keys(kind: str) -> None:
     others = pa.table(
         {name: pa.concat_arrays([more, columns[name].slice(0, 50)]) for name, more in _columns(kind, 300).items()}
     )
+    chunked = pa.concat_tables([others.slice(0, 100), others.slice(100)])
+    assert keys.find(chunked).tolist() == keys.find(others.combine_chunks()).tolist()
     for table in (source, others.combine_chunks(), others.slice(7)):
         batch = table.to_batches()[0] if table.num_rows else None
         assert batch is not None
