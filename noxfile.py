@@ -393,6 +393,13 @@ def bench_fragments(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_operations(session: nox.Session) -> None:
+    """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/table_operations.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
