@@ -304,7 +304,7 @@ class PageScope:
         return self._encode(provided, block, context)
 
     def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
-        named = self._hook().lance_choose_codec(block=block, context=DecodeContext.BLOCK, scope=self)
+        named = self._named_codec(block, DecodeContext.BLOCK)
         if named is not None and named not in self.excluded:
             found = self.encoder.table.codecs.get(named)
             if found is None:
@@ -370,7 +370,8 @@ class PageScope:
         if self.options.private_layout is not None:
             return self._named_layout(self.options.private_layout, page)
         layouts = self.encoder.table.layouts
-        named = self._hook().lance_choose_layout(page=page, scope=self)
+        hook = self._hook().lance_choose_layout
+        named = hook(page=page, scope=self) if hook.get_hookimpls() else None
         if named is not None:
             if named not in layouts:
                 raise self.encoder.table.missing(named)
@@ -393,7 +394,7 @@ class PageScope:
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:
         if self.forced is not None:
             return self._forced(block, context)
-        named = self._hook().lance_choose_codec(block=block, context=context, scope=self)
+        named = self._named_codec(block, context)
         if named is not None and named not in self.excluded:
             found = self.encoder.table.codecs.get(named)
             if found is None:
@@ -401,6 +402,11 @@ class PageScope:
             return found
         best = self._best(block, context)
         return None if best is None else best[1]
+
+    def _named_codec(self, block: BlockSlice, context: DecodeContext) -> EncodingKey | None:
+        """Return the codec that a hook names; most runtimes have none that would."""
+        hook = self._hook().lance_choose_codec
+        return hook(block=block, context=context, scope=self) if hook.get_hookimpls() else None
 
     def _forced(self, block: BlockSlice, context: DecodeContext) -> Provided:
         if self.forced is None:

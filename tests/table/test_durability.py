@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from collections.abc import Callable
@@ -61,6 +62,38 @@ def test_files_are_on_the_disk_before_a_version_names_them(
     # Files, their folders; the manifest before and its folder after it gets its name.
     assert _kinds(synced, path) == [*written, "_versions", "link _versions", "_versions"]
     assert not [one for one in synced if one.endswith(" (deleted)")]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+def test_each_of_many_files_is_on_the_disk(tmp_path: Path, synced: list[str]) -> None:
+    path = tmp_path / "t"
+    table = LanceTable.create(path, ROWS)
+    synced.clear()
+    table.append(ROWS, max_rows_per_file=4)
+    files = {str(path / "data" / file.path) for one in table.manifest.fragments[1:] for file in one.files}
+    assert len(files) == 25
+    assert set(synced[:25]) == files
+    assert _kinds(synced[25:], path) == ["data", "_versions", "link _versions", "_versions"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+def test_a_failing_disk_makes_no_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t"
+    table = LanceTable.create(path, ROWS)
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    for rows in (100, 4):
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match="Input/output error") as found:
+            table.append(ROWS, max_rows_per_file=rows)
+        assert str(path / "data") in str(found.value.filename)
+        monkeypatch.undo()
+        assert LanceTable.open(path).version == table.version == 1
+        assert len(list((path / "data").iterdir())) == 1
+    table.append(ROWS)
+    assert LanceTable.open(path).count_rows() == 200
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
