@@ -399,6 +399,12 @@ def bench_cold(session: nox.Session) -> None:
     session.run("python", "tests/benchmarks/cold_reads.py", *session.posargs)
 
 
+def bench_operations(session: nox.Session) -> None:
+    """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/table_operations.py", *session.posargs)
+
+
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""

@@ -17,6 +17,8 @@ FileVersionName: TypeAlias = Literal["2.0", "2.1", "2.2", "2.3", "stable", "next
 """File versions that can be written."""
 CreateMode: TypeAlias = Literal["create", "overwrite", "append"]
 """What `LanceTable.create` does where a table exists: raise, make a version of the new rows only, or add to it."""
+Durability: TypeAlias = Literal["fsync", "rename"]
+"""What a change of a local table survives: a loss of power, or the end of the process only."""
 IngestMode: TypeAlias = Literal["append", "overwrite"]
 """What the ingest job does with a table."""
 Matched: TypeAlias = Literal["update", "delete", "keep"]

@@ -9,6 +9,7 @@ In: a path, a buffer or a stream, and columns, rows, filters, options. Out: tabl
 | `blob_file` | one blob as a file object |
 | `lance_writer`, `write_options` | `LanceWriter`, `write_table`, and the options that every writer has |
 | `batch_inputs`, `stored_rows`, `offset_checks` | what may be written, as files store it, checked |
+| `writer_plan` | what writers of one schema have in common |
 | `row_writers`, `row_writer` | columns to pages of an open file; which writer fits a version (2.0: `legacy/`) |
 | `data_file_writer` | a data file of a table, whose schema bears field ids |
 | `verification`, `checksum_audit` | `verify`: every checksum compared, every page decoded |

@@ -37,11 +37,11 @@ class DataFileWriter(OneFileWriter):
     """
 
     def __init__(self, sink: Any, schema: pa.Schema, fields: Sequence[SchemaField], options: WriteOptions) -> None:
-        self._table_fields = tuple(fields)
+        self._wanted_fields = tuple(fields)
         super().__init__(sink, schema, options)
 
     def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
-        for ours, theirs in zip(fields_from_arrow(schema), self._table_fields, strict=True):
+        for ours, theirs in zip(fields_from_arrow(schema), self._wanted_fields, strict=True):
             for own, wanted in zip(ours.walk(), theirs.walk(), strict=True):
                 if (own.name, own.logical_type, len(own.children)) != (
                     wanted.name, wanted.logical_type, len(wanted.children),
@@ -51,4 +51,4 @@ class DataFileWriter(OneFileWriter):
                         f"{own.name!r} would be written",
                         column=theirs.name,
                     )
-        return self._table_fields
+        return self._wanted_fields

@@ -8,22 +8,18 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from lance_arrow.arrays.blob_fields import PLACE_TYPE
-from lance_arrow.arrays.column_tree import LeafNode, column_tree
 from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_writer import FileWriter
-from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.schema import column_mapping, fields_from_arrow
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.container.schema import fields_from_arrow
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.files.row_writers import row_writer
-from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.files.writer_plan import writer_plan
 from lance_arrow.io import AnyFileSystem, open_sink
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.structure.page_encoder import PageEncoder
 
 
 class OneFileWriter:
@@ -37,6 +33,8 @@ class OneFileWriter:
         How to write.
     """
 
+    _wanted_fields: tuple[SchemaField, ...] = ()
+
     def __init__(
         self,
         sink: Any,
@@ -48,19 +46,8 @@ class OneFileWriter:
         runtime: Runtime | None = None,
     ) -> None:
         runtime = runtime if runtime is not None else default_runtime()
-        self._stored = StoredRows(schema, options.version)
-        options.check_columns(self._stored.schema)
-        fields = self._fields_of(self._stored.schema)
-        tree = column_tree(self._stored.schema, column_mapping(fields, options.version))
-        for leaf in (leaf for root in tree for leaf in root.leaves()):
-            _check_leaf(leaf, options.version)
-        encoder = PageEncoder(
-            runtime.table,
-            runtime.settings.limits,
-            runtime.scratch,
-            options.file_version,
-            options.allow_private_encodings,
-        )
+        plan = writer_plan(schema, options, runtime, self._fields_of, self._wanted_fields)
+        self._stored = plan.stored
         self._is_broken = False
         # Until there is a sink, there is nothing to give up.
         self._is_closed = True
@@ -70,11 +57,11 @@ class OneFileWriter:
             self._file = FileWriter(
                 self._sink,
                 options.version,
-                fields,
+                plan.fields,
                 self._stored.schema.metadata,
                 block_sums=ChecksumWriter() if options.checksums else None,
             )
-            self._rows = row_writer(options.version)(self._file, tree, runtime, encoder, options)
+            self._rows = row_writer(options.version)(self._file, plan.tree, runtime, plan.encoder, options)
         except BaseException:
             self._sink.abort()
             raise
@@ -227,17 +214,6 @@ class LanceWriter(OneFileWriter):
             page_bytes=page_bytes,
         )
         super().__init__(sink, schema, options, filesystem=filesystem, storage_options=storage_options, runtime=runtime)
-
-
-def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
-    """Refuse, before there is a file, columns that no page can hold."""
-    if leaf.refusal is not None:
-        raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
-    if version is FileVersion.V2_3 and leaf.is_blob and leaf.field.type == PLACE_TYPE:
-        raise UnsupportedError(
-            "blobs of the first kind exist until file version 2.2: write that, or leave lance-encoding:blob out",
-            column=leaf.path,
-        )
 
 
 def write_table(

@@ -26,13 +26,14 @@ from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
 from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_maps import encode_zones
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
 """Most rows, and bytes, of short arrays that are joined before they are bounded."""
+_SMALL_BYTES = 1 << 20
+"""Pages of no more bytes are encoded sooner than threads take turns with the interpreter."""
 COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 
 
@@ -50,7 +51,7 @@ class WrittenLeaf:
         """Return rows per zone and the encoded map, once all pages are written: their bytes decide how fine it is."""
         if self.zones is None:
             return None
-        encoded = np.frombuffer(encode_zones(self.zones.finish(self.num_bytes)), np.uint8)
+        encoded = np.frombuffer(self.zones.encode(self.num_bytes), np.uint8)
         return self.zones.rows_per_zone, encoded
 
 
@@ -155,11 +156,16 @@ class RowWriter:
         by_leaf: dict[int, list[_FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
-        for page, encoded in zip(pages, self._runtime.ahead(self._encode, pages), strict=True):
+        is_small = sum(array.nbytes for page in pages for array in page.arrays) <= _SMALL_BYTES
+        for page, encoded in zip(pages, self._encoded(pages, is_small=is_small), strict=True):
             self._add(page, encoded)
         # Encoding has refused what contradicts itself: zones need not.
-        for _ in self._runtime.map(_add_to_zones, list(by_leaf.values())):
+        run = map if is_small else self._runtime.map
+        for _ in run(_add_to_zones, list(by_leaf.values())):
             pass
+
+    def _encoded(self, pages: Sequence[_FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
+        return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
     def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):

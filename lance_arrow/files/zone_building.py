@@ -22,7 +22,6 @@ from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_maps import encode_zones
 from lance_arrow.statistics.zone_sidecar import FileBinding, StoredMap, encode_sidecar, sidecar_location
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 
@@ -168,6 +167,6 @@ def _maps(
     stored = []
     for (leaf, builder), meta in zip(builders, rows.metas(leaves), strict=True):
         page_bytes = int(sum(np.sum(page.buffer_sizes) for page in meta.pages))
-        data = encode_zones(builder.finish(page_bytes))
+        data = builder.encode(page_bytes)
         stored.append(StoredMap(leaf.column, builder.rows_per_zone, data))
     return stored

@@ -19,6 +19,7 @@ flows the other way, in order. Nothing here knows what the bytes mean.
 | `folders` | listing, making folders, small files |
 | `trees` | all that lies below a folder |
 | `exclusive` | making a file only if there is none |
+| `syncing` | bringing local files to the disk |
 | `ahead_source` | ranges of a far source, asked before they are wanted |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.fetching import read_coalesced as read_coalesced
     from lance_arrow.io.fetching import read_end as read_end
     from lance_arrow.io.folders import file_exists as file_exists
+    from lance_arrow.io.folders import list_first as list_first
     from lance_arrow.io.folders import list_names as list_names
     from lance_arrow.io.folders import list_sizes as list_sizes
     from lance_arrow.io.folders import make_folder as make_folder
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from lance_arrow.io.source import Positions as Positions
     from lance_arrow.io.source import RangeSource as RangeSource
     from lance_arrow.io.stream_sink import StreamSink as StreamSink
+    from lance_arrow.io.syncing import sync_files as sync_files
+    from lance_arrow.io.syncing import sync_folder as sync_folder
     from lance_arrow.io.trees import ListedFile as ListedFile
     from lance_arrow.io.trees import list_tree as list_tree
     from lance_arrow.io.verified_source import VerifiedSource as VerifiedSource
@@ -83,6 +87,7 @@ else:
             "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced", "read_end"),
             "lance_arrow.io.folders": (
                 "file_exists",
+                "list_first",
                 "list_names",
                 "list_sizes",
                 "make_folder",
@@ -100,6 +105,7 @@ else:
             "lance_arrow.io.small_files": ("read_small_files", "reads_small_files"),
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
             "lance_arrow.io.stream_sink": ("StreamSink",),
+            "lance_arrow.io.syncing": ("sync_files", "sync_folder"),
             "lance_arrow.io.trees": ("ListedFile", "list_tree"),
             "lance_arrow.io.verified_source": ("VerifiedSource",),
             "lance_arrow.redaction": ("redact", "redact_text"),

@@ -2,7 +2,7 @@
 
 | Filesystem | How | Between |
 |---|---|---|
-| local | a hidden file, complete and on disk, gets its name by a hard link | all processes |
+| local | a hidden file, complete, and on disk if wanted, gets its name by a hard link | all processes |
 | `memory://` | one step of the dictionary that holds the files | threads: it is one process's own |
 | s3fs, gcsfs, adlfs | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | all writers of the store |
 | all others | nothing: a look before writing is a race | |
@@ -30,6 +30,7 @@ from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_sink import hidden_name
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.sink import name_file
+from lance_arrow.io.syncing import sync_folder
 
 _CONDITIONAL: dict[str, dict[str, Any]] = {
     "s3fs.core.S3FileSystem": {"mode": "create"},
@@ -53,7 +54,7 @@ def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
 
 
 @foreign_errors()
-def create_exclusively(place: Location, data: bytes) -> bool:
+def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> bool:
     """Make a file appear, complete and at once, unless there is one.
 
     Parameters
@@ -62,6 +63,8 @@ def create_exclusively(place: Location, data: bytes) -> bool:
         Where; on a local filesystem the folder must exist.
     data
         Its content.
+    synced
+        Whether content and name of a local file are brought to the disk.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def create_exclusively(place: Location, data: bytes) -> bool:
     """
     filesystem = place.filesystem
     if type(filesystem) is LocalFileSystem:
-        return _link(place, data)
+        return _link(place, data, synced=synced)
     if isinstance(filesystem, MemoryFileSystem):
         path = filesystem._strip_protocol(place.path)
         mine = MemoryFile(filesystem, path, data)
@@ -93,7 +96,7 @@ def create_exclusively(place: Location, data: bytes) -> bool:
     )
 
 
-def _link(place: Location, data: bytes) -> bool:
+def _link(place: Location, data: bytes, *, synced: bool) -> bool:
     folder, name = os.path.split(os.path.abspath(place.path))
     hidden = os.path.join(folder, hidden_name(name))
     try:
@@ -101,7 +104,8 @@ def _link(place: Location, data: bytes) -> bool:
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
         os.link(hidden, os.path.join(folder, name))
     except FileExistsError:
         return False
@@ -118,19 +122,9 @@ def _link(place: Location, data: bytes) -> bool:
     finally:
         if os.path.lexists(hidden):
             os.unlink(hidden)
-    _sync_folder(folder)
+    if synced:
+        sync_folder(folder)
     return True
-
-
-def _sync_folder(folder: str) -> None:
-    """Bring the new name to the disk; where folders cannot be opened, they need not be."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:

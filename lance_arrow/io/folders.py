@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 
@@ -14,6 +15,9 @@ from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.open_sink import open_sink
 
+_S3 = "s3fs.core.S3FileSystem"
+# Directory buckets of S3 list names in no order.
+_UNORDERED_BUCKETS = "--x-s3"
 _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
 
 
@@ -48,7 +52,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         Other errors of the filesystem, without credentials in their text.
     """
     if type(filesystem) is LocalFileSystem:
-        return sorted(_local_sizes(folder))
+        return sorted(entry.name for entry in _local_files(folder))
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
         filesystem.invalidate_cache(folder)
@@ -61,21 +65,71 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
 
 
+@foreign_errors()
+def list_first(
+    filesystem: AnyFileSystem, folder: str, count: int, *, after: str = ""
+) -> tuple[dict[str, int | None], bool] | None:
+    """Return the first files directly in `folder` by their names, in one request.
+
+    Parameters
+    ----------
+    filesystem, folder
+        As for `list_sizes`.
+    count
+        The most files that are wanted, up to 1,000.
+    after
+        Only names behind this one count.
+
+    Returns
+    -------
+    dict
+        Names and sizes in bytes.
+    bool
+        Whether these are all.
+
+    None where the filesystem lists all files, or in no order.
+    """
+    kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(filesystem).__mro__]
+    if not isinstance(filesystem, AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
+        return None
+    bucket, key, _ = filesystem.split_path(folder)
+    if bucket.endswith(_UNORDERED_BUCKETS):
+        return None
+    prefix = f"{key.rstrip('/')}/"
+    options = {"StartAfter": prefix + after} if after else {}
+    try:
+        found = filesystem.call_s3(
+            "list_objects_v2",
+            Bucket=bucket,
+            Prefix=prefix,
+            Delimiter="/",
+            MaxKeys=count,
+            **options,
+            **filesystem.req_kw,
+        )
+    except FileNotFoundError:
+        return {}, True
+    files = {one["Key"].removeprefix(prefix): one["Size"] for one in found.get("Contents", [])}
+    files.pop("", None)
+    return files, not found.get("IsTruncated")
+
+
 def _local_sizes(folder: str) -> dict[str, int | None]:
     """List a local folder as fsspec does, which makes a path and eleven facts of each file."""
     found: dict[str, int | None] = {}
+    for entry in _local_files(folder):
+        # It may have been removed meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            found[entry.name] = entry.stat(follow_symlinks=False).st_size
+    return found
+
+
+def _local_files(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    if entry.is_file(follow_symlinks=False):
-                        found[entry.name] = entry.stat(follow_symlinks=False).st_size
-                except FileNotFoundError:
-                    # It was removed meanwhile.
-                    continue
+            return [entry for entry in entries if entry.is_file(follow_symlinks=False)]
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    return found
+        return []
 
 
 @foreign_errors()

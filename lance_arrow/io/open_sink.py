@@ -46,7 +46,8 @@ def open_sink(
     InvalidArgumentError
         `target` is none of these, or comes with a filesystem that it has no use for.
     """
-    if isinstance(target, ByteSink | BinaryStream):
+    # What a protocol asks of an object takes longer than to see that it is a path.
+    if not isinstance(target, Location | str) and isinstance(target, ByteSink | BinaryStream):
         if filesystem is not None or storage_options:
             raise InvalidArgumentError("filesystem and storage_options belong to a path, not to what is already open")
         return target if isinstance(target, ByteSink) else StreamSink(target)

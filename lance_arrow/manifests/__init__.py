@@ -18,7 +18,7 @@ In: the folder of a table on any filesystem. Out: frozen facts, checked; no data
 | `row_id_writing` | stable row ids and row versions of new fragments |
 | `zone_indices` | which ZONEMAP indices there are |
 | `references` | tags and branches |
-| `writing` | the next version's manifest from one version's, and its bytes |
+| `draft`, `writing` | the next version's manifest from one version's, and its bytes |
 
 Forbidden here: pyarrow.dataset, decoding of columns, writing files.
 """

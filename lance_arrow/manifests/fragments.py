@@ -182,7 +182,7 @@ class FragmentList(Sequence[FragmentMeta]):
             fragment_from_message, trusts_counts=trusts_counts, has_row_ids=has_row_ids, base_ids=base_ids
         )
         self._facts = np.empty((len(places), NUM_FRAGMENT_FACTS), np.int64)
-        is_sound = np.empty(len(places), np.uint8)
+        self._is_sound = is_sound = np.empty(len(places), np.uint8)
         bases = np.fromiter(base_ids, np.uint64, len(base_ids))
         self._unsure: list[tuple[int, table_pb2.DataFragment]] = []
         if read_fragments(body, places, trusts_counts, has_row_ids, bases, self._facts, is_sound):
@@ -199,7 +199,8 @@ class FragmentList(Sequence[FragmentMeta]):
         """
         for number, message in self._unsure:
             made = self._made[number] = self._checked(message)
-            self._facts[number] = made.id, -1 if made.num_rows is None else made.num_rows, 0, 0, -1, -1
+            num_rows = -1 if made.num_rows is None else made.num_rows
+            self._facts[number] = made.id, num_rows, 0, 0, -1, -1, len(made.files), made.deletion is not None
         self._unsure = []
 
     @property
@@ -211,6 +212,11 @@ class FragmentList(Sequence[FragmentMeta]):
     def facts(self) -> NDArray[np.int64]:
         """``(n, NUM_FRAGMENT_FACTS) int64``: what `read_fragments` tells; no paths of what was checked in Python."""
         return self._facts
+
+    @property
+    def is_plain(self) -> NDArray[np.bool_]:
+        """``(n,) bool``: which fragments the native code checked; these have no unknown fields."""
+        return self._is_sound.view(np.bool_)
 
     def __len__(self) -> int:
         return len(self._made)
@@ -257,6 +263,13 @@ def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
     return np.array([one.id for one in fragments], np.int64)
 
 
+def have_deletions(fragments: Sequence[FragmentMeta]) -> NDArray[np.bool_]:
+    """Return ``(n,) bool``: which fragments have a deletion file."""
+    if isinstance(fragments, FragmentList):
+        return fragments.facts[:, 7] != 0
+    return np.array([one.deletion is not None for one in fragments], np.bool_)
+
+
 def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[str | None], list[int]]:
     """Return path (None where that takes a look at the fragment) and bytes, or -1, of each fragment's first data file.
 
@@ -275,6 +288,19 @@ def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[st
     stops = np.where((sizes > 0) & (facts[:, 5] < 0), starts + sizes, 0)
     places = zip(starts.tolist(), stops.tolist(), strict=True)
     return [folder + text[start:stop] if stop else None for start, stop in places], facts[:, 4].tolist()
+
+
+def only_files(fragments: Sequence[FragmentMeta], folder: str) -> list[str | None]:
+    """Return the path of the one file that a fragment has in the table's folder; None for those with other files.
+
+    Parameters are those of `first_files`.
+    """
+    paths, _ = first_files(fragments, folder)
+    if isinstance(fragments, FragmentList):
+        has_others = (fragments.facts[:, 6] != 1) | (fragments.facts[:, 7] != 0)
+        for number in np.flatnonzero(has_others).tolist():
+            paths[number] = None
+    return paths
 
 
 def fragment_from_message(

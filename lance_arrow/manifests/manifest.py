@@ -138,7 +138,32 @@ def read_manifest(
     """
     source = open_source(place, size_bytes=size_bytes)
     try:
-        return _from_source(source, place, root, version, limits)
+        return manifest_from_source(source, place, root, version, limits)
+    finally:
+        source.close()
+
+
+def manifest_source(place: Location, size_bytes: int | None = None) -> RangeSource:
+    """Open the file of a manifest; a small one is read at once, so that its sections take no further request.
+
+    Parameters
+    ----------
+    place
+        Its file.
+    size_bytes
+        Size of the file, if a listing told.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    """
+    source = open_source(place, size_bytes=size_bytes)
+    size = source.size()
+    if size > TAIL_BYTES:
+        return source
+    try:
+        return BufferSource(read_end(source, size).data)
     finally:
         source.close()
 
@@ -147,12 +172,13 @@ def manifest_from_bytes(
     data: bytes, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
     """Check the file of a manifest that is here already; arguments and errors are those of `read_manifest`."""
-    return _from_source(BufferSource(data), place, root, version, limits)
+    return manifest_from_source(BufferSource(data), place, root, version, limits)
 
 
-def _from_source(
-    source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None
+def manifest_from_source(
+    source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
+    """Check a manifest whose file is open; arguments and errors are those of `read_manifest`."""
     limits = limits if limits is not None else Limits()
     with located(path=place.name):
         size = source.size()
@@ -201,7 +227,14 @@ class _Parts:
     fragments: FragmentList
 
 
-def read_section(place: Location, position: int, limits: Limits | None = None, *, is_sealed: bool = False) -> bytes:
+def read_section(
+    place: Location,
+    position: int,
+    limits: Limits | None = None,
+    *,
+    is_sealed: bool = False,
+    source: RangeSource | None = None,
+) -> bytes:
     """Read a section of a manifest's file: the message behind its length.
 
     Parameters
@@ -214,6 +247,8 @@ def read_section(place: Location, position: int, limits: Limits | None = None, *
         `max_metadata_bytes` bounds it; the default ones when None.
     is_sealed
         Whether the manifest has a checksum, so that its sections have some.
+    source
+        The file, if it is open; opened here when None.
 
     Raises
     ------
@@ -221,25 +256,30 @@ def read_section(place: Location, position: int, limits: Limits | None = None, *
         The section does not lie within the file, or does not match its checksum, or has none where it must.
     """
     limits = limits if limits is not None else Limits()
-    source = open_source(place)
+    opened = open_source(place) if source is None else source
     try:
         with located(path=place.name):
-            stop = source.size() - FOOTER.size
-            start = position + SECTION_HEAD.size
-            if start > stop:
-                raise CorruptManifestError(f"a section at {position} begins after the manifest's file ends at {stop}")
-            (size,) = SECTION_HEAD.unpack(_read(source, position, start))
-            if start + size > stop:
-                raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
-            limits.check("max_metadata_bytes", size)
-            found = _read(source, start, min(start + size + RECORD.size, stop))
-            data, record = found[:size], found[size:]
-            found_one = check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
-            if is_sealed and not found_one:
-                raise CorruptManifestError(f"the section at {position} has no checksum, though the manifest has one")
-            return data
+            return _section_of(opened, position, limits, is_sealed=is_sealed)
     finally:
-        source.close()
+        if source is None:
+            opened.close()
+
+
+def _section_of(source: RangeSource, position: int, limits: Limits, *, is_sealed: bool) -> bytes:
+    stop = source.size() - FOOTER.size
+    start = position + SECTION_HEAD.size
+    if start > stop:
+        raise CorruptManifestError(f"a section at {position} begins after the manifest's file ends at {stop}")
+    (size,) = SECTION_HEAD.unpack(_read(source, position, start))
+    if start + size > stop:
+        raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
+    limits.check("max_metadata_bytes", size)
+    found = _read(source, start, min(start + size + RECORD.size, stop))
+    data, record = found[:size], found[size:]
+    found_one = check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
+    if is_sealed and not found_one:
+        raise CorruptManifestError(f"the section at {position} has no checksum, though the manifest has one")
+    return data
 
 
 def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, bool]:

@@ -15,13 +15,16 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
-from lance_arrow.io import AnyFileSystem, Location, list_sizes, resolve
+from lance_arrow.io import AnyFileSystem, Location, list_first, list_names, list_sizes, resolve
 from lance_arrow.manifests.manifest import ManifestMeta, read_manifest
-from lance_arrow.manifests.names import ManifestName, NamingScheme, names_of, parse_name
+from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
 from lance_arrow.settings import Limits
 
 VERSIONS = "_versions"
+_NEWEST = 32
+"""Manifests that a store is asked for to find the newest one: more than a crowd makes during one attempt."""
+_V2_CHARACTERS = len(str(ManifestName(0, NamingScheme.V2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class ManifestFile:
     name
         What it is called, hence which version it is of.
     size_bytes
-        None where the filesystem does not tell.
+        None where the filesystem does not tell, and of local files, which tell it when they are opened.
     """
 
     name: ManifestName
@@ -94,25 +97,103 @@ def table_location(
 
 def is_table(root: Location) -> bool:
     """Whether a folder is a table: whether it has manifests."""
-    return bool(list_manifests(root))
+    return newest_manifest(root) is not None
 
 
-def list_manifests(root: Location) -> tuple[ManifestFile, ...]:
+def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...]:
     """List the versions there are, oldest first, detached ones left out; none where there is no table.
+
+    Parameters
+    ----------
+    root
+        Folder of a line of versions.
+    since
+        The first version that is wanted.
 
     Raises
     ------
     CorruptManifestError
         Names of both schemes are in one folder.
     """
+    first = _first_files(root) if since else None
+    if first is None or max(first, default="") < str(ManifestName(since, NamingScheme.V2)):
+        first = _files(root)
+    return _since(root, first, since)
+
+
+def newest_manifest(root: Location) -> ManifestFile | None:
+    """Return the newest version there is, detached ones left out; None where there is no table.
+
+    Raises
+    ------
+    CorruptManifestError
+        Names of both schemes are in one folder.
+    """
+    first = _first_files(root)
+    files = _files(root) if first is None else first
+    newest: ManifestName | None = None
+    for name in sorted(files):
+        if newest is None:
+            parsed = parse_name(name)
+            if parsed is None or parsed.scheme is NamingScheme.DETACHED:
+                continue
+            newest = parsed
+            # Newer versions have smaller names, where these are counted down; and they are all of one length.
+            if parsed.scheme is not NamingScheme.V2:
+                break
+            expected, size_bytes = len(name), files[name]
+        elif len(name) != expected:
+            break
+    else:
+        return None if newest is None else ManifestFile(newest, size_bytes)
+    return _since(root, files, 0)[-1]
+
+
+def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple[ManifestFile, ...]:
     found = []
-    for name, size_bytes in list_sizes(root.filesystem, posixpath.join(root.path, VERSIONS)).items():
+    schemes = set()
+    oldest = str(ManifestName(since, NamingScheme.V2))
+    for name, size_bytes in files.items():
+        # Of a long history, most names are not worth a closer look.
+        if name > oldest and len(name) == len(oldest) and name.removesuffix(SUFFIX).isdecimal():
+            schemes.add(NamingScheme.V2)
+            continue
         parsed = parse_name(name)
         if parsed is not None and parsed.scheme is not NamingScheme.DETACHED:
-            found.append(ManifestFile(parsed, size_bytes))
-    if len({manifest.name.scheme for manifest in found}) > 1:
+            schemes.add(parsed.scheme)
+            if parsed.version >= since:
+                found.append(ManifestFile(parsed, size_bytes))
+    if len(schemes) > 1:
         raise CorruptManifestError("manifests are named in two schemes, expected one", path=root.name)
     return tuple(sorted(found, key=lambda manifest: manifest.version))
+
+
+def _first_files(root: Location) -> Mapping[str, int | None] | None:
+    """Return the newest manifests of a long history, where a store tells these first; None where it is not sure."""
+    folder = posixpath.join(root.path, VERSIONS)
+    found = None if root.is_local else list_first(root.filesystem, folder, _NEWEST)
+    if found is None:
+        return None
+    files, is_all = found
+    if is_all:
+        return files
+    if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
+        return None
+    # Manifests of the other scheme, which may lie behind those of this one, would make all of it doubtful.
+    others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
+    return files if others is not None and all(_is_detached(name) for name in others[0]) else None
+
+
+def _is_detached(name: str) -> bool:
+    parsed = parse_name(name)
+    return parsed is not None and parsed.scheme is NamingScheme.DETACHED
+
+
+def _files(root: Location) -> Mapping[str, int | None]:
+    folder = posixpath.join(root.path, VERSIONS)
+    if root.is_local:
+        return dict.fromkeys(list_names(root.filesystem, folder))
+    return list_sizes(root.filesystem, folder)
 
 
 def open_version(
@@ -153,12 +234,16 @@ def open_version(
     line = branch_root(root, branch)
     if version is not None:
         return _numbered(root, line, version, branch, limits)
-    manifests = list_manifests(line) if listed is None or line is not root else listed
-    if not manifests:
-        raise _nothing(root, line, branch)
+    if line is not root:
+        listed = None
     if choice.as_of is not None:
-        return _as_of(line, manifests, moment(choice.as_of), limits)
-    return read_listed(line, manifests[-1], limits)
+        manifests = list_manifests(line) if listed is None else listed
+        if manifests:
+            return _as_of(line, manifests, moment(choice.as_of), limits)
+    newest = newest_manifest(line) if listed is None else next(reversed(listed), None)
+    if newest is None:
+        raise _nothing(root, line, branch)
+    return read_listed(line, newest, limits)
 
 
 def read_listed(line: Location, manifest: ManifestFile, limits: Limits | None = None) -> ManifestMeta:

@@ -7,11 +7,16 @@ would still be true; what is unknown inside a fragment travels along as long as 
 from __future__ import annotations
 
 import collections
+import functools
 import importlib.metadata
 import struct
 import time
 
+import numpy as np
+
+from lance_arrow.engine import split_manifest
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, UnsupportedFeatureFlagError
+from lance_arrow.manifests.draft import FragmentDraft, ManifestDraft
 from lance_arrow.manifests.feature_flags import (
     BASE_PATHS,
     CONFIG,
@@ -20,6 +25,7 @@ from lance_arrow.manifests.feature_flags import (
     READABLE,
     STABLE_ROW_IDS,
 )
+from lance_arrow.manifests.fragments import fragment_ids, have_deletions
 from lance_arrow.manifests.manifest import FOOTER, MAGIC, SECTION_HEAD, ManifestMeta
 from lance_arrow.manifests.seals import MANIFEST, RECORD, SECTION, seal
 from lance_arrow.proto.reading import iter_unknown, parse, unknown_numbers
@@ -31,8 +37,8 @@ _COMPUTED = DELETION_FILES | CONFIG | BASE_PATHS
 _NANOSECONDS = 1_000_000_000
 
 
-def editable(manifest: ManifestMeta) -> Manifest:
-    """Return the message of a version, for another one to be made of it.
+def editable(manifest: ManifestMeta) -> ManifestDraft:
+    """Return a draft that is what a version is, for another one to be made of it.
 
     Raises
     ------
@@ -51,9 +57,9 @@ def editable(manifest: ManifestMeta) -> Manifest:
             path=path,
             detail=unknown_flags,
         )
-    ids = [fragment.id for fragment in manifest.fragments]
-    if len(set(ids)) != len(ids):
-        twice = collections.Counter(ids).most_common(1)[0][0]
+    ids = fragment_ids(manifest.fragments)
+    if (np.diff(ids) <= 0).any() and len(np.unique(ids)) != len(ids):
+        twice = collections.Counter(ids.tolist()).most_common(1)[0][0]
         raise CorruptManifestError(
             f"two fragments have the id {twice}: the table can be read, but nothing can be written on top of it",
             path=path,
@@ -64,15 +70,21 @@ def editable(manifest: ManifestMeta) -> Manifest:
             "the table was written by an early release, whose counts of rows cannot be relied on: copy it to write",
             path=path,
         )
-    message = parse(Manifest, manifest.message_bytes, what="the manifest", error=CorruptManifestError)
-    numbers = unknown_numbers(message)
+    body = manifest.message_bytes
+    split = split_manifest(body)
+    if split is None:
+        raise CorruptManifestError("the manifest's fields cannot be told apart", path=path)
+    rest, _, places = split
+    head = parse(Manifest, rest, what="the manifest", error=CorruptManifestError)
+    numbers = unknown_numbers(head)
     if numbers:
         raise UnsupportedError(
             f"the manifest has the unknown field {numbers[0]}: what it says may not be true of another version",
             path=path,
             detail=numbers,
         )
-    return message
+    at = np.frombuffer(places, np.int64).reshape(-1, 2)
+    return ManifestDraft(head, FragmentDraft(body, at, ids, have_deletions(manifest.fragments)))
 
 
 def check_fragment_known(fragment: DataFragment, path: str) -> None:
@@ -92,19 +104,19 @@ def check_fragment_known(fragment: DataFragment, path: str) -> None:
         )
 
 
-def next_fragment_id(message: Manifest) -> int:
+def next_fragment_id(draft: ManifestDraft) -> int:
     """Return the first id that no fragment ever had."""
-    highest = max((fragment.id for fragment in message.fragments), default=-1)
+    highest = int(draft.fragments.ids.max(initial=-1))
     # Early writers left the field unset while there was a fragment 0.
-    return 1 + max(highest, message.max_fragment_id if message.HasField("max_fragment_id") else -1)
+    return 1 + max(highest, draft.head.max_fragment_id if draft.head.HasField("max_fragment_id") else -1)
 
 
-def finish(message: Manifest, version: int, transaction_file: str, *, has_indices: bool) -> None:
-    """Fill in what every new version has of its own: number, time, writer, flags, order of fragments.
+def finish(draft: ManifestDraft, version: int, transaction_file: str, *, has_indices: bool) -> None:
+    """Fill in what every new version has of its own: number, time, writer, flags.
 
     Parameters
     ----------
-    message
+    draft
         Changed in place; its flags and time are those of the version before.
     version
         Its number.
@@ -113,18 +125,19 @@ def finish(message: Manifest, version: int, transaction_file: str, *, has_indice
     has_indices
         Whether its file holds an index section.
     """
-    ordered = sorted(message.fragments, key=lambda fragment: fragment.id)
-    if [fragment.id for fragment in ordered] != [fragment.id for fragment in message.fragments]:
-        kept = [DataFragment.FromString(fragment.SerializeToString()) for fragment in ordered]
-        del message.fragments[:]
-        message.fragments.extend(kept)
-    message.version = version
-    message.transaction_file = transaction_file
-    message.ClearField("writer_version")
-    message.writer_version.library = LIBRARY
-    message.writer_version.version = importlib.metadata.version(LIBRARY)
-    _set_time(message)
-    _set_flags(message, has_indices=has_indices)
+    head = draft.head
+    head.version = version
+    head.transaction_file = transaction_file
+    head.ClearField("writer_version")
+    head.writer_version.library = LIBRARY
+    head.writer_version.version = _own_version()
+    _set_time(head)
+    _set_flags(draft, has_indices=has_indices)
+
+
+@functools.cache
+def _own_version() -> str:
+    return importlib.metadata.version(LIBRARY)
 
 
 def _set_time(message: Manifest) -> None:
@@ -134,34 +147,35 @@ def _set_time(message: Manifest) -> None:
     message.timestamp.seconds, message.timestamp.nanos = divmod(now, _NANOSECONDS)
 
 
-def _set_flags(message: Manifest, *, has_indices: bool) -> None:
+def _set_flags(draft: ManifestDraft, *, has_indices: bool) -> None:
+    head = draft.head
     dropped = _COMPUTED if has_indices else _COMPUTED | COVERING_INDEX
     both = 0
-    if any(fragment.HasField("deletion_file") for fragment in message.fragments):
+    if draft.fragments.have_deletions:
         both |= DELETION_FILES
-    if message.base_paths:
+    if head.base_paths:
         both |= BASE_PATHS
-    message.reader_feature_flags = message.reader_feature_flags & ~dropped | both
-    message.writer_feature_flags = message.writer_feature_flags & ~dropped | both | (CONFIG if message.config else 0)
+    head.reader_feature_flags = head.reader_feature_flags & ~dropped | both
+    head.writer_feature_flags = head.writer_feature_flags & ~dropped | both | (CONFIG if head.config else 0)
 
 
-def set_stable_row_ids(message: Manifest) -> None:
+def set_stable_row_ids(draft: ManifestDraft) -> None:
     """Make a new table one of stable row ids."""
-    message.reader_feature_flags |= STABLE_ROW_IDS
-    message.writer_feature_flags |= STABLE_ROW_IDS
+    draft.head.reader_feature_flags |= STABLE_ROW_IDS
+    draft.head.writer_feature_flags |= STABLE_ROW_IDS
 
 
-def has_stable_row_ids(message: Manifest) -> bool:
+def has_stable_row_ids(draft: ManifestDraft) -> bool:
     """Whether fragments have row ids of their own."""
-    return bool(message.reader_feature_flags & STABLE_ROW_IDS)
+    return bool(draft.head.reader_feature_flags & STABLE_ROW_IDS)
 
 
-def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None) -> bytes:
+def manifest_bytes(draft: ManifestDraft, transaction: bytes, indices: bytes | None) -> bytes:
     """Return the file of a manifest.
 
     Parameters
     ----------
-    message
+    draft
         The manifest; the positions of its sections are filled in.
     transaction
         A serialized Transaction.
@@ -169,7 +183,7 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
         A serialized IndexSection; None for none.
     """
     # Room for the record, which is at both ends of the sections.
-    sections = bytearray(RECORD.size)
+    message, sections = draft.head, bytearray(RECORD.size)
     for name, data in (("index_section", indices), ("transaction_section", transaction)):
         message.ClearField(name)
         if data is not None:
@@ -178,7 +192,7 @@ def manifest_bytes(message: Manifest, transaction: bytes, indices: bytes | None)
             sections += section + seal(SECTION, section)
     # An older writer's position is of an older file.
     message.ClearField("transaction_section_deprecated")
-    body = message.SerializeToString(deterministic=True)
+    body = draft.body()
     try:
         head = SECTION_HEAD.pack(len(body))
     except struct.error as error:

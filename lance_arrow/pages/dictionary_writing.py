@@ -22,6 +22,7 @@ from lance_arrow.spi.scopes import EncodeScope
 _FEWEST_VALUES = 100
 _MOST_ITEMS = 100_000
 _DIVISOR = 2
+_FEW_VALUES = 8192
 _SIZE_RATIO = 0.8
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
@@ -72,6 +73,11 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     if options.codec == _NAME:
         found = _numbered(page, values, values.num_values)
         return None if found is None else _dictionary(values, *found)
+    most_items = min(values.num_values // (options.dict_divisor or _DIVISOR), _MOST_ITEMS)
+    # Few values are counted sooner than estimated; with too many items there is no dictionary, whatever it would take.
+    found = _numbered(page, values, most_items) if values.num_values <= _FEW_VALUES else None
+    if found is None and values.num_values <= _FEW_VALUES:
+        return None
     ratio = _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio
     plain = scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK)
     if plain is None:
@@ -81,8 +87,8 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     if is_small and not _shrinks_further(values, scope):
         # Bits of the values themselves are nearly as small as indices, and need no items.
         return None
-    most_items = min(values.num_values // (options.dict_divisor or _DIVISOR), _MOST_ITEMS)
-    found = _numbered(page, values, most_items)
+    if found is None:
+        found = _numbered(page, values, most_items)
     if found is None:
         return None
     made = _dictionary(values, *found)

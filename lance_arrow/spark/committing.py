@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from lance_arrow.choices import Durability
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
 from lance_arrow.errors import CommitConflictError, InvalidArgumentError, TableExistsError, did_you_mean
@@ -55,7 +56,7 @@ class CommitPlan:
         Whether the rows replace all that there is.
     file_version
         Of data files.
-    stable_row_ids, message, unsafe_single_writer
+    stable_row_ids, message, unsafe_single_writer, durability
         As for `LanceTable.create`.
     if_version
         The version that must be the newest one still; any when None.
@@ -71,6 +72,7 @@ class CommitPlan:
     stable_row_ids: bool
     message: str | None
     unsafe_single_writer: bool
+    durability: Durability = "fsync"
     if_version: int | None = None
     job_name: str = ""
 
@@ -174,6 +176,7 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
         stable_row_ids=choices.stable_row_ids,
         message=choices.message,
         unsafe_single_writer=choices.unsafe_single_writer,
+        durability=choices.durability,
         if_version=choices.if_version,
         job_name=choices.job_name or job,
     )
@@ -247,7 +250,7 @@ def commit_files(
         As `commit`.
     """
     root = plan.address.location()
-    target = line_of(root, None, unsafe_single_writer=plan.unsafe_single_writer)
+    target = line_of(root, None, unsafe_single_writer=plan.unsafe_single_writer, durability=plan.durability)
     fragments = [DataFragment.FromString(one) for one in files]
     base = None
     if base_version is not None:
@@ -284,6 +287,7 @@ def commit_files(
             written,
             strategy=target.strategy,
             settings=target.settings,
+            durability=target.durability,
             properties={**said, JOB_KEY: plan.job_name, **properties},
             transaction_id=transaction_id,
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lance_arrow.choices import Blobs, FileVersionName, Preset, Verify
+from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.io import Location
 from lance_arrow.manifests.versions import table_location
@@ -26,7 +26,7 @@ READ_NAMES = (
 STREAM_NAMES = ("startingVersion", "changes", "maxRowsPerTrigger", "maxBytesPerTrigger", "maxFragmentsPerTrigger")
 WRITE_NAMES = (
     "path", "ifExists", "fileVersion", "preset", "rowsPerZone", "checksums", "maxRowsPerFile", "columnOptions",
-    "stableRowIds", "message", "clusterBy", "partitionBy", "timestamps", "unsafeSingleWriter", "queryId",
+    "stableRowIds", "message", "clusterBy", "partitionBy", "timestamps", "unsafeSingleWriter", "durability", "queryId",
     "ifVersion", "keepSchema", "jobName", "storageOptions",
 )  # fmt: skip
 
@@ -230,6 +230,7 @@ class WriteChoices:
     partition_by: tuple[str, ...] = ()
     truncates_times: bool = False
     unsafe_single_writer: bool = False
+    durability: Durability = "fsync"
     query_id: str | None = None
     if_version: int | None = None
     keep_schema: bool = False
@@ -254,6 +255,7 @@ class WriteChoices:
             partition_by=options.names("partitionBy") or (),
             truncates_times=options.choice("timestamps", ("exact", "truncate")) == "truncate",
             unsafe_single_writer=options.flag("unsafeSingleWriter", default=False),
+            durability=options.choice("durability", ("fsync", "rename")),
             query_id=options.text("queryId"),
             if_version=options.number("ifVersion"),
             keep_schema=options.flag("keepSchema", default=False),

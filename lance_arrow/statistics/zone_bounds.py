@@ -15,6 +15,7 @@ from lance_arrow.statistics.zone_types import is_text, is_variable
 MAX_BOUND_BYTES = 64
 """Longer strings and binary are cut."""
 
+_FEW_PLACES = 16
 _SIGNED, _UNSIGNED, _FLOATING, _BIT, _BYTES = range(5)
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -207,15 +208,36 @@ def _as_bytes(array: pa.Array) -> list[bytes | None]:
     return cut
 
 
+def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]:
+    """Return few values (-1: none), cut as `_as_bytes` cuts them: slices of bytes take less than calls of Arrow."""
+    _, offsets, data = array.buffers()
+    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    if offsets is None:
+        return [None] * len(places)
+    ends, bytes_ = memoryview(offsets), memoryview(b"" if data is None else data)
+    found: list[bytes | None] = []
+    for place in places.tolist():
+        if place < 0:
+            found.append(None)
+            continue
+        at = (array.offset + place) * width
+        start, stop = (int.from_bytes(ends[one : one + width], "little") for one in (at, at + width))
+        found.append(bytes(bytes_[start : min(stop, start + MAX_BOUND_BYTES + 4)]))
+    return found
+
+
 def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
     """Take the values at `places` (-1: none) as bounds."""
     text = is_text(array.type)
-    chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
+    if len(places) <= _FEW_PLACES:
+        chosen = _values_at(array, places)
+    else:
+        chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
     found = [(None, False) if value is None else cut(value, text) for value in chosen]  # type: ignore[operator]
     exact = np.array([is_exact for _, is_exact in found], np.bool_)
-    bounds = pa.array([bound for bound, _ in found], pa.large_binary())
-    plain = pa.large_binary() if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else None
-    return (bounds if plain is not None else bounds.cast(pa.binary())).view(array.type), exact
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    bounds = pa.array([bound for bound, _ in found], pa.large_binary() if is_large else pa.binary())
+    return bounds.view(array.type), exact
 
 
 def _fitting(value: bytes, text: bool) -> bytes:

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import LeafNode, inner_fields, storage_type
 from lance_arrow.arrays.list_items import list_items
 from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.statistics.plain_maps import encode_plain
 from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds
+from lance_arrow.statistics.zone_maps import encode_zones
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type, zones_schema
 
 _OTHER_BYTES_PER_ZONE = 8
@@ -74,7 +76,10 @@ class ZoneBuilder:
         step = self.rows_per_zone
         start, stop = self._num_rows, self._num_rows + len(array)
         first_border = (start // step + 1) * step
-        borders = np.concatenate([[start], np.arange(first_border, stop, step), [stop]]).astype(np.int64)
+        if stop <= first_border:
+            borders = np.array([start, stop], np.int64)
+        else:
+            borders = np.concatenate([[start], np.arange(first_border, stop, step), [stop]]).astype(np.int64)
         values, starts = _values(array, _steps(self._leaf, array.type), borders - start)
         self._parts.append(bound_array(values, starts))
         self._slots.append(np.diff(starts))
@@ -90,9 +95,28 @@ class ZoneBuilder:
             What the pages of the leaf take in the file: pairs of zones are joined, and these again, until the map
             takes at most a thousandth of it, or 4 KiB. None keeps `rows_per_zone`.
         """
-        if not self._parts:
+        zones = self._zones(column_bytes)
+        if zones is None:
             schema = zones_schema(self._type)
             return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+        return zones.batch(self._type)
+
+    def encode(self, column_bytes: int | None = None) -> bytes:
+        """Return the zone map as it is stored: ``encode_zones(finish(column_bytes))``."""
+        zones = self._zones(column_bytes)
+        if zones is None:
+            return encode_zones(self.finish(column_bytes))
+        if not zones.is_plain:
+            return encode_zones(zones.batch(self._type))
+        bounds = zones.bounds
+        return encode_plain(bounds.mins, bounds.maxs, zones.rows, lambda: encode_zones(zones.batch(self._type)))
+
+    def _zones(self, column_bytes: int | None) -> _Zones | None:
+        """Return the zones, as few as `column_bytes` asks for; None where there are no rows."""
+        if not self._parts:
+            return None
+        if len(self._parts) == 1 and len(self._slots[0]) == 1:
+            return _Zones(self._parts[0], np.array([self._num_rows]), self._slots[0])
         first_rows = np.concatenate(self._first_rows)
         zones = _Zones(
             _concatenated(self._parts),
@@ -103,7 +127,7 @@ class ZoneBuilder:
             factor = _factor(zones, column_bytes, self.rows_per_zone)
             zones = zones.joined(np.arange(len(zones.slots)) // factor)
             self.rows_per_zone *= factor
-        return zones.batch(self._type)
+        return zones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +137,18 @@ class _Zones:
     bounds: Bounds
     rows: NDArray[np.int64]
     slots: NDArray[np.int64]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each row has one value that is neither null nor NaN, and all bounds are values."""
+        bounds = self.bounds
+        return bool(
+            (bounds.num_values == self.rows).all()
+            and (self.slots == self.rows).all()
+            and bounds.min_exact.all()
+            and bounds.max_exact.all()
+            and not bounds.mins.null_count + bounds.maxs.null_count
+        )
 
     def joined(self, owners: NDArray[np.int64]) -> _Zones:
         """Join neighbours that have the same (ascending) owner."""

@@ -7,6 +7,7 @@ PageContent ──► hook or smallest score ──► LayoutEncoder ──► s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.choices import Preset
 from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError, UnsupportedError
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
@@ -56,7 +58,7 @@ _DEFAULT_RULES = ChunkRules(max_bytes=16 << 10, max_values=4096, target_bytes=4 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageEncoder:
-    """Encodes the pages of one file; shared by threads.
+    """Encodes the pages of files of one kind; shared by threads.
 
     Parameters
     ----------
@@ -75,8 +77,11 @@ class PageEncoder:
     scratch: Scratch
     file_version: str
     allow_private_encodings: bool = False
-    # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once per file.
+    # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once.
     _writers: dict[Hashable, tuple[Provided, ...]] = field(default_factory=dict, init=False, repr=False)
+    _guesses: dict[DecodeContext, tuple[tuple[Provided, str], ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -97,6 +102,14 @@ class PageEncoder:
     def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
         """Encoders that may write in `context` in this file version."""
         return self._remembered(context, lambda: self._codecs(context, CodecEncoder))
+
+    def guesses(self, context: DecodeContext) -> tuple[tuple[Provided, str], ...]:
+        """Encoders that are chosen by their scores, and their names: one outside the format is named, or a hook's."""
+        found = self._guesses.get(context)
+        if found is None:
+            known = [one for one in self.codecs(context) if not one.factory.key.is_private]
+            found = self._guesses[context] = tuple((one, str(one.factory.key)) for one in known)
+        return found
 
     def block_codecs(self) -> tuple[Provided, ...]:
         """Encoders of many blocks in one call."""
@@ -188,11 +201,18 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
+@functools.lru_cache(maxsize=64)
+def _options_of_parts(preset: Preset, compression: str | None, level: int | None) -> EncodeOptions:
+    return EncodeOptions(preset=preset, compression=compression, compression_level=level)
+
+
 class _Summaries:
     """Summaries of the blocks of one page, by identity; the blocks are kept so that identities stay theirs."""
 
     def __init__(self) -> None:
         self._held: dict[int, BlockSummary] = {}
+        # What estimated a block encodes it next: its codec is looked for once.
+        self.best: dict[Hashable, tuple[EncodeOptions, tuple[float, Provided] | None]] = {}
 
     def get(self, block: BlockSlice) -> BlockSummary:
         held = self._held.get(id(block))
@@ -226,17 +246,29 @@ class PageScope:
         return self.encoder.file_version
 
     def with_rules(self, rules: ChunkRules) -> PageScope:
-        return replace(self, chunk_rules=rules)
+        return self._with(chunk_rules=rules)
 
     def for_values(self) -> PageScope:
         # A dictionary is of the page, not of its values: the layout makes it.
-        return self if self.options.codec == _DICTIONARY else replace(self, forced=self.options.codec)
+        codec = self.options.codec
+        return self if codec in (_DICTIONARY, self.forced) else self._with(forced=codec)
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
-        options = EncodeOptions(
-            preset=self.options.preset, compression=compression, compression_level=compression_level
+        options = _options_of_parts(self.options.preset, compression, compression_level)
+        return self._with(forced=None, options=options, excluded=frozenset())
+
+    def _with(self, **changes: Any) -> PageScope:
+        """Return a scope that differs; `dataclasses.replace` takes longer than many a score."""
+        get = changes.get
+        return PageScope(
+            self.encoder,
+            self.leaf,
+            get("options", self.options),
+            self.summaries,
+            get("chunk_rules", self.chunk_rules),
+            get("excluded", self.excluded),
+            get("forced", self.forced),
         )
-        return replace(self, forced=None, options=options, excluded=frozenset())
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         return self.summaries.get(block)
@@ -244,7 +276,7 @@ class PageScope:
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> Encoded:
-        scope = replace(self, excluded=self.excluded | without) if without else self
+        scope = self._with(excluded=self.excluded | without) if without else self
         chosen = scope._choose(block, context)
         if chosen is None:
             raise UnsupportedError(
@@ -256,7 +288,9 @@ class PageScope:
     def estimate_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> float | None:
-        scope = replace(self, excluded=self.excluded | without, forced=None)
+        scope = self
+        if without or self.forced is not None:
+            scope = self._with(excluded=self.excluded | without, forced=None)
         if self.forced is not None:
             found = self.encoder.named(self.forced).factory
             return found.score(block, context, scope) if self.encoder.allows(found, context) else None
@@ -270,7 +304,7 @@ class PageScope:
         return self._encode(provided, block, context)
 
     def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
-        named = self._hook().lance_choose_codec(block=block, context=DecodeContext.BLOCK, scope=self)
+        named = self._named_codec(block, DecodeContext.BLOCK)
         if named is not None and named not in self.excluded:
             found = self.encoder.table.codecs.get(named)
             if found is None:
@@ -324,7 +358,7 @@ class PageScope:
         return _checked_page(chosen, answer)
 
     def _without_layout(self) -> PageScope:
-        return replace(self, options=replace(self.options, layout=None))
+        return self._with(options=replace(self.options, layout=None))
 
     def _named_layout(self, name: str, page: PageContent) -> Provided:
         found = self.encoder.named_layout(name)
@@ -336,7 +370,8 @@ class PageScope:
         if self.options.private_layout is not None:
             return self._named_layout(self.options.private_layout, page)
         layouts = self.encoder.table.layouts
-        named = self._hook().lance_choose_layout(page=page, scope=self)
+        hook = self._hook().lance_choose_layout
+        named = hook(page=page, scope=self) if hook.get_hookimpls() else None
         if named is not None:
             if named not in layouts:
                 raise self.encoder.table.missing(named)
@@ -359,7 +394,7 @@ class PageScope:
     def _choose(self, block: BlockSlice, context: DecodeContext) -> Provided | None:
         if self.forced is not None:
             return self._forced(block, context)
-        named = self._hook().lance_choose_codec(block=block, context=context, scope=self)
+        named = self._named_codec(block, context)
         if named is not None and named not in self.excluded:
             found = self.encoder.table.codecs.get(named)
             if found is None:
@@ -368,11 +403,16 @@ class PageScope:
         best = self._best(block, context)
         return None if best is None else best[1]
 
+    def _named_codec(self, block: BlockSlice, context: DecodeContext) -> EncodingKey | None:
+        """Return the codec that a hook names; most runtimes have none that would."""
+        hook = self._hook().lance_choose_codec
+        return hook(block=block, context=context, scope=self) if hook.get_hookimpls() else None
+
     def _forced(self, block: BlockSlice, context: DecodeContext) -> Provided:
         if self.forced is None:
             raise InternalError("no codec was named")
         found = self.encoder.named(self.forced)
-        scope = replace(self, forced=None)
+        scope = self._with(forced=None)
         if not self.encoder.allows(found.factory, context) or found.factory.score(block, context, scope) is None:
             raise UnsupportedError(
                 f"the codec {self.forced!r} cannot hold {block.shape} in the {context.value} context of "
@@ -381,22 +421,30 @@ class PageScope:
         return found
 
     def _best(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
+        # The summary keeps the block, hence its identity.
+        key = id(self.summary(block)), context, self.chunk_rules, self.excluded, self.forced
+        known = self.summaries.best.get(key)
+        if known is not None and known[0] is self.options:
+            return known[1]
+        found = self._scored(block, context)
+        self.summaries.best[key] = self.options, found
+        return found
+
+    def _scored(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
         best: tuple[float, str, Provided] | None = None
-        for provided in self.encoder.codecs(context):
-            key = provided.factory.key
-            # A codec outside the format is never a guess: it is named, or a hook wants it.
-            if key in self.excluded or key.is_private:
+        for provided, name in self.encoder.guesses(context):
+            if self.excluded and provided.factory.key in self.excluded:
                 continue
             score = provided.factory.score(block, context, self)
-            if score is not None and (best is None or (score, str(key)) < best[:2]):
-                best = score, str(key), provided
+            if score is not None and (best is None or (score, name) < best[:2]):
+                best = score, name, provided
         return None if best is None else (best[0], best[2])
 
     def _within(self, chosen: Provided) -> PageScope:
         """Return the scope that the codec encodes with; a codec outside the format needs permission."""
         key = chosen.factory.key
         self.encoder.permit(key)
-        return replace(self, forced=None, excluded=self.excluded | {key})
+        return self._with(forced=None, excluded=self.excluded | {key})
 
     def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
         answer: EncodedChunks = chosen.factory.encode_blocks(block, value_starts, self._within(chosen))

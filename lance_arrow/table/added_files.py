@@ -67,40 +67,90 @@ def write_added_files(
     LanceError, OSError
         As `compute`, `TableReader.batches` and `LanceWriter`.
     """
-    schema = arrow_schema(fields, {})
-    # Deleted rows have no values.
-    loose = pa.schema([field.with_nullable(True) for field in schema])
     wanted = [*columns, ADDRESS]
-    made: dict[int, DataFile] = {}
-    folder = posixpath.join(line.path, DATA)
-    for number, fragment in enumerate(reader.fragments):
-        single = reader.part([number])
-        name = f"{uuid.uuid4()}.lance"
-        place = Location(line.filesystem, posixpath.join(folder, name))
-        make_folder(line.filesystem, folder)
-        files.add(place)
-        writer = DataFileWriter(place, loose, fields, options)
-        try:
-            position = 0
-            for batch in single.batches(single.projection(wanted), wanted, None, batch_size):
-                offsets = _offsets(batch)
-                arrays = compute(batch.select(range(len(columns))) if columns else batch.select([]))
-                for rows in _spread(arrays, offsets, position, loose):
-                    writer.write(rows)
-                position = int(offsets[-1]) + 1
-            for rows in _nulls(single.fragment(0).num_physical - position, loose):
-                writer.write(rows)
-            writer.close()
-        except BaseException:
-            writer.abort()
-            raise
-        made[fragment.id] = data_file(name, fields, options.version, writer.num_bytes)
-    return made
+    made = _AddedFiles(line, reader, fields, files, options)
+    try:
+        for batch in reader.batches(reader.projection(wanted), wanted, None, batch_size, wants_all=True):
+            if batch.num_rows:
+                addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
+                made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)
+        made.finish()
+    except BaseException:
+        made.abort()
+        raise
+    return made.files
 
 
-def _offsets(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
-    return (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
+class _AddedFiles:
+    """The files of the fragments, one after another."""
+
+    def __init__(
+        self,
+        line: Location,
+        reader: TableReader,
+        fields: Sequence[SchemaField],
+        written: WrittenFiles,
+        options: WriteOptions,
+    ) -> None:
+        self.files: dict[int, DataFile] = {}
+        self._line, self._reader, self._fields = line, reader, fields
+        self._written, self._options = written, options
+        # Deleted rows have no values.
+        self._schema = pa.schema([field.with_nullable(True) for field in arrow_schema(fields, {})])
+        self._folder = posixpath.join(line.path, DATA)
+        self._number = 0
+        self._name = ""
+        self._writer: DataFileWriter | None = None
+        self._position = 0
+        make_folder(line.filesystem, self._folder)
+
+    def write(self, arrays: Sequence[pa.Array], addresses: NDArray[np.uint64]) -> None:
+        """Write values of the next live rows, which lie at these addresses."""
+        owners = (addresses >> np.uint64(32)).astype(np.int64)
+        offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        starts = np.flatnonzero(np.concatenate([np.ones(1, bool), owners[1:] != owners[:-1]])).tolist()
+        for start, stop in zip(starts, [*starts[1:], len(owners)], strict=True):
+            self._move_to(int(owners[start]))
+            assert self._writer is not None
+            part = offsets[start:stop]
+            some = arrays if stop - start == len(owners) else [array.slice(start, stop - start) for array in arrays]
+            for rows in _spread(some, part, self._position, self._schema):
+                self._writer.write(rows)
+            self._position = int(part[-1]) + 1
+
+    def finish(self) -> None:
+        """Finish the files of all fragments."""
+        while self._number < len(self._reader.fragments):
+            self._next()
+
+    def abort(self) -> None:
+        """Give up the file that is being written."""
+        if self._writer is not None:
+            self._writer.abort()
+
+    def _move_to(self, fragment_id: int) -> None:
+        while self._reader.fragments[self._number].id != fragment_id:
+            self._next()
+        if self._writer is None:
+            self._writer = self._begin()
+
+    def _next(self) -> None:
+        """Finish the file of a fragment; rows behind the last one with a value are null."""
+        writer = self._writer = self._begin() if self._writer is None else self._writer
+        num_rows = self._reader.fragment(self._number).num_physical
+        for rows in _nulls(num_rows - self._position, self._schema):
+            writer.write(rows)
+        writer.close()
+        file = data_file(self._name, self._fields, self._options.version, writer.num_bytes)
+        self.files[self._reader.fragments[self._number].id] = file
+        self._writer, self._position = None, 0
+        self._number += 1
+
+    def _begin(self) -> DataFileWriter:
+        self._name = f"{uuid.uuid4()}.lance"
+        place = Location(self._line.filesystem, posixpath.join(self._folder, self._name))
+        self._written.add(place)
+        return DataFileWriter(place, self._schema, self._fields, self._options)
 
 
 def _spread(

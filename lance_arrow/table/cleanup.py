@@ -16,16 +16,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lance_arrow.engine import split_manifest
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import ListedFile, Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
+from lance_arrow.manifests.fragments import FragmentList, only_files
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.reading import iter_unknown, parse
-from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.transactions import TRANSACTIONS
@@ -150,21 +152,21 @@ def clean_up(
     tree = list_tree(line.filesystem, line.path)
     listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)
-    read = [_checked(line, one, limits) for one in manifests]
+    names: dict[int, set[str]] = {}
+    read: list[ManifestMeta] = []
+    for one in manifests:
+        meta, names[one.version] = _read(line, one, limits)
+        read.append(meta)
     kept = _kept(root, branch, read, rules, now)
     old = [one for one in read if one.version not in kept]
-    needed = _needed_elsewhere(root, line, listed, limits)
-    for one in read:
-        if one.version in kept:
-            needed |= names_in(line, one, limits)
-    known = set().union(*(names_in(line, one, limits) for one in old)) if old else set()
+    needed = _needed_elsewhere(root, line, listed, limits).union(*(names[version] for version in kept))
+    known = set().union(*(names[one.version] for one in old))
     going = _manifest_files(old, listed)
     if not dry_run:
         for file in going:
             remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
-        for fresh in list_manifests(line):
-            if fresh.version > manifests[-1].version:
-                needed |= names_in(line, _checked(line, fresh, limits), limits)
+        for fresh in list_manifests(line, since=manifests[-1].version + 1):
+            needed |= _read(line, fresh, limits)[1]
         needed |= _needed_elsewhere(root, line, listed, limits)
     others = _unneeded(listed, needed, known, rules, now)
     if not dry_run:
@@ -178,23 +180,27 @@ def clean_up(
     )
 
 
-def _checked(line: Location, manifest: ManifestFile, limits: Limits) -> ManifestMeta:
-    """Read a manifest of which everything is known that might name a file."""
+def _read(line: Location, manifest: ManifestFile, limits: Limits) -> tuple[ManifestMeta, set[str]]:
+    """Read a manifest of which everything is known that might name a file, and the names of these."""
     meta = read_listed(line, manifest, limits)
-    message = parse(Manifest, meta.message_bytes, what="the manifest")
-    for holder, number in iter_unknown(message):
-        raise UnsupportedError(
-            f"{holder or 'the manifest'} has the unknown field {number}, which may name files: nothing is removed",
-            path=meta.facts.manifest_path,
-            detail=number,
-        )
-    for holder, number in iter_unknown(read_indices(line, meta, limits)):
-        raise UnsupportedError(
-            f"{holder or 'the index section'} has the unknown field {number}, which may name files: nothing is removed",
-            path=meta.facts.manifest_path,
-            detail=number,
-        )
-    return meta
+    indices = read_indices(line, meta, limits)
+    for what, message in (("the manifest", _unproved(meta)), ("the index section", indices)):
+        for holder, number in iter_unknown(message):
+            raise UnsupportedError(
+                f"{holder or what} has the unknown field {number}, which may name files: nothing is removed",
+                path=meta.facts.manifest_path,
+                detail=number,
+            )
+    return meta, _names_in(meta, indices)
+
+
+def _unproved(meta: ManifestMeta) -> Manifest:
+    """Return the message of a manifest; without its fragments where all of these are known to be known."""
+    fragments = meta.fragments
+    split = split_manifest(meta.message_bytes)
+    if split is not None and isinstance(fragments, FragmentList) and fragments.is_plain.all():
+        return parse(Manifest, split[0], what="the manifest")
+    return parse(Manifest, meta.message_bytes, what="the manifest")
 
 
 def _kept(
@@ -230,12 +236,12 @@ def _needed_elsewhere(root: Location, line: Location, listed: dict[str, ListedFi
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
-        needed |= names_in(place, _checked(place, manifest, limits), limits)
+        needed |= _read(place, manifest, limits)[1]
     for path, file in listed.items():
         folder, name = posixpath.split(path)
         parsed = parse_name(name) if folder == VERSIONS else None
         if parsed is not None and parsed.scheme is NamingScheme.DETACHED:
-            needed |= names_in(line, _checked(line, ManifestFile(parsed, file.size_bytes), limits), limits)
+            needed |= _read(line, ManifestFile(parsed, file.size_bytes), limits)[1]
             needed.add(path)
     return needed
 
@@ -256,14 +262,22 @@ def names_in(line: Location, manifest: ManifestMeta, limits: Limits) -> set[str]
 
     An index is named by its folder.
     """
+    return _names_in(manifest, read_indices(line, manifest, limits))
+
+
+def _names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
     found = {posixpath.join(VERSIONS, posixpath.basename(manifest.facts.manifest_path))}
-    for fragment in manifest.fragments:
-        found.update(posixpath.join(DATA, file.path) for file in fragment.files)
+    for number, path in enumerate(only_files(manifest.fragments, f"{DATA}/")):
+        if path is not None:
+            found.add(path)
+            continue
+        fragment = manifest.fragments[number]
+        found.update(f"{DATA}/{file.path}" for file in fragment.files)
         if fragment.deletion is not None:
-            found.add(posixpath.join(DELETIONS, fragment.deletion.name))
+            found.add(f"{DELETIONS}/{fragment.deletion.name}")
     if manifest.transaction_file:
         found.add(posixpath.join(TRANSACTIONS, manifest.transaction_file))
-    for index in read_indices(line, manifest, limits).indices:
+    for index in indices.indices:
         text = index.uuid.uuid.hex()
         name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
         found.add(posixpath.join(INDICES, name))

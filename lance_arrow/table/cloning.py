@@ -16,13 +16,13 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_manifest
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.table_facts import protocols_of
 from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
 from lance_arrow.manifests.writing import check_fragment_known, editable, finish, manifest_bytes
-from lance_arrow.proto.table_pb2 import Manifest
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
@@ -79,14 +79,15 @@ def clone_version(
     if is_table(target):
         raise TableExistsError("there is a table here already", path=target.name)
     path = spelled(source.line)
-    body = editable(source.manifest)
+    draft = editable(source.manifest)
+    body = draft.head
     if branch is None:
         body.ClearField("branch")
     else:
         body.branch = branch
     base_id = max((base.id for base in body.base_paths), default=-1) + 1
     body.base_paths.add(id=base_id, is_dataset_root=True, path=path)
-    _point_at(body, base_id, source.manifest.facts.manifest_path)
+    _point_at(draft, base_id, source.manifest.facts.manifest_path)
     indices = read_indices(source.line, source.manifest, source.limits)
     for index in indices.indices:
         if not index.HasField("base_id"):
@@ -109,8 +110,8 @@ def clone_version(
             place = Location(target.filesystem, posixpath.join(folder, name))
             files.add(place)
             write_file(place, record)
-        finish(body, version, name, has_indices=bool(indices.indices))
-        data = manifest_bytes(body, record, indices.SerializeToString() if indices.indices else None)
+        finish(draft, version, name, has_indices=bool(indices.indices))
+        data = manifest_bytes(draft, record, indices.SerializeToString() if indices.indices else None)
         return _publish(target, version, data, strategy, files, source.limits)
 
 
@@ -142,14 +143,15 @@ def _publish(
     return meta
 
 
-def _point_at(body: Manifest, base_id: int, path: str) -> None:
-    for fragment in body.fragments:
+def _point_at(draft: ManifestDraft, base_id: int, path: str) -> None:
+    for fragment in draft.fragments:
         check_fragment_known(fragment, path)
         for file in fragment.files:
             if not file.HasField("base_id"):
                 file.base_id = base_id
         if fragment.HasField("deletion_file") and not fragment.deletion_file.HasField("base_id"):
             fragment.deletion_file.base_id = base_id
+        draft.fragments.put(fragment)
 
 
 def _check_places(source: Location, target: Location) -> None:

@@ -10,6 +10,7 @@ own manifest, when its first answer was lost on the way: so every version met is
 
 from __future__ import annotations
 
+import os
 import posixpath
 import random
 import time
@@ -17,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lance_arrow.choices import Durability
 from lance_arrow.errors import (
     CommitConflictError,
     CorruptFileError,
@@ -24,7 +26,7 @@ from lance_arrow.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.io import Location, file_exists, make_folder, sync_files, sync_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
 from lance_arrow.manifests.names import ManifestName, NamingScheme
@@ -52,6 +54,7 @@ def commit(
     *,
     strategy: CommitStrategy,
     settings: Settings,
+    durability: Durability = "fsync",
     properties: Mapping[str, str] | None = None,
     transaction_id: str | None = None,
 ) -> ManifestMeta:
@@ -71,6 +74,8 @@ def commit(
         How versions are made.
     settings
         Limits, and how long to try.
+    durability
+        With ``"fsync"``, local files are on the disk before a version names them.
     properties
         What to keep with the transaction.
     transaction_id
@@ -91,7 +96,10 @@ def commit(
     OSError
         Errors of the filesystem, without credentials in their text.
     """
-    return _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id).run()
+    made = _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id)
+    if durability == "fsync":
+        made.sync()
+    return made.run()
 
 
 class _Commit:
@@ -135,12 +143,20 @@ class _Commit:
         self._newest = read
         self._attempted = 0
 
+    def sync(self) -> None:
+        """Bring what was written so far to the disk, and the folder of a new table."""
+        sync_files(self._files.places)
+        if self._read is None and self._line.is_local:
+            make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
+            sync_folder(self._line.path)
+            sync_folder(os.path.dirname(os.path.abspath(self._line.path)))
+
     def run(self) -> ManifestMeta:
         deadline = time.monotonic() + self._settings.commit_seconds
         delay = 0.0
         while True:
             begun = time.monotonic()
-            manifests = list_manifests(self._line)
+            manifests = list_manifests(self._line, since=self._checked)
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
                 raise CommitConflictError(
@@ -221,8 +237,8 @@ class _Commit:
         made = self._operation.apply(self._newest, version)
         indices = self._indices(made, manifests)
         name = self._write_transaction(made)
-        finish(made.message, version, name, has_indices=indices is not None)
-        data = manifest_bytes(made.message, self._transaction.message_bytes, indices)
+        finish(made.draft, version, name, has_indices=indices is not None)
+        data = manifest_bytes(made.draft, self._transaction.message_bytes, indices)
         scheme = manifests[-1].name.scheme if manifests else NamingScheme.V2
         place = manifest_place(self._line, ManifestName(version, scheme))
         # What cannot be read back must not become the newest version.
@@ -264,16 +280,17 @@ class _Commit:
     def _stored_indices(self, source: ManifestMeta | None, manifests: Sequence[ManifestFile]) -> bytes | None:
         if source is None or source.index_position is None:
             return None
-        for manifest in manifests:
-            if manifest.version == source.version:
-                place = manifest_place(self._line, manifest.name)
-                limits, is_sealed = self._settings.limits, source.facts.is_sealed
-                return read_section(place, source.index_position, limits, is_sealed=is_sealed)
-        raise VersionNotFoundError(f"version {source.version} is gone", path=self._line.name, detail=source.version)
+        place = manifest_place(self._line, ManifestName(source.version, manifests[-1].name.scheme))
+        limits, is_sealed = self._settings.limits, source.facts.is_sealed
+        try:
+            return read_section(place, source.index_position, limits, is_sealed=is_sealed)
+        except FileNotFoundError:
+            gone = source.version
+            raise VersionNotFoundError(f"version {gone} is gone", path=self._line.name, detail=gone) from None
 
     def _write_transaction(self, made: NextVersion) -> str:
         """Write the transaction's file, once, and return its name; empty in tables that have none."""
-        if made.message.writer_feature_flags & NO_TRANSACTION_FILES:
+        if made.draft.head.writer_feature_flags & NO_TRANSACTION_FILES:
             return ""
         name = self._transaction_name
         if not self._has_transaction_file:

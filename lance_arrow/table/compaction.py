@@ -18,6 +18,7 @@ import numpy as np
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import encode_row_ids, encode_row_versions
 from lance_arrow.manifests.writing import check_fragment_known, editable
@@ -248,8 +249,9 @@ def _rewritten(
     options: WriteOptions,
     files: WrittenFiles,
 ) -> RewriteGroup:
-    message = editable(base)
-    old = [message.fragments[number] for number in group]
+    messages = editable(base).fragments
+    ids = fragment_ids(base.fragments)
+    old = [messages.get(int(ids[number])) for number in group]
     for fragment in old:
         check_fragment_known(fragment, base.facts.manifest_path)
     schema = arrow_schema(base.fields, base.facts.schema_metadata)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import closing
 from dataclasses import dataclass
 
 from lance_arrow.errors import CorruptFileError, TableNotFoundError, UnsupportedError
-from lance_arrow.io import Location
-from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.io import Location, RangeSource
+from lance_arrow.manifests.fragments import row_counts
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_source, manifest_source
 from lance_arrow.manifests.references import branch_root
-from lance_arrow.manifests.versions import list_manifests, manifest_place, read_listed
+from lance_arrow.manifests.versions import ManifestFile, list_manifests, manifest_place
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
@@ -69,30 +71,34 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
     if not manifests:
         raise TableNotFoundError("there is no table here: no manifest in _versions", path=line.name)
 
-    def read(number: int) -> VersionMeta:
-        found = manifests[number]
-        meta = read_listed(line, found, limits)
-        return _version(meta, _transaction(line, manifest_place(line, found.name), meta, limits))
+    def read(found: ManifestFile) -> VersionMeta:
+        place = manifest_place(line, found.name)
+        with closing(manifest_source(place, found.size_bytes)) as source:
+            meta = manifest_from_source(source, place, line, found.version, limits)
+            return _version(meta, _transaction(line, place, meta, limits, source))
 
-    return list(default_runtime().map(read, range(len(manifests) - 1, -1, -1)))
+    newest_first = manifests[::-1]
+    # A local file takes less time to read than another thread to begin.
+    return [read(one) for one in newest_first] if line.is_local else list(default_runtime().map(read, newest_first))
 
 
-def _transaction(line: Location, place: Location, meta: ManifestMeta, limits: Limits) -> TransactionMeta | None:
+def _transaction(
+    line: Location, place: Location, meta: ManifestMeta, limits: Limits, source: RangeSource
+) -> TransactionMeta | None:
     try:
-        return read_transaction(line, place, meta, limits)
+        return read_transaction(line, place, meta, limits, source=source)
     except (CorruptFileError, UnsupportedError):
         # A record that nobody can read is no reason to hide the version.
         return None
 
 
 def _version(meta: ManifestMeta, transaction: TransactionMeta | None) -> VersionMeta:
-    counts = [fragment.num_rows for fragment in meta.fragments]
-    known = [count for count in counts if count is not None]
+    counts = row_counts(meta.fragments)
     return VersionMeta(
         version=meta.version,
         timestamp=meta.timestamp,
         num_fragments=len(counts),
-        num_rows=sum(known) if len(known) == len(counts) else None,
+        num_rows=None if (counts < 0).any() else int(counts.sum()),
         writer=meta.writer,
         transaction=transaction,
         branch=meta.branch,

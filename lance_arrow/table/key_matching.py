@@ -7,7 +7,7 @@ to one, column by column, and made dense again, so that they always fit into 64 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,24 +19,100 @@ from lance_arrow.scan.predicates import MISFITS
 
 Numbers = NDArray[np.int64]
 
+_MOST_ROWS_PER_SEARCH = 1 << 20
+_LEAST_TABLE_ITEMS = 1 << 16
+_MOST_TABLE_ITEMS = 1 << 24
+_TABLE_ITEMS_PER_KEY = 64
 
-@dataclass(frozen=True, slots=True, eq=False)
+
 class _Level:
-    """One key column: its distinct values, and the numbers that it and the columns before make together."""
+    """One key column: its distinct values, and the numbers that it and the columns before make together.
 
-    name: str
-    values: pa.Array
-    joined: Numbers
+    Parameters
+    ----------
+    name
+        The column.
+    values
+        Its distinct values in the source, without null.
+    """
 
-    def numbers(self, column: pa.Array | pa.ChunkedArray, before: Numbers) -> Numbers:
-        """Return the number of each row, -1 where the source has no such key."""
-        found = pc.index_in(_plain(column), value_set=self.values, skip_nulls=True)
-        here = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-        together = np.where((here < 0) | (before < 0), -1, before * max(1, len(self.values)) + here)
-        if not len(self.joined):
+    def __init__(self, name: str, values: pa.Array) -> None:
+        self.name = name
+        self._values = values
+        self._table = _NumberTable.of(values)
+        self._joined: Numbers | None = None
+
+    @property
+    def num_hashed(self) -> int:
+        """Values that each search puts into a hash table."""
+        return 0 if self._table is not None else len(self._values)
+
+    def join(self, column: pa.ChunkedArray, before: Numbers) -> None:
+        """Number what this column and those before it, which have `before`, make together in the source."""
+        here = self._places(column)
+        together = before * max(1, len(self._values)) + here
+        self._joined = np.unique(together[(here >= 0) & (before >= 0)])
+
+    def numbers(self, column: pa.Array | pa.ChunkedArray, before: Numbers | None) -> Numbers:
+        """Return the number of each row, -1 where the source has no such key; `before` is None of the first column."""
+        here = self._places(column)
+        if before is None or self._joined is None:
+            return here
+        together = np.where((here < 0) | (before < 0), -1, before * max(1, len(self._values)) + here)
+        if not len(self._joined):
             return np.full(len(together), -1, np.int64)
-        places = np.minimum(np.searchsorted(self.joined, together), len(self.joined) - 1)
-        return np.where(self.joined[places] == together, places, -1)
+        places = np.minimum(np.searchsorted(self._joined, together), len(self._joined) - 1)
+        return np.where(self._joined[places] == together, places, -1)
+
+    def _places(self, column: pa.Array | pa.ChunkedArray) -> Numbers:
+        """Return the place of each value among the distinct ones, -1 where it is none of them."""
+        plain = _plain(column)
+        if self._table is not None and plain.type == self._values.type:
+            return self._table.places(plain)
+        found = pc.index_in(plain, value_set=self._values, skip_nulls=True)
+        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+class _NumberTable:
+    """Places of integers that lie close together: a table over their range, looked up without hashing."""
+
+    def __init__(self, values: NDArray[Any], low: int, high: int) -> None:
+        self._low, self._high = low, high
+        self._table = np.full(high - low + 1, -1, np.int32)
+        self._table[_above(values, low)] = np.arange(len(values), dtype=np.int32)
+
+    @classmethod
+    def of(cls, values: pa.Array) -> _NumberTable | None:
+        """Return the table of some distinct values; None where they are no integers, or lie too far apart."""
+        if not pa.types.is_integer(values.type) or not len(values):
+            return None
+        numbers = values.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low >= min(_MOST_TABLE_ITEMS, _LEAST_TABLE_ITEMS + _TABLE_ITEMS_PER_KEY * len(values)):
+            return None
+        return cls(numbers, low, high)
+
+    def places(self, column: pa.Array | pa.ChunkedArray) -> Numbers:
+        """Return the place of each value, -1 for others and for nulls."""
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        is_null = whole.is_null().to_numpy(zero_copy_only=False) if whole.null_count else None
+        numbers = (whole if is_null is None else whole.fill_null(self._low)).to_numpy(zero_copy_only=False)
+        is_out = (numbers < self._low) | (numbers > self._high)
+        if is_null is not None:
+            is_out |= is_null
+        if not is_out.any():
+            return self._table[_above(numbers, self._low)].astype(np.int64)
+        numbers = np.where(is_out, numbers.dtype.type(self._low), numbers)
+        found = self._table[_above(numbers, self._low)].astype(np.int64)
+        found[is_out] = -1
+        return found
+
+
+def _above(numbers: NDArray[Any], low: int) -> NDArray[np.int64]:
+    """Return how far numbers, none of them lower, are above the lowest; the result is below 2^31."""
+    if numbers.dtype == np.uint64:
+        return (numbers - np.uint64(low)).astype(np.int64)
+    return numbers.astype(np.int64) - low
 
 
 class SourceKeys:
@@ -57,20 +133,21 @@ class SourceKeys:
 
     def __init__(self, source: pa.Table, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        numbers = np.zeros(source.num_rows, np.int64)
+        numbers: Numbers | None = None
         self._levels: list[_Level] = []
         for name in names:
             column = source.column(name)
             try:
-                values = pc.drop_null(pc.unique(_plain(column)))
-                together = _Level(name, values, np.empty(0, np.int64))
-                level = _Level(name, values, _distinct(together, column, numbers))
+                level = _Level(name, pc.drop_null(pc.unique(_plain(column))))
+                if numbers is not None:
+                    level.join(column, numbers)
                 numbers = level.numbers(column, numbers)
             except MISFITS as error:
                 raise InvalidArgumentError(
                     f"{column.type} cannot be the type of a key: {error}", column=name
                 ) from error
             self._levels.append(level)
+        numbers = np.zeros(source.num_rows, np.int64) if numbers is None else numbers
         count = int(numbers.max(initial=-1)) + 1
         self.is_repeated: NDArray[np.bool_] = np.bincount(numbers[numbers >= 0], minlength=count) > 1
         """``(num_keys,)``: whether several rows have the key."""
@@ -81,25 +158,23 @@ class SourceKeys:
         self.key_of: Numbers = numbers
         """``(num_rows,)``: the key of each row, -1 where a part of it is null."""
 
-    def find(self, batch: pa.RecordBatch) -> Numbers:
+    @property
+    def rows_per_search(self) -> int:
+        """Rows that `find` should have: each call hashes the keys, unless they are looked up in a table."""
+        return min(_MOST_ROWS_PER_SEARCH, sum(2 * level.num_hashed for level in self._levels))
+
+    def find(self, batch: pa.RecordBatch | pa.Table) -> Numbers:
         """Return the key that each row of a batch has, -1 for none of the source's.
 
         Parameters
         ----------
         batch
-            Rows with the key columns, of the same types.
+            Rows with the key columns, of the same types, and maybe others.
         """
-        numbers = np.zeros(batch.num_rows, np.int64)
+        numbers: Numbers | None = None
         for level in self._levels:
             numbers = level.numbers(batch.column(level.name), numbers)
-        return numbers
-
-
-def _distinct(level: _Level, column: pa.ChunkedArray, before: Numbers) -> Numbers:
-    found = pc.index_in(_plain(column), value_set=level.values, skip_nulls=True)
-    here = pc.fill_null(found, -1).to_numpy().astype(np.int64)
-    together = before * max(1, len(level.values)) + here
-    return np.unique(together[(here >= 0) & (before >= 0)])
+        return np.zeros(batch.num_rows, np.int64) if numbers is None else numbers
 
 
 def _plain(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

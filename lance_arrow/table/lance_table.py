@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Blobs, CreateMode, Dictionaries, FileVersionName, Preset, Verify
+from lance_arrow.choices import Blobs, CreateMode, Dictionaries, Durability, FileVersionName, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.io import AnyFileSystem, Location
@@ -34,7 +34,7 @@ from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
-from lance_arrow.table.writable_branch import checked_message
+from lance_arrow.table.writable_branch import checked_durability, checked_message
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
@@ -53,7 +53,7 @@ class LanceTable(TableEdits, TableUpkeep):
         The version.
     options
         How callers see columns.
-    unsafe_single_writer
+    unsafe_single_writer, durability
         As for `open`.
     """
 
@@ -65,12 +65,14 @@ class LanceTable(TableEdits, TableUpkeep):
         options: ReadOptions,
         *,
         unsafe_single_writer: bool = False,
+        durability: Durability = "fsync",
     ) -> None:
         self._root = root
         self._branch = line_name(branch)
         self._manifest = manifest
         self._options = options
         self._unsafe_single_writer = unsafe_single_writer
+        self._durability = checked_durability(durability)
         self._files = OpenFiles(options)
         self._reader = self._reader_of(manifest)
 
@@ -91,6 +93,7 @@ class LanceTable(TableEdits, TableUpkeep):
         allow_external_bases: bool = False,
         verify: Verify = "touched",
         unsafe_single_writer: bool = False,
+        durability: Durability = "fsync",
     ) -> LanceTable:
         """Open a version of a table; its manifest is read, no data file is.
 
@@ -112,9 +115,15 @@ class LanceTable(TableEdits, TableUpkeep):
             sibling table needs no such word.
         unsafe_single_writer
             Whether to write on a filesystem where nothing keeps writers apart: a promise that nobody else writes.
+        durability
+            What a change of a table on a local filesystem survives once it has returned. ``"fsync"``: a crash of the
+            machine or a loss of power; its files are on the disk first. ``"rename"``: the end of the process only;
+            after a loss of power, the newest versions may be gone, or may name files without their content.
 
         Raises
         ------
+        InvalidArgumentError
+            More than one of `version`, `tag` and `as_of`, or another `durability`.
         TableNotFoundError
             There is no table.
         VersionNotFoundError
@@ -135,7 +144,7 @@ class LanceTable(TableEdits, TableUpkeep):
         root = table_location(uri, filesystem, storage_options)
         manifest = open_version(root, choice, default_runtime().settings.limits)
         line = manifest.branch if tag is not None else branch
-        return cls(root, line, manifest, options, unsafe_single_writer=unsafe_single_writer)
+        return cls(root, line, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     @classmethod
     def create(
@@ -158,12 +167,13 @@ class LanceTable(TableEdits, TableUpkeep):
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         unsafe_single_writer: bool = False,
+        durability: Durability = "fsync",
     ) -> LanceTable:
         """Make a table of rows, in one version.
 
         Parameters
         ----------
-        uri, filesystem, storage_options, unsafe_single_writer
+        uri, filesystem, storage_options, unsafe_single_writer, durability
             As for `open`.
         data
             What `write_table` takes; no rows are enough.
@@ -206,7 +216,14 @@ class LanceTable(TableEdits, TableUpkeep):
                     path=root.name,
                 )
             manifest = open_version(root, VersionChoice(), default_runtime().settings.limits)
-            table = cls(root, None, manifest, ReadOptions(), unsafe_single_writer=unsafe_single_writer)
+            table = cls(
+                root,
+                None,
+                manifest,
+                ReadOptions(),
+                unsafe_single_writer=unsafe_single_writer,
+                durability=durability,
+            )
             if enable_stable_row_ids and not manifest.facts.has_stable_row_ids:
                 raise InvalidArgumentError("the table has no stable row ids, and cannot get any", path=root.name)
             if mode == "append" and file_version not in (None, manifest.data_format):
@@ -219,7 +236,7 @@ class LanceTable(TableEdits, TableUpkeep):
                 table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
             return table
         made = replace_rows(
-            line_of(root, None, unsafe_single_writer=unsafe_single_writer),
+            line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability),
             None,
             data,
             schema=schema,
@@ -228,7 +245,7 @@ class LanceTable(TableEdits, TableUpkeep):
             stable_row_ids=bool(enable_stable_row_ids),
             message=checked_message(message),
         )
-        return cls(root, None, made, ReadOptions(), unsafe_single_writer=unsafe_single_writer)
+        return cls(root, None, made, ReadOptions(), unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     @property
     def schema(self) -> pa.Schema:
@@ -290,6 +307,7 @@ class LanceTable(TableEdits, TableUpkeep):
             manifest,
             self._options,
             unsafe_single_writer=self._unsafe_single_writer,
+            durability=self._durability,
         )
 
     def count_rows(self, filter: Predicate | None = None) -> int:
@@ -378,12 +396,13 @@ class LanceTable(TableEdits, TableUpkeep):
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         unsafe_single_writer: bool = False,
+        durability: Durability = "fsync",
     ) -> LanceTable:
         """Make a table that begins with a version of this one, and reads its files where they are.
 
         Parameters
         ----------
-        uri, filesystem, storage_options, unsafe_single_writer
+        uri, filesystem, storage_options, unsafe_single_writer, durability
             As for `create`; on the same filesystem as this table.
         version
             What it begins with: a version of this line, or a tag; this one when None.
@@ -408,11 +427,11 @@ class LanceTable(TableEdits, TableUpkeep):
         target = table_location(uri, filesystem, storage_options)
         limits = default_runtime().settings.limits
         source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
-        strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer).strategy
+        strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer, durability=durability).strategy
         made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
         # The caller has named the source, wherever it lies.
         options = replace(self._options, allow_external_bases=True)
-        return LanceTable(target, None, made, options, unsafe_single_writer=unsafe_single_writer)
+        return LanceTable(target, None, made, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     def dataset(self) -> LanceDataset:
         """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
@@ -450,7 +469,8 @@ class LanceTable(TableEdits, TableUpkeep):
         return open_version(self._root, VersionChoice(version=int(version), branch=self._branch), limits)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _reopened, (self._root, self._branch, self.version, self._options, self._unsafe_single_writer)
+        how = self._unsafe_single_writer, self._durability
+        return _reopened, (self._root, self._branch, self.version, self._options, *how)
 
     def __len__(self) -> int:
         return self.count_rows()
@@ -467,8 +487,13 @@ class LanceTable(TableEdits, TableUpkeep):
 
 
 def _reopened(
-    root: Location, branch: str | None, version: int, options: ReadOptions, unsafe_single_writer: bool
+    root: Location,
+    branch: str | None,
+    version: int,
+    options: ReadOptions,
+    unsafe_single_writer: bool,
+    durability: Durability = "fsync",
 ) -> LanceTable:
     """Open the version that a table was at when it was pickled."""
     manifest = open_version(root, VersionChoice(version=version, branch=branch), default_runtime().settings.limits)
-    return LanceTable(root, branch, manifest, options, unsafe_single_writer=unsafe_single_writer)
+    return LanceTable(root, branch, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)

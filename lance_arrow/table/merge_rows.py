@@ -27,6 +27,9 @@ from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
+_HELD_BYTES = 32 << 20
+"""Most bytes of rows of the table that are held to look up their keys at once."""
+
 
 def merge_rows(
     target: WritableBranch,
@@ -131,8 +134,7 @@ class _Merge:
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         within = None if self._clauses.deletes_others else _key_range(self._source, self._clauses.on)
-        for batch, places in self._moved.batches(within, self._wanted):
-            keys = self._keys.find(batch)
+        for batch, places, keys in self._with_keys(self._moved.batches(within, self._wanted)):
             is_matched = keys >= 0
             self._is_met[keys[is_matched]] = True
             if is_matched.any():
@@ -142,6 +144,32 @@ class _Merge:
                 self._delete(places, chosen)
         if self._clauses.inserts:
             yield from self._inserted()
+
+    def _with_keys(
+        self, batches: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
+    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
+        """Yield rows with the keys that they have; several batches are looked up at once where that hashes the keys."""
+        held: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
+        num_rows = num_bytes = 0
+        for batch, places in batches:
+            held.append((batch, places))
+            num_rows += batch.num_rows
+            num_bytes += batch.nbytes
+            if num_rows >= self._keys.rows_per_search or num_bytes >= _HELD_BYTES:
+                yield from self._found(held)
+                held, num_rows, num_bytes = [], 0, 0
+        yield from self._found(held)
+
+    def _found(
+        self, held: list[tuple[pa.RecordBatch, pa.RecordBatch]]
+    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
+        if not held:
+            return
+        keys = self._keys.find(pa.Table.from_batches([batch.select(self._keys.names) for batch, _ in held]))
+        start = 0
+        for batch, places in held:
+            yield batch, places, keys[start : start + batch.num_rows]
+            start += batch.num_rows
 
     def _matched(
         self, batch: pa.RecordBatch, places: pa.RecordBatch, keys: NDArray[np.int64], is_matched: NDArray[np.bool_]

@@ -59,14 +59,13 @@ class DataReplacement(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a replacement in no table")
-        message = editable(base)
-        by_id = {fragment.id: fragment for fragment in message.fragments}
+        draft = editable(base)
         for number, file in self.files.items():
-            if number not in by_id:
-                raise InternalError("a fragment has gone, and no transaction told")
-            check_fragment_known(by_id[number], base.facts.manifest_path)
-            _replace(by_id[number], file)
-        return NextVersion(message, base, lambda section: _uncover(section, self.fields, self.files.keys()))
+            fragment = draft.fragments.get(number)
+            check_fragment_known(fragment, base.facts.manifest_path)
+            _replace(fragment, file)
+            draft.fragments.put(fragment)
+        return NextVersion(draft, base, lambda section: _uncover(section, self.fields, self.files.keys()))
 
 
 def replace_columns(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
+from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
@@ -15,6 +16,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.written_files import WrittenFiles
 
+_ROWS_PER_OFFSET = 64
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
 
@@ -62,23 +64,35 @@ def write_deleted(
         return [], []
     owners = (addresses >> np.uint64(32)).astype(np.int64)
     offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    order = np.argsort(owners, kind="stable")
-    owners, offsets = owners[order], offsets[order]
-    messages = {fragment.id: fragment for fragment in editable(base).fragments}
-    numbers = {fragment.id: number for number, fragment in enumerate(base.fragments)}
+    if (owners[1:] < owners[:-1]).any():
+        order = np.argsort(owners, kind="stable")
+        owners, offsets = owners[order], offsets[order]
+    messages = editable(base).fragments
+    numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
     updated: list[DataFragment] = []
     removed: list[int] = []
-    ids, starts = np.unique(owners, return_index=True)
-    for fragment_id, part in zip(ids.tolist(), np.split(offsets, starts[1:]), strict=True):
+    starts = np.flatnonzero(np.concatenate([np.ones(1, bool), owners[1:] != owners[:-1]]))
+    for fragment_id, part in zip(owners[starts].tolist(), np.split(offsets, starts[1:]), strict=True):
         rows = reader.fragment(numbers[fragment_id])
-        gone = np.unique(part)
-        if rows.deletions is not None:
-            gone = np.union1d(gone, rows.deletions.offsets)
+        gone = _joined(part, None if rows.deletions is None else rows.deletions.offsets, rows.num_physical)
         if len(gone) == rows.num_physical:
             removed.append(fragment_id)
             continue
-        fragment = messages[fragment_id]
+        fragment = messages.get(fragment_id)
         check_fragment_known(fragment, base.facts.manifest_path)
         fragment.deletion_file.CopyFrom(write_deletions(line, fragment_id, base.version, gone, files))
         updated.append(fragment)
     return updated, removed
+
+
+def _joined(new: NDArray[np.int64], old: NDArray[np.int64] | None, num_rows: int) -> NDArray[np.int64]:
+    """Return the offsets that are in one of two lists, each once, ascending; `old` is so already."""
+    if old is None and (new[1:] > new[:-1]).all():
+        return new
+    old = np.empty(0, np.int64) if old is None else old
+    if num_rows > _ROWS_PER_OFFSET * (len(new) + len(old)):
+        return np.union1d(new, old)
+    # A flag for each row is set and read in order, a list of them would be sorted.
+    flags = np.zeros(num_rows, bool)
+    flags[new] = flags[old] = True
+    return np.flatnonzero(flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lance_arrow.choices import Durability
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location, can_create_exclusively, create_exclusively
 from lance_arrow.runtime import Runtime
@@ -15,14 +16,18 @@ class ExclusiveCreate:
     ----------
     table
         The table.
+    durability
+        Whether a version is on the disk before it is told that it was made.
     """
 
-    def __init__(self, table: Location) -> None:
+    def __init__(self, table: Location, durability: Durability = "fsync") -> None:
         self._table = table
+        self._is_synced = durability == "fsync"
 
     def publish(self, attempt: CommitAttempt) -> bool:
         """See `CommitStrategy.publish`."""
-        return create_exclusively(Location(self._table.filesystem, attempt.path), attempt.data)
+        place = Location(self._table.filesystem, attempt.path)
+        return create_exclusively(place, attempt.data, synced=self._is_synced)
 
 
 class SingleWriter:
@@ -36,7 +41,9 @@ class SingleWriter:
         return True
 
 
-def choose_strategy(table: Location, runtime: Runtime, *, unsafe_single_writer: bool = False) -> CommitStrategy:
+def choose_strategy(
+    table: Location, runtime: Runtime, *, unsafe_single_writer: bool = False, durability: Durability = "fsync"
+) -> CommitStrategy:
     """Choose how versions of a table are made.
 
     Parameters
@@ -47,6 +54,8 @@ def choose_strategy(table: Location, runtime: Runtime, *, unsafe_single_writer: 
         Asked for plugins.
     unsafe_single_writer
         Whether to write where nothing keeps writers apart.
+    durability
+        As for `ExclusiveCreate`.
 
     Raises
     ------
@@ -59,7 +68,7 @@ def choose_strategy(table: Location, runtime: Runtime, *, unsafe_single_writer: 
     if found is not None:
         return found
     if can_create_exclusively(table.filesystem):
-        return ExclusiveCreate(table)
+        return ExclusiveCreate(table, durability)
     if unsafe_single_writer:
         return SingleWriter()
     raise UnsupportedError(

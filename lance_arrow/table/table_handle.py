@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lance_arrow.choices import Preset
+from lance_arrow.choices import Durability, Preset
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -14,7 +14,7 @@ from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.strategies import choose_strategy
-from lance_arrow.table.writable_branch import WritableBranch
+from lance_arrow.table.writable_branch import WritableBranch, checked_durability
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,19 @@ class FileOptions:
 PLAIN = FileOptions("default", DEFAULT_ROWS_PER_ZONE, True, None, False, DEFAULT_PAGE_BYTES)
 
 
-def line_of(root: Location, branch: str | None, *, unsafe_single_writer: bool) -> WritableBranch:
+def line_of(
+    root: Location, branch: str | None, *, unsafe_single_writer: bool, durability: Durability = "fsync"
+) -> WritableBranch:
     """Return a line of versions as something to write; errors are those of `choose_strategy`."""
     runtime = default_runtime()
+    durability = checked_durability(durability)
     return WritableBranch(
         root=root,
         line=branch_root(root, branch),
         branch=line_name(branch),
-        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer),
+        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer, durability=durability),
         settings=runtime.settings,
+        durability=durability,
     )
 
 
@@ -63,9 +67,15 @@ class TableHandle:
     _branch: str | None
     _manifest: ManifestMeta
     _unsafe_single_writer: bool
+    _durability: Durability
 
     def _target(self) -> WritableBranch:
-        return line_of(self._root, self._branch, unsafe_single_writer=self._unsafe_single_writer)
+        return line_of(
+            self._root,
+            self._branch,
+            unsafe_single_writer=self._unsafe_single_writer,
+            durability=self._durability,
+        )
 
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         raise NotImplementedError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import Location, open_source
+from lance_arrow.io import Location, RangeSource, open_source
 from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.manifests.manifest import ManifestMeta, read_section
 from lance_arrow.proto.reading import parse
@@ -51,7 +51,12 @@ class TransactionMeta:
 
 
 def read_transaction(
-    line: Location, manifest_place: Location, manifest: ManifestMeta, limits: Limits
+    line: Location,
+    manifest_place: Location,
+    manifest: ManifestMeta,
+    limits: Limits,
+    *,
+    source: RangeSource | None = None,
 ) -> TransactionMeta | None:
     """Read what made a version; None where nothing was written down.
 
@@ -63,6 +68,8 @@ def read_transaction(
         The manifest's file and content.
     limits
         `max_metadata_bytes` bounds the message.
+    source
+        The manifest's file, if it is open.
 
     Raises
     ------
@@ -71,7 +78,8 @@ def read_transaction(
     """
     if manifest.transaction_position is not None:
         place = manifest_place
-        data = read_section(place, manifest.transaction_position, limits, is_sealed=manifest.facts.is_sealed)
+        is_sealed = manifest.facts.is_sealed
+        data = read_section(place, manifest.transaction_position, limits, is_sealed=is_sealed, source=source)
     elif manifest.transaction_file:
         name = check_file_name(manifest.transaction_file, "transaction file")
         place = Location(line.filesystem, posixpath.join(line.path, TRANSACTIONS, name))

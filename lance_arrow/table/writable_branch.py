@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from lance_arrow.choices import Durability, names
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
@@ -40,6 +42,8 @@ class WritableBranch:
         How versions are made.
     settings
         Limits, and how long to try.
+    durability
+        What a change survives.
     """
 
     root: Location
@@ -47,6 +51,7 @@ class WritableBranch:
     branch: str | None
     strategy: CommitStrategy
     settings: Settings
+    durability: Durability = "fsync"
 
     def commit(
         self, operation: Operation, read: ManifestMeta | None, files: WrittenFiles, message: str | None
@@ -60,6 +65,7 @@ class WritableBranch:
             files,
             strategy=self.strategy,
             settings=self.settings,
+            durability=self.durability,
             properties=properties,
         )
 
@@ -141,6 +147,21 @@ def refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
             is_descriptor = field.is_blob and field.logical_type == "struct"
             if is_descriptor or field.metadata.get(EXTENSION_NAME, b"").startswith(b"lance.blob"):
                 raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
+
+
+def checked_durability(durability: object) -> Durability:
+    """Return what a caller wants a change to survive.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is none of `Durability`.
+    """
+    for known in names(Durability):
+        if durability == known:
+            return cast("Durability", known)
+    offer = did_you_mean(str(durability), names(Durability))
+    raise InvalidArgumentError(f"durability is {durability!r}, expected 'fsync' or 'rename'{offer}", detail=durability)
 
 
 def checked_message(message: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,11 @@ class WrittenFiles:
     def __init__(self) -> None:
         self.is_in_doubt = False
         self._places: list[Location] = []
+
+    @property
+    def places(self) -> Sequence[Location]:
+        """The files, in the order in which they were added."""
+        return self._places
 
     def add(self, place: Location) -> None:
         """Remember a file that is about to be made."""

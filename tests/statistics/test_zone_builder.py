@@ -65,11 +65,15 @@ def leaves_of(type_: pa.DataType) -> list[LeafNode]:
 
 
 def built(leaf: LeafNode, chunks: list[pa.Array], rows_per_zone: int, column_bytes: int | None = None) -> ZoneMap:
-    builder = ZoneBuilder(leaf, rows_per_zone)
+    builder, *others = builders = [ZoneBuilder(leaf, rows_per_zone) for _ in range(3)]
     for chunk in chunks:
-        builder.add(chunk)
+        for one in builders:
+            one.add(chunk)
     zones = builder.finish(column_bytes)
     zones.validate(full=True)
+    # The second one fills the form that the first one may have made.
+    assert [one.encode(column_bytes) for one in others] == [encode_zones(zones)] * 2
+    assert [one.rows_per_zone for one in others] == [builder.rows_per_zone] * 2
     decoded = decode_zones(
         np.frombuffer(encode_zones(zones), np.uint8),
         leaf,

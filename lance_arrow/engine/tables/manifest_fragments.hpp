@@ -36,6 +36,8 @@ struct FragmentFacts {
   int64_t path, path_bytes;  // of the first data file; no bytes where there is no file
   int64_t file_bytes;  // of that; -1 unknown
   int64_t base_id;  // of that; -1 for the table itself
+  int64_t num_files;
+  int64_t has_deletion;  // 1 where it has a deletion file
 };
 constexpr int64_t kFragmentFacts = sizeof(FragmentFacts) / sizeof(int64_t);
 

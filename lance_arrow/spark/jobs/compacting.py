@@ -145,7 +145,7 @@ def rewrite_groups(
         New fragments have no ids.
     """
     refuse_blob_structs(base.fields)
-    messages = editable(base).fragments
+    messages = list(editable(base).fragments)
     for group in groups:
         for number in group:
             check_fragment_known(messages[number], base.facts.manifest_path)

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from lance_arrow.container.fields import SchemaField, fields_to_messages
 from lance_arrow.errors import InternalError, InvalidArgumentError, TableExistsError
+from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import number_rows
 from lance_arrow.manifests.writing import (
@@ -22,7 +23,7 @@ from lance_arrow.manifests.writing import (
     next_fragment_id,
     set_stable_row_ids,
 )
-from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile, IndexSection, Manifest
+from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 
 _FILE_FORMAT = "lance"
@@ -35,7 +36,7 @@ class NextVersion:
 
     Parameters
     ----------
-    message
+    draft
         Its manifest, without what every version has of its own.
     indices_of
         The version whose index section it has; None for no indices.
@@ -43,7 +44,7 @@ class NextVersion:
         What changes that section, in place; None when it stays.
     """
 
-    message: Manifest
+    draft: ManifestDraft
     indices_of: ManifestMeta | None
     edit_indices: Callable[[IndexSection], None] | None = None
 
@@ -105,9 +106,9 @@ class Append(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("an append to no table")
-        message = editable(base)
-        add_fragments(message, self.fragments, version)
-        return NextVersion(message, base)
+        draft = editable(base)
+        add_fragments(draft, self.fragments, version)
+        return NextVersion(draft, base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,23 +150,23 @@ class Overwrite(Operation):
         if base is not None and self.is_new:
             raise TableExistsError("there is a table here already", path=base.facts.root)
         if base is None:
-            message = Manifest()
+            draft = ManifestDraft.empty()
             if self.stable_row_ids:
-                set_stable_row_ids(message)
+                set_stable_row_ids(draft)
         else:
-            message = editable(base)
-            highest = next_fragment_id(message) - 1
+            draft = editable(base)
+            highest = next_fragment_id(draft) - 1
             if highest >= 0:
-                message.max_fragment_id = highest
-            del message.fragments[:]
-            del message.fields[:]
-            message.schema_metadata.clear()
-        message.fields.extend(fields_to_messages(self.fields))
-        _fill(message.schema_metadata, self.schema_metadata)
-        message.data_format.file_format = _FILE_FORMAT
-        message.data_format.version = self.file_version
-        add_fragments(message, self.fragments, version)
-        return NextVersion(message, None)
+                draft.head.max_fragment_id = highest
+            draft.fragments.clear()
+            del draft.head.fields[:]
+            draft.head.schema_metadata.clear()
+        draft.head.fields.extend(fields_to_messages(self.fields))
+        _fill(draft.head.schema_metadata, self.schema_metadata)
+        draft.head.data_format.file_format = _FILE_FORMAT
+        draft.head.data_format.version = self.file_version
+        add_fragments(draft, self.fragments, version)
+        return NextVersion(draft, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +198,9 @@ class Delete(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a deletion from no table")
-        message = editable(base)
-        delete_rows_of(message, self.updated, self.removed, base.facts.manifest_path)
-        return NextVersion(message, base)
+        draft = editable(base)
+        delete_rows_of(draft, self.updated, self.removed, base.facts.manifest_path)
+        return NextVersion(draft, base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,55 +223,52 @@ class Restore(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a restoration of no table")
-        newest, message = editable(base), editable(self.old)
-        if has_stable_row_ids(newest) != has_stable_row_ids(message):
+        newest, draft = editable(base), editable(self.old)
+        if has_stable_row_ids(newest) != has_stable_row_ids(draft):
             raise InvalidArgumentError(
                 f"version {self.old.version} and the newest one do not both have stable row ids",
                 detail=self.old.version,
             )
         # Numbers that were given once are not given again.
-        highest = max(next_fragment_id(newest), next_fragment_id(message)) - 1
+        highest = max(next_fragment_id(newest), next_fragment_id(draft)) - 1
         if highest >= 0:
-            message.max_fragment_id = highest
-        message.next_row_id = max(message.next_row_id, newest.next_row_id)
-        message.timestamp.CopyFrom(newest.timestamp)
-        return NextVersion(message, self.old)
+            draft.head.max_fragment_id = highest
+        draft.head.next_row_id = max(draft.head.next_row_id, newest.head.next_row_id)
+        draft.head.timestamp.CopyFrom(newest.head.timestamp)
+        return NextVersion(draft, self.old)
 
 
-def delete_rows_of(message: Manifest, updated: Sequence[DataFragment], removed: Sequence[int], path: str) -> None:
+def delete_rows_of(draft: ManifestDraft, updated: Sequence[DataFragment], removed: Sequence[int], path: str) -> None:
     """Give fragments the deletion files of `updated`, and drop those of which no row is left."""
-    deletions: dict[int, DeletionFile] = {fragment.id: fragment.deletion_file for fragment in updated}
-    by_id = {fragment.id: fragment for fragment in message.fragments}
-    if not by_id.keys() >= {*deletions, *removed}:
-        raise InternalError("a fragment has gone, and no transaction told")
-    for number, deletion in deletions.items():
-        check_fragment_known(by_id[number], path)
-        by_id[number].deletion_file.CopyFrom(deletion)
-    drop_fragments(message, removed)
+    for fragment in updated:
+        held = draft.fragments.get(fragment.id)
+        check_fragment_known(held, path)
+        held.deletion_file.CopyFrom(fragment.deletion_file)
+        draft.fragments.put(held)
+    drop_fragments(draft, removed)
 
 
-def drop_fragments(message: Manifest, ids: Iterable[int]) -> None:
+def drop_fragments(draft: ManifestDraft, ids: Iterable[int]) -> None:
     """Remove fragments by id; no version after this one has them."""
     gone = set(ids)
-    if any(fragment.id in gone for fragment in message.fragments):
-        highest = next_fragment_id(message) - 1
-        message.max_fragment_id = highest
-    for at in range(len(message.fragments) - 1, -1, -1):
-        if message.fragments[at].id in gone:
-            del message.fragments[at]
+    if gone:
+        draft.head.max_fragment_id = next_fragment_id(draft) - 1
+        draft.fragments.drop(gone)
 
 
-def add_fragments(message: Manifest, fragments: Sequence[DataFragment], version: int) -> None:
+def add_fragments(draft: ManifestDraft, fragments: Sequence[DataFragment], version: int) -> None:
     """Add fragments, numbered on; in tables with stable row ids, rows without an id are numbered on too."""
-    for number, fragment in enumerate(fragments, start=next_fragment_id(message)):
+    head = draft.head
+    for number, fragment in enumerate(fragments, start=next_fragment_id(draft)):
         if number > _MAX_FRAGMENT_ID:
             raise InvalidArgumentError("no ids are left for fragments: copy the table")
-        added = message.fragments.add()
+        added = DataFragment()
         added.CopyFrom(fragment)
         added.id = number
-        message.max_fragment_id = number
-        if has_stable_row_ids(message):
-            message.next_row_id += number_rows(added, message.next_row_id, version)
+        head.max_fragment_id = number
+        if has_stable_row_ids(draft):
+            head.next_row_id += number_rows(added, head.next_row_id, version)
+        draft.fragments.add(added)
 
 
 def _fill(target: Message | Mapping[str, bytes], values: Mapping[str, bytes]) -> None:

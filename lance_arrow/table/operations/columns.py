@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lance_arrow.container.fields import SchemaField, fields_to_messages
 from lance_arrow.errors import InternalError
+from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.fragments import TOMBSTONE
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
@@ -46,34 +47,34 @@ class ColumnChange(Operation):
 
     def record(self, transaction: Transaction) -> None:
         """See `Operation.record`."""
-        message = self.apply(self.base, self.base.version + 1).message
+        draft = self.apply(self.base, self.base.version + 1).draft
+        head = draft.head
         if not (self.added or self.replaced):
-            transaction.project.schema.extend(message.fields)
+            transaction.project.schema.extend(head.fields)
             transaction.project.preserves_nullability = not self.nullable
             return
         merge = transaction.merge
         merge.SetInParent()
-        merge.fragments.extend(message.fragments)
-        merge.schema.extend(message.fields)
-        for key in message.schema_metadata:
-            merge.schema_metadata[key] = message.schema_metadata[key]
+        merge.fragments.extend(draft.fragments)
+        merge.schema.extend(head.fields)
+        for key in head.schema_metadata:
+            merge.schema_metadata[key] = head.schema_metadata[key]
         merge.preserves_nullability = not self.nullable
 
     def apply(self, base: ManifestMeta | None, version: int) -> NextVersion:
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("columns of no table")
-        message = editable(base)
-        gone = self._change_fields(message)
-        for fragment in message.fragments:
-            file = self.files.get(fragment.id)
-            if file is not None:
-                check_fragment_known(fragment, base.facts.manifest_path)
-                fragment.files.add().CopyFrom(file)
-        if self.files and not self.files.keys() <= {fragment.id for fragment in message.fragments}:
-            raise InternalError("a fragment has gone, and no transaction told")
-        drop_dead_files(message)
-        return NextVersion(message, base, (lambda section: drop_indices_of(section, gone)) if gone else None)
+        draft = editable(base)
+        gone = self._change_fields(draft.head)
+        for number, file in self.files.items():
+            fragment = draft.fragments.get(number)
+            check_fragment_known(fragment, base.facts.manifest_path)
+            fragment.files.add().CopyFrom(file)
+            draft.fragments.put(fragment)
+        if gone or self.files:
+            drop_dead_files(draft)
+        return NextVersion(draft, base, (lambda section: drop_indices_of(section, gone)) if gone else None)
 
     def _change_fields(self, message: Manifest) -> set[int]:
         """Change the list of fields; return the ids that are no more."""
@@ -96,14 +97,17 @@ class ColumnChange(Operation):
         return gone
 
 
-def drop_dead_files(message: Manifest) -> None:
+def drop_dead_files(draft: ManifestDraft) -> None:
     """Drop files that no column is in any more; one stays, for readers that want each fragment to have one."""
-    live = {one.id for one in message.fields}
-    for fragment in message.fragments:
+    live = {one.id for one in draft.head.fields}
+    for fragment in draft.fragments:
+        num_files = len(fragment.files)
         for at in range(len(fragment.files) - 1, -1, -1):
             file = fragment.files[at]
             if len(fragment.files) > 1 and not any(number != TOMBSTONE and number in live for number in file.fields):
                 del fragment.files[at]
+        if len(fragment.files) != num_files:
+            draft.fragments.put(fragment)
 
 
 def drop_indices_of(section: IndexSection, fields: set[int]) -> None:

@@ -91,7 +91,8 @@ class UpdateConfig(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a configuration of no table")
-        message = editable(base)
+        draft = editable(base)
+        message = draft.head
         if self.config is not None:
             self.config.change(message.config, binary=False)
         if self.table_metadata is not None:
@@ -109,4 +110,4 @@ class UpdateConfig(Operation):
                     f"metadata of keys {', '.join(_FIXED)} say how values are stored, and cannot be changed",
                     column=one.name,
                 )
-        return NextVersion(message, base)
+        return NextVersion(draft, base)

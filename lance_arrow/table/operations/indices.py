@@ -38,12 +38,12 @@ class CreateIndex(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("an index of no table")
-        message = editable(base)
-        known = {one.id for one in message.fields}
+        draft = editable(base)
+        known = {one.id for one in draft.head.fields}
         for index in self.new:
             if not known.issuperset(index.fields):
                 raise InvalidArgumentError(f"the column of the index {index.name!r} is gone", path=base.facts.root)
-        return NextVersion(message, base, self._edit)
+        return NextVersion(draft, base, self._edit)
 
     def _edit(self, section: IndexSection) -> None:
         names = {index.name for index in self.new}

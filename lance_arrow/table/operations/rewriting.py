@@ -37,12 +37,12 @@ class ReserveFragments(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a reservation in no table")
-        message = editable(base)
-        highest = next_fragment_id(message) - 1 + self.count
+        draft = editable(base)
+        highest = next_fragment_id(draft) - 1 + self.count
         if highest >= MAX_ROWS:
             raise InvalidArgumentError("no ids are left for fragments: copy the table")
-        message.max_fragment_id = highest
-        return NextVersion(message, base)
+        draft.head.max_fragment_id = highest
+        return NextVersion(draft, base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +97,15 @@ class Rewrite(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("a compaction of no table")
-        message = editable(base)
+        draft = editable(base)
         gone = {fragment.id for group in self.groups for fragment in group.old}
-        if not gone <= {fragment.id for fragment in message.fragments}:
-            raise InternalError("a fragment has gone, and no transaction told")
         new = [fragment for group in self.groups for fragment in group.new]
-        drop_fragments(message, gone)
-        message.fragments.extend(new)
-        message.max_fragment_id = max([next_fragment_id(message) - 1, *(fragment.id for fragment in new)])
+        drop_fragments(draft, gone)
+        for fragment in new:
+            draft.fragments.add(fragment)
+        draft.head.max_fragment_id = next_fragment_id(draft) - 1
         stable = base.facts.has_stable_row_ids
-        return NextVersion(message, base, lambda section: self._edit_indices(section, sorted(gone), stable))
+        return NextVersion(draft, base, lambda section: self._edit_indices(section, sorted(gone), stable))
 
     def _edit_indices(self, section: IndexSection, moved: Sequence[int], stable_row_ids: bool) -> None:
         """Let indices follow the rows; each of them either holds what does not change, or was remade or dropped."""

@@ -55,8 +55,8 @@ class Update(Operation):
         """See `Operation.apply`."""
         if base is None:
             raise InternalError("an update of no table")
-        message = editable(base)
+        draft = editable(base)
         # Numbers of fragments that go are not given again.
-        add_fragments(message, self.added, version)
-        delete_rows_of(message, self.updated, self.removed, base.facts.manifest_path)
-        return NextVersion(message, base)
+        add_fragments(draft, self.added, version)
+        delete_rows_of(draft, self.updated, self.removed, base.facts.manifest_path)
+        return NextVersion(draft, base)

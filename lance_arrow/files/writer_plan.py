@@ -1,0 +1,135 @@
+"""`WriterPlan`: what a writer derives from a schema and from options, kept for the next file of the same kind."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import pyarrow as pa
+
+from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import column_mapping
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.runtime import Runtime
+from lance_arrow.structure.page_encoder import PageEncoder
+
+_MAX_PLANS = 64
+_MAX_KEY_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WriterPlan:
+    """What writers of one schema have in common.
+
+    Parameters
+    ----------
+    stored
+        Brings rows into their stored form.
+    fields
+        Top-level fields of the file, numbered.
+    tree
+        Its columns.
+    encoder
+        Encodes pages.
+    """
+
+    stored: StoredRows
+    fields: tuple[SchemaField, ...]
+    tree: tuple[ColumnNode, ...]
+    encoder: PageEncoder
+
+
+_plans: OrderedDict[Hashable, tuple[object, WriterPlan]] = OrderedDict()
+_lock = Lock()
+
+
+def writer_plan(
+    schema: pa.Schema,
+    options: WriteOptions,
+    runtime: Runtime,
+    fields_of: Callable[[pa.Schema], Sequence[SchemaField]],
+    wanted: tuple[SchemaField, ...] = (),
+) -> WriterPlan:
+    """Return the plan of files of a schema; the last 64 are kept.
+
+    Parameters
+    ----------
+    schema
+        Of the caller's rows.
+    options
+        How to write.
+    runtime
+        Plugins and limits.
+    fields_of
+        Numbers the fields of the stored schema.
+    wanted
+        What it depends on beside the schema.
+
+    Raises
+    ------
+    UnsupportedError
+        A type cannot be stored, or not in this file version; the column is named.
+    InvalidArgumentError
+        An option or a field name is not valid.
+    """
+    key = _key(schema, options, runtime, wanted)
+    with _lock:
+        if key in _plans:
+            _plans.move_to_end(key)
+            return _plans[key][1]
+    made = _made(schema, options, runtime, fields_of)
+    if key is not None:
+        with _lock:
+            # What the key names by its identity must not be replaced by something else in the same place.
+            _plans[key] = (runtime, wanted), made
+            while len(_plans) > _MAX_PLANS:
+                _plans.popitem(last=False)
+    return made
+
+
+def _key(
+    schema: pa.Schema, options: WriteOptions, runtime: Runtime, wanted: tuple[SchemaField, ...]
+) -> Hashable | None:
+    """Return what tells kinds of files apart; None for schemas that are not worth it, or wrong."""
+    if not isinstance(schema, pa.Schema) or options.column_options:
+        return None
+    message = schema.serialize()
+    if message.size > _MAX_KEY_BYTES:
+        return None
+    # A field with the metadata of an extension type has the same message as one of that type.
+    return message.to_pybytes(), tuple(schema.types), options, id(runtime), tuple(map(id, wanted))
+
+
+def _made(
+    schema: pa.Schema,
+    options: WriteOptions,
+    runtime: Runtime,
+    fields_of: Callable[[pa.Schema], Sequence[SchemaField]],
+) -> WriterPlan:
+    stored = StoredRows(schema, options.version)
+    options.check_columns(stored.schema)
+    fields = tuple(fields_of(stored.schema))
+    tree = column_tree(stored.schema, column_mapping(fields, options.version))
+    for leaf in (leaf for root in tree for leaf in root.leaves()):
+        _check_leaf(leaf, options.version)
+    settings, private = runtime.settings, options.allow_private_encodings
+    encoder = PageEncoder(runtime.table, settings.limits, runtime.scratch, options.file_version, private)
+    return WriterPlan(stored, fields, tree, encoder)
+
+
+def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
+    """Refuse, before there is a file, columns that no page can hold."""
+    if leaf.refusal is not None:
+        raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
+    if version is FileVersion.V2_3 and leaf.is_blob and leaf.field.type == PLACE_TYPE:
+        raise UnsupportedError(
+            "blobs of the first kind exist until file version 2.2: write that, or leave lance-encoding:blob out",
+            column=leaf.path,
+        )

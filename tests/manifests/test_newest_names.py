@@ -1,0 +1,132 @@
+"""How much of a long history a store of objects is asked for: the newest names, and a look behind them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from lance_arrow.errors import CorruptManifestError
+from lance_arrow.io import Location, list_first
+from lance_arrow.manifests.names import ManifestName, NamingScheme
+from lance_arrow.manifests.versions import list_manifests, newest_manifest
+
+FOLDER = "/bucket/t.lance"
+
+
+class Store(MemoryFileSystem):
+    """Objects in memory, listed as S3 does: by name, in pages."""
+
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    req_kw: ClassVar[dict[str, Any]] = {}
+    asked: ClassVar[list[int]] = []
+
+    def split_path(self, path: str) -> tuple[str, str, None]:
+        bucket, _, key = path.lstrip("/").partition("/")
+        return bucket, key, None
+
+    def call_s3(
+        self, method: str, *, Bucket: str, Prefix: str, Delimiter: str, MaxKeys: int, StartAfter: str = ""
+    ) -> dict[str, Any]:
+        assert (method, Delimiter) == ("list_objects_v2", "/")
+        keys = sorted(path.removeprefix(f"/{Bucket}/") for path in self.store)
+        found = [key for key in keys if key.startswith(Prefix) and key > StartAfter]
+        self.asked.append(min(MaxKeys, len(found)))
+        contents = [{"Key": key, "Size": 7} for key in found[:MaxKeys] if "/" not in key.removeprefix(Prefix)]
+        return {"Contents": contents, "IsTruncated": len(found) > MaxKeys}
+
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> list[Any]:
+        found: list[Any] = super().ls(path, detail, **kwargs)
+        self.asked.append(len(found))
+        return found
+
+
+Store.__module__, Store.__qualname__ = "s3fs.core", "S3FileSystem"
+
+
+@pytest.fixture
+def root() -> Location:
+    Store.store.clear()
+    Store.asked.clear()
+    return Location(Store(skip_instance_cache=True), FOLDER)
+
+
+def _make(root: Location, *names: object) -> None:
+    for name in names:
+        root.filesystem.pipe_file(f"{FOLDER}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
+    Store.asked.clear()
+
+
+def _v2(*versions: int) -> list[ManifestName]:
+    return [ManifestName(version, NamingScheme.V2) for version in versions]
+
+
+def test_the_newest_of_many_takes_few_names(root: Location) -> None:
+    _make(root, *_v2(*range(1, 2001)))
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert (newest.version, newest.size_bytes) == (2000, 7)
+    # The newest names, and that nothing of the other scheme lies behind them.
+    assert Store.asked == [32, 0]
+    Store.asked.clear()
+    assert [one.version for one in list_manifests(root, since=1990)] == list(range(1990, 2001))
+    assert Store.asked == [32, 0]
+
+
+def test_all_are_listed_where_the_newest_are_not_enough(root: Location) -> None:
+    _make(root, *_v2(*range(1, 101)))
+    assert [one.version for one in list_manifests(root, since=50)] == list(range(50, 101))
+    assert Store.asked == [32, 0, 100]
+    assert len(list_manifests(root)) == 100
+
+
+def test_few_names_are_one_answer(root: Location) -> None:
+    assert newest_manifest(root) is None
+    _make(root, *_v2(1, 2, 3))
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 3
+    assert Store.asked == [3]
+
+
+def test_versions_that_are_gone_leave_no_doubt(root: Location) -> None:
+    # The version that somebody holds is tagged, those after it are cleaned up, newer ones are there.
+    _make(root, *_v2(5, *range(100, 150)))
+    assert [one.version for one in list_manifests(root, since=5)] == [5, *range(100, 150)]
+
+
+@pytest.mark.parametrize("other", ["2.manifest", "1.manifest", "99.manifest"])
+def test_the_other_scheme_is_seen_wherever_it_lies(root: Location, other: str) -> None:
+    _make(root, *_v2(*range(1, 101)), other)
+    for call in (newest_manifest, lambda root: list_manifests(root, since=100)):
+        with pytest.raises(CorruptManifestError, match="two schemes"):
+            call(root)
+
+
+def test_the_first_scheme_is_listed_whole(root: Location) -> None:
+    _make(root, *(f"{version}.manifest" for version in range(1, 101)))
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 100
+    assert [one.version for one in list_manifests(root, since=98)] == [98, 99, 100]
+
+
+def test_detached_versions_and_other_files_are_passed_over(root: Location) -> None:
+    detached = ManifestName((1 << 63) | 77, NamingScheme.DETACHED)
+    _make(root, *_v2(*range(1, 101)), detached, "latest_version_hint.json")
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 100
+    assert Store.asked == [32, 1]
+    _make(root, ".probe-1.tmp")
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 100
+
+
+def test_stores_without_order_are_listed_whole() -> None:
+    store = Store(skip_instance_cache=True)
+    assert list_first(store, "bucket--usw2-az1--x-s3/t/_versions", 5) is None
+    assert list_first(MemoryFileSystem(), "/t/_versions", 5) is None
