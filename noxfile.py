@@ -399,6 +399,7 @@ def bench_cold(session: nox.Session) -> None:
     session.run("python", "tests/benchmarks/cold_reads.py", *session.posargs)
 
 
+@nox.session
 def bench_operations(session: nox.Session) -> None:
     """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
