@@ -50,7 +50,7 @@ class FileBatches:
         ResourceLimitError
             As `check_expansion`.
         """
-        return list(self._stream(projection, filter, None, rows, wants_all=True))
+        return list(self._stream(projection, filter, None, rows, is_held=True))
 
     def stream(
         self, projection: Projection, filter: Predicate | None, batch_rows: int | None, rows: RowRanges
@@ -62,7 +62,7 @@ class FileBatches:
         InvalidArgumentError
             At once: the filter does not fit the file. While iterating: it fails on some value.
         """
-        return self._stream(projection, filter, batch_rows, rows, wants_all=False)
+        return self._stream(projection, filter, batch_rows, rows, is_held=False)
 
     def _stream(
         self,
@@ -71,13 +71,13 @@ class FileBatches:
         batch_rows: int | None,
         rows: RowRanges,
         *,
-        wants_all: bool,
+        is_held: bool,
     ) -> Iterator[pa.RecordBatch]:
         plan, nodes = None, projection.nodes
         if filter is not None:
             plan = self._plan(filter)
             nodes = joined_nodes(nodes, plan.nodes(self._rows.roots))
-        if wants_all:
+        if is_held:
             self._check_expansion(nodes, rows)
         receipt = self.receipt(nodes, filter)
         found = FilteredReading(self._file, projection.nodes, plan, rows, receipt=receipt)
@@ -86,7 +86,7 @@ class FileBatches:
         def shown(batch: pa.RecordBatch) -> pa.RecordBatch:
             return projection.apply(batch).replace_schema_metadata(metadata)
 
-        stream = RowStream(self._runtime, batch_rows, shown, wants_all=wants_all)
+        stream = RowStream(self._runtime, batch_rows, shown, is_held=is_held)
         return receipt.sent_after(self.with_blobs(projection, stream.batches((found,), is_one=True)))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:

@@ -62,6 +62,8 @@ class RowStream:
         What the caller sees of a batch of a source; threads call it.
     wants_all
         Whether the caller waits for the last row. Else the first rows are made to come soon.
+    is_held
+        Whether the caller keeps all rows, so that the memory of windows matters no more.
 
     Attributes
     ----------
@@ -76,9 +78,11 @@ class RowStream:
         shown: Callable[[pa.RecordBatch], pa.RecordBatch],
         *,
         wants_all: bool = False,
+        is_held: bool = False,
     ) -> None:
         self._runtime, self._batch_size, self._shown = runtime, batch_size, shown
-        self._wants_all = self.has_begun = wants_all
+        self._is_held = is_held
+        self._wants_all = self.has_begun = wants_all or is_held
 
     def batches(self, sources: Iterable[FilteredReading], *, is_one: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield batches, with descriptors of blobs where the readings of the sources have these.
@@ -130,7 +134,7 @@ class RowStream:
             found.ask_ahead(self._scan_ahead)
         most = WINDOW_ROWS
         slice_rows: int | None = self._batch_size or WINDOW_ROWS
-        is_even = self._wants_all and not found.has_filter
+        is_even = self._is_held and not found.has_filter
         if is_even:
             most, slice_rows = self._even_rows(found), None
         elif not may_be_sliced(reading.nodes):
@@ -140,7 +144,6 @@ class RowStream:
         windows = Windows(
             found.rows,
             self._batch_size,
-            # Rows that are wanted all at once are held all at once, too.
             weights=None if is_even else found.weights(),
             max_bytes=settings.window_bytes(_share(found) * (settings.num_threads + 1)),
             max_rows=most,
@@ -156,7 +159,7 @@ class RowStream:
         return ScanAhead(settings.memory_budget_bytes, None if self._wants_all else settings.num_threads + 1)
 
     def _even_rows(self, found: FilteredReading) -> int:
-        """Return how many rows a window has where all are wanted at once: as many as keep all threads busy."""
+        """Return how many rows a window has where all are held: as many as keep all threads busy."""
         reading, num_rows = found.reading, found.rows.num_rows
         stored_bytes = reading.divisible_bytes() * num_rows // max(1, found.source.num_physical)
         # What comes over a network is decoded while the rest comes.

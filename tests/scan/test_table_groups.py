@@ -376,3 +376,13 @@ def test_pages_with_dictionaries_are_opened_together(
     taken = LanceTable.open(tmp_path / "t.lance").take(np.arange(0, num_rows, 7))
     assert_same(table.take(pa.array(np.arange(0, num_rows, 7))), taken)
     assert sum(counts) >= 20
+
+
+def test_batches_keep_to_their_size_where_all_rows_are_wanted(tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 5000), max_rows_per_file=2000)
+    reader = table._reader
+    projection = reader.projection(None)
+    for wants_all in (True, False):
+        batches = list(reader.batches(projection, None, None, 700, wants_all=wants_all))
+        assert {batch.num_rows for batch in batches} <= {700, 600, 300}
+        assert pa.Table.from_batches(batches).equals(table.to_table())

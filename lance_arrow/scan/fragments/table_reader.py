@@ -118,6 +118,7 @@ class TableReader:
         *,
         within: Sequence[RowRanges] | None = None,
         wants_all: bool = False,
+        is_held: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
@@ -131,11 +132,12 @@ class TableReader:
             The most rows of a batch; as `LanceFile.to_batches` when None.
         within
             For each fragment the rows of its files to choose from; all when None.
-        wants_all
-            Whether the caller waits for the last row. Else the first rows are made to come soon.
+        wants_all, is_held
+            Whether the caller waits for the last row, and keeps all of them; see `RowStream`.
         """
         scan, numbers = self._scan(projection.nodes, filter, within)
-        return scan.batches(numbers, batch_size, partial(projection.cut, filled=True), wants_all=wants_all)
+        shown = partial(projection.cut, filled=True)
+        return scan.batches(numbers, batch_size, shown, wants_all=wants_all, is_held=is_held)
 
     def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.
@@ -156,7 +158,7 @@ class TableReader:
         ResourceLimitError
             As `check_expansion`, for each fragment.
         """
-        return table_of(list(self.batches(projection, columns, filter, None, wants_all=True)), projection.schema)
+        return table_of(list(self.batches(projection, columns, filter, None, is_held=True)), projection.schema)
 
     def count(self, filter: Predicate | None) -> int:
         """Count rows; without a filter nothing is read where the manifest tells."""

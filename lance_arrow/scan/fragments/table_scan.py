@@ -42,12 +42,13 @@ class TableScan:
         shown: Callable[[pa.RecordBatch], pa.RecordBatch],
         *,
         wants_all: bool,
+        is_held: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
 
         Parameters and errors are those of `RowStream`.
         """
-        stream = RowStream(self._runtime, batch_size, shown, wants_all=wants_all)
+        stream = RowStream(self._runtime, batch_size, shown, wants_all=wants_all, is_held=is_held)
         opened = self._opened(numbers, lambda: stream.has_begun)
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))
 
