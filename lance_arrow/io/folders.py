@@ -52,7 +52,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         Other errors of the filesystem, without credentials in their text.
     """
     if type(filesystem) is LocalFileSystem:
-        return sorted(entry.name for entry in _local_files(folder))
+        return sorted([entry.name for entry in _local_files(folder)])
     if isinstance(filesystem, AbstractFileSystem):
         # Stores without folders answer an old listing from their cache.
         filesystem.invalidate_cache(folder)

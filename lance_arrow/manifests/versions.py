@@ -115,10 +115,10 @@ def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...
     CorruptManifestError
         Names of both schemes are in one folder.
     """
-    first = _first_files(root) if since else None
-    if first is None or max(first, default="") < str(ManifestName(since, NamingScheme.V2)):
-        first = _files(root)
-    return _since(root, first, since)
+    files = _files(root, newest=since > 0)
+    if since and max(files, default="") < str(ManifestName(since, NamingScheme.V2)):
+        files = _files(root)
+    return _since(root, files, since)
 
 
 def newest_manifest(root: Location) -> ManifestFile | None:
@@ -129,8 +129,7 @@ def newest_manifest(root: Location) -> ManifestFile | None:
     CorruptManifestError
         Names of both schemes are in one folder.
     """
-    first = _first_files(root)
-    files = _files(root) if first is None else first
+    files = _files(root, newest=True)
     newest: ManifestName | None = None
     for name in sorted(files):
         if newest is None:
@@ -168,20 +167,19 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
     return tuple(sorted(found, key=lambda manifest: manifest.version))
 
 
-def _first_files(root: Location) -> Mapping[str, int | None] | None:
-    """Return the newest manifests of a long history, where a store tells these first; None where it is not sure."""
-    folder = posixpath.join(root.path, VERSIONS)
-    found = None if root.is_local else list_first(root.filesystem, folder, _NEWEST)
+def _first_files(root: Location, folder: str) -> Mapping[str, int | None]:
+    """Return the newest manifests of a long history, where a store tells these first; none where it is not sure."""
+    found = list_first(root.filesystem, folder, _NEWEST)
     if found is None:
-        return None
+        return {}
     files, is_all = found
     if is_all:
         return files
     if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
-        return None
+        return {}
     # Manifests of the other scheme, which may lie behind those of this one, would make all of it doubtful.
     others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
-    return files if others is not None and all(_is_detached(name) for name in others[0]) else None
+    return files if others is not None and all(_is_detached(name) for name in others[0]) else {}
 
 
 def _is_detached(name: str) -> bool:
@@ -189,11 +187,12 @@ def _is_detached(name: str) -> bool:
     return parsed is not None and parsed.scheme is NamingScheme.DETACHED
 
 
-def _files(root: Location) -> Mapping[str, int | None]:
+def _files(root: Location, *, newest: bool = False) -> Mapping[str, int | None]:
+    """List the folder of manifests; with `newest`, older ones may be left out."""
     folder = posixpath.join(root.path, VERSIONS)
     if root.is_local:
         return dict.fromkeys(list_names(root.filesystem, folder))
-    return list_sizes(root.filesystem, folder)
+    return (newest and _first_files(root, folder)) or list_sizes(root.filesystem, folder)
 
 
 def open_version(

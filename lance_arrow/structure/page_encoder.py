@@ -78,10 +78,7 @@ class PageEncoder:
     file_version: str
     allow_private_encodings: bool = False
     # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once.
-    _writers: dict[Hashable, tuple[Provided, ...]] = field(default_factory=dict, init=False, repr=False)
-    _guesses: dict[DecodeContext, tuple[tuple[Provided, str], ...]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _writers: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -105,11 +102,8 @@ class PageEncoder:
 
     def guesses(self, context: DecodeContext) -> tuple[tuple[Provided, str], ...]:
         """Encoders that are chosen by their scores, and their names: one outside the format is named, or a hook's."""
-        found = self._guesses.get(context)
-        if found is None:
-            known = [one for one in self.codecs(context) if not one.factory.key.is_private]
-            found = self._guesses[context] = tuple((one, str(one.factory.key)) for one in known)
-        return found
+        known = (one for one in self.codecs(context) if not one.factory.key.is_private)
+        return self._remembered(("guesses", context), lambda: tuple((one, str(one.factory.key)) for one in known))
 
     def block_codecs(self) -> tuple[Provided, ...]:
         """Encoders of many blocks in one call."""
@@ -125,7 +119,7 @@ class PageEncoder:
         arrays = self.table.arrays.values()
         return self._remembered("arrays", lambda: tuple(one for one in arrays if _has(one.factory, ArrayEncoder)))
 
-    def _remembered(self, key: Hashable, find: Callable[[], tuple[Provided, ...]]) -> tuple[Provided, ...]:
+    def _remembered(self, key: Hashable, find: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         found = self._writers.get(key)
         if found is None:
             found = self._writers[key] = find()

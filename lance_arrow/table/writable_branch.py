@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from lance_arrow.choices import Durability, names
 from lance_arrow.container.extension_types import EXTENSION_NAME
@@ -23,6 +22,7 @@ from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
+_DURABILITIES = names(Durability)
 _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
@@ -157,10 +157,9 @@ def checked_durability(durability: object) -> Durability:
     InvalidArgumentError
         It is none of `Durability`.
     """
-    for known in names(Durability):
-        if durability == known:
-            return cast("Durability", known)
-    offer = did_you_mean(str(durability), names(Durability))
+    if isinstance(durability, str) and durability in _DURABILITIES:
+        return durability  # type: ignore[return-value]
+    offer = did_you_mean(str(durability), _DURABILITIES)
     raise InvalidArgumentError(f"durability is {durability!r}, expected 'fsync' or 'rename'{offer}", detail=durability)
 
 
