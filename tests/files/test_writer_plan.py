@@ -83,12 +83,18 @@ def test_an_extension_type_and_what_it_is_stored_as_do_not_share_a_plan(tmp_path
     pa.register_extension_type(_Celsius())
     try:
         storage = pa.array(np.arange(3.0))
-        extended = pa.table({"a": pa.ExtensionArray.from_storage(_Celsius(), storage)})
         metadata = {"ARROW:extension:metadata": "x", "ARROW:extension:name": "test.celsius"}
-        plain = pa.table([storage], schema=pa.schema([pa.field("a", pa.float64(), metadata=metadata)]))
-        for number, table in enumerate((extended, plain, extended)):
+        extended = pa.ExtensionArray.from_storage(_Celsius(), storage)
+        plain = pa.field("a", pa.float64(), metadata=metadata)
+        tables = [pa.table({"a": extended}), pa.table([storage], schema=pa.schema([plain]))]
+        tables += [
+            pa.table({"s": pa.StructArray.from_arrays([extended], ["a"])}),
+            pa.table({"s": pa.StructArray.from_arrays([storage], fields=[plain])}),
+        ]
+        for number, table in enumerate([*tables, *tables]):
             write_table(table, tmp_path / f"{number}.lance")
             with LanceFile(tmp_path / f"{number}.lance") as file:
-                assert file.read().column("a").type == _Celsius()
+                (read,) = file.read().columns
+                assert (read.type if number % 4 < 2 else read.type.field(0).type) == _Celsius()
     finally:
         pa.unregister_extension_type("test.celsius")
