@@ -100,10 +100,13 @@ def _key(
     """Return what tells kinds of files apart; None for schemas that are not worth it, or wrong."""
     if not isinstance(schema, pa.Schema) or options.column_options:
         return None
+    if any(isinstance(type_, pa.BaseExtensionType) for type_ in schema.types):
+        # Types that are defined in Python need not be hashable.
+        return None
     message = schema.serialize()
     if message.size > _MAX_KEY_BYTES:
         return None
-    # A field with the metadata of an extension type has the same message as one of that type.
+    # Fields with the metadata of an extension type have the same message as those of that type, within structs.
     return message.to_pybytes(), tuple(schema.types), options, id(runtime), tuple(map(id, wanted))
 
 

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import posixpath
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+import numpy as np
+
 from lance_arrow.errors import CorruptFileError, TableNotFoundError, UnsupportedError
-from lance_arrow.io import Location, RangeSource
+from lance_arrow.io import (
+    BufferSource,
+    Location,
+    RangeSource,
+    list_sizes,
+    read_small_files,
+    reads_small_files,
+)
 from lance_arrow.manifests.fragments import row_counts
-from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_source, manifest_source
+from lance_arrow.manifests.manifest import TAIL_BYTES, ManifestMeta, manifest_from_source, manifest_source
 from lance_arrow.manifests.references import branch_root
-from lance_arrow.manifests.versions import ManifestFile, list_manifests, manifest_place
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
+
+_READ_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +86,42 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
 
     def read(found: ManifestFile) -> VersionMeta:
         place = manifest_place(line, found.name)
-        with closing(manifest_source(place, found.size_bytes)) as source:
+        known = contents.get(found.version)
+        opened = manifest_source(place, found.size_bytes) if known is None else BufferSource(known)
+        with closing(opened) as source:
             meta = manifest_from_source(source, place, line, found.version, limits)
             return _version(meta, _transaction(line, place, meta, limits, source))
 
+    versions: list[VersionMeta] = []
     newest_first = manifests[::-1]
-    # A local file takes less time to read than another thread to begin.
-    return [read(one) for one in newest_first] if line.is_local else list(default_runtime().map(read, newest_first))
+    for first in range(0, len(newest_first), _READ_AT_ONCE):
+        some = newest_first[first : first + _READ_AT_ONCE]
+        contents = _contents(line, some)
+        # What is here takes less time to parse than another thread to begin.
+        is_here = line.is_local or len(contents) == len(some)
+        versions += [read(one) for one in some] if is_here else default_runtime().map(read, some)
+    return versions
+
+
+def _contents(line: Location, manifests: Sequence[ManifestFile]) -> dict[int, memoryview]:
+    """Read small manifests together, as far as they can be; the others are left to be read one by one."""
+    if not reads_small_files(line.filesystem):
+        return {}
+    sizes = [one.size_bytes for one in manifests]
+    if line.is_local:
+        known = list_sizes(line.filesystem, posixpath.join(line.path, VERSIONS))
+        sizes = [known.get(str(one.name)) for one in manifests]
+    small = [at for at, size in enumerate(sizes) if size is not None and 0 < size <= TAIL_BYTES]
+    if not small:
+        return {}
+    runtime = default_runtime()
+    lengths = np.array([sizes[at] for at in small], np.int64)
+    paths = [manifest_place(line, manifests[at].name).path for at in small]
+    data, starts, flags = read_small_files(
+        line.filesystem, paths, lengths, runtime.side_by_side, runtime.settings.num_threads
+    )
+    places = zip(small, starts.tolist(), lengths.tolist(), flags.tolist(), strict=True)
+    return {manifests[at].version: data[start : start + size].data for at, start, size, is_read in places if is_read}
 
 
 def _transaction(
