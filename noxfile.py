@@ -18,6 +18,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["tests"]
 
 ROOT = Path(__file__).parent
+WHERE = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
 SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
 TEST_REQUIREMENTS = [
     "aiohttp>=3.9",
@@ -125,7 +126,7 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
     workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
     session.chdir(ROOT / "tests")
-    session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *workers, *session.posargs)
+    session.run("pytest", *WHERE, *workers, *session.posargs)
     if not session.posargs:
         session.notify("lint")
         session.notify("protos", ["--check"])
@@ -172,7 +173,7 @@ def lowest(session: nox.Session) -> None:
     _install(session, "cli,duckdb,polars,sql", *_lowest("cli", "duckdb", "polars", "sql"), *TEST_REQUIREMENTS)
     session.chdir(ROOT / "tests")
     chosen = session.posargs or LOWEST_ROOMS
-    session.run("pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *chosen)
+    session.run("pytest", *WHERE, *chosen)
 
 
 @nox.session
@@ -222,9 +223,8 @@ def sanitize(session: nox.Session) -> None:
         "LD_PRELOAD": _preloaded(session, "libasan.so", "libstdc++.so"),
     }
     session.chdir(ROOT / "tests")
-    where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
-    session.run("pytest", *where, *workers, *SANITIZED, env=env)
+    session.run("pytest", *WHERE, *workers, *SANITIZED, env=env)
     session.run("python", "differential/trees.py", "--every", "50", env=env)
     session.run("python", "faults/fuzz.py", *minutes, env=env)
 
@@ -241,9 +241,8 @@ def _sanitize_threads(session: nox.Session) -> None:
         "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1",
     }
     session.chdir(ROOT / "tests")
-    where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
     # Its shadow memory has fixed places, which random addresses of libraries may take.
-    session.run("setarch", "-R", "python", "-m", "pytest", *where, *SANITIZED_THREADS, env=env, external=True)
+    session.run("setarch", "-R", "python", "-m", "pytest", *WHERE, *SANITIZED_THREADS, env=env, external=True)
 
 
 def _doctest(session: nox.Session) -> Path:
@@ -299,18 +298,22 @@ def fuzz_written(session: nox.Session) -> None:
     session.run("python", "tests/faults/killed.py", *session.posargs)
 
 
+def _bench(session: nox.Session, name: str) -> None:
+    """Run a script of `tests/benchmarks` beside the packages that it compares with."""
+    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", f"tests/benchmarks/{name}.py", *session.posargs)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/run.py", *session.posargs)
+    _bench(session, "run")
 
 
 @nox.session
 def bench_write(session: nox.Session) -> None:
     """Time writes and compare sizes beside the reference package and Parquet; prints medians, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/writing.py", *session.posargs)
+    _bench(session, "writing")
 
 
 @nox.session
@@ -326,15 +329,7 @@ def engines(session: nox.Session) -> None:
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS)
     session.chdir(ROOT / "tests")
     pages = [f"docs/test_examples.py::test_python_runs[{page}]" for page in ENGINE_PAGES]
-    session.run(
-        "pytest",
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        "--rootdir",
-        str(ROOT),
-        *(session.posargs or ["engines", *pages]),
-        env={"LANCE_ARROW_ENGINES": "1"},
-    )
+    session.run("pytest", *WHERE, *(session.posargs or ["engines", *pages]), env={"LANCE_ARROW_ENGINES": "1"})
 
 
 def _node_servers(session: nox.Session) -> Path:
@@ -360,15 +355,7 @@ def servers(session: nox.Session) -> None:
         for package in sorted((home / "debs").glob("*.deb")):
             session.run("dpkg", "-x", str(package), str(home / "root"), external=True)
     session.chdir(ROOT / "tests")
-    session.run(
-        "pytest",
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        "--rootdir",
-        str(ROOT),
-        *(session.posargs or ["servers"]),
-        env={"LANCE_ARROW_SERVERS": str(home)},
-    )
+    session.run("pytest", *WHERE, *(session.posargs or ["servers"]), env={"LANCE_ARROW_SERVERS": str(home)})
 
 
 @nox.session
@@ -381,29 +368,25 @@ def soak(session: nox.Session) -> None:
 @nox.session
 def bench_pruning(session: nox.Session) -> None:
     """Time a million zones, a thousand files and filtered scans beside the reference, Vortex and Parquet."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/pruning.py", *session.posargs)
+    _bench(session, "pruning")
 
 
 @nox.session
 def bench_fragments(session: nox.Session) -> None:
     """Time datasets of 1,000 small files beside Arrow IPC and the reference; prints medians, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/many_fragments.py", *session.posargs)
+    _bench(session, "many_fragments")
 
 
 @nox.session
 def bench_cold(session: nox.Session) -> None:
     """Time first reads of files beside the reference, Vortex and Arrow IPC; prints medians, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/cold_reads.py", *session.posargs)
+    _bench(session, "cold_reads")
 
 
 @nox.session
 def bench_operations(session: nox.Session) -> None:
     """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
-    _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
-    session.run("python", "tests/benchmarks/table_operations.py", *session.posargs)
+    _bench(session, "table_operations")
 
 
 @nox.session

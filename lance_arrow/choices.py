@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
+
 Dictionaries: TypeAlias = Literal["keep", "decode"]
 """Dictionary columns as dictionary arrays, or as plain values."""
 Blobs: TypeAlias = Literal["bytes", "descriptors"]
@@ -33,3 +35,11 @@ NotMatchedBySource: TypeAlias = Literal["keep", "delete"]
 def names(choice: Any) -> tuple[str, ...]:
     """Return the values of one of these types, in order."""
     return get_args(choice)
+
+
+def check_choice(name: str, known: tuple[str, ...], given: object) -> None:
+    """Refuse an option that is none of some words; raises `InvalidArgumentError`, which names it."""
+    if given not in known:
+        raise InvalidArgumentError(
+            f"{name} is {given!r}, expected {' or '.join(map(repr, known))}{did_you_mean(given, known)}", detail=given
+        )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lance_arrow.choices import Blobs, Dictionaries, Verify, names
+from lance_arrow.choices import Blobs, Dictionaries, Verify, check_choice, names
 from lance_arrow.container.file_checks import check_verify
-from lance_arrow.errors import InvalidArgumentError, did_you_mean
+from lance_arrow.errors import InvalidArgumentError
 
 _DICTIONARIES, _BLOBS = names(Dictionaries), names(Blobs)
 
@@ -43,8 +43,8 @@ class ReadOptions:
     verify: Verify = "touched"
 
     def __post_init__(self) -> None:
-        _check("dictionaries", self.dictionaries, _DICTIONARIES)
-        _check("blobs", self.blobs, _BLOBS)
+        check_choice("dictionaries", _DICTIONARIES, self.dictionaries)
+        check_choice("blobs", _BLOBS, self.blobs)
         check_verify(self.verify)
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):
@@ -54,10 +54,3 @@ class ReadOptions:
         """Return the options that are not the default ones."""
         plain = ReadOptions()
         return {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) != getattr(plain, name)}
-
-
-def _check(name: str, given: object, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise InvalidArgumentError(
-            f"{name} is {given!r}, expected {' or '.join(map(repr, known))}{did_you_mean(given, known)}", detail=given
-        )

@@ -14,7 +14,7 @@ from lance_arrow.scan.blobs.blob_reader import only_blobs
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows, late_window_rows, may_be_sliced
+from lance_arrow.scan.windows import WINDOW_ROWS, Windows, late_window_rows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
@@ -91,12 +91,8 @@ class SourceScan:
             return self._cut_by_blobs(windows, max(1, min(settings.blob_batch_bytes, int(max_bytes))))
         if len(windows) != 1 or not request.use_threads:
             return windows
-        stored_bytes = reading.divisible_bytes() * rows.num_rows // max(1, self._found.source.num_physical)
-        spans = even_windows(rows.num_rows, stored_bytes, settings.num_threads, max_rows=WINDOW_ROWS)
-        if len(spans) == 1:
-            return windows
-        self._found.keep_indices(rows)
-        return [cut(rows, *span) for span in spans]
+        spans = self._found.even_spans(WINDOW_ROWS)
+        return windows if len(spans) == 1 else [cut(rows, *span) for span in spans]
 
     def _even_windows(self, count: int, max_bytes: float) -> Sequence[RowRanges]:
         """Cut rows to equal windows; none where that is a single one, or one of them takes too many bytes.
@@ -153,12 +149,7 @@ class SourceScan:
 
 def count_rows(found: FilteredReading, request: ScanRequest) -> int:
     """Count rows that satisfy the filter of a request; errors are those of `FilteredReading.count`."""
-    try:
-        count = found.count(request.memory_pool, use_threads=request.use_threads)
-    except LanceError:
-        if found.divided is None:
-            raise
-        return sum(count_rows(one, request) for one in found.divided(found.rows))
+    count = found.count(request.memory_pool, use_threads=request.use_threads)
     found.receipt.count(count)
     found.receipt.send()
     return count

@@ -233,7 +233,7 @@ class _Fragment:
             return {}
         tops = {leaf.column: self._tops[leaf.column].field.name for leaf, _ in builders}
         names = list(dict.fromkeys(tops.values()))
-        for batch in self._reader.batches(self._reader.projection(names), names, None, None):
+        for batch in self._reader.batches(self._reader.projection(names), None, None):
             for leaf, builder in builders:
                 builder.add(batch.column(tops[leaf.column]))
         return {leaf.column: ZoneMap(builder.finish(), WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}

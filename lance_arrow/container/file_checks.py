@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
-from lance_arrow.choices import Verify, names
+from lance_arrow.choices import Verify, check_choice, names
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError, did_you_mean
+from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
 
 _PIECE_BYTES = 8 << 20
 _WAVE_BYTES = 32 << 20
-_VERIFY = names(Verify)
 
 
-def check_verify(verify: object) -> None:
-    """Refuse what is no mode of verification.
-
-    Raises
-    ------
-    InvalidArgumentError
-        It is none of `Verify`.
-    """
-    if verify not in _VERIFY:
-        offer = did_you_mean(verify, _VERIFY)
-        raise InvalidArgumentError(
-            f"verify is {verify!r}, expected {' or '.join(map(repr, _VERIFY))}{offer}",
-            detail=verify,
-        )
+check_verify = partial(check_choice, "verify", names(Verify))
+"""Refuse what is no mode of verification; raises `InvalidArgumentError`."""
 
 
 class FileChecks:

@@ -74,7 +74,7 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
         found = _numbered(page, values, values.num_values)
         return None if found is None else _dictionary(values, *found)
     most_items = min(values.num_values // (options.dict_divisor or _DIVISOR), _MOST_ITEMS)
-    # Few values are counted sooner than estimated; with too many items there is no dictionary, whatever it would take.
+    # Counting few values takes less time than estimating them; too many distinct ones rule a dictionary out.
     found = _numbered(page, values, most_items) if values.num_values <= _FEW_VALUES else None
     if found is None and values.num_values <= _FEW_VALUES:
         return None

@@ -17,7 +17,7 @@ from lance_arrow.pruning.zone_predicates import Tree, Verdict, ZonePredicate
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
-from lance_arrow.structure.row_selection import difference, intersection, joined_ranges
+from lance_arrow.structure.row_selection import intersection, joined_ranges
 
 # As numbers, which numpy compares faster.
 _NO, _ALL = int(Verdict.NO), int(Verdict.ALL)
@@ -63,11 +63,6 @@ class PruneResult:
     zones_total: int = 0
     zones_pruned: int = 0
     zones_all: int = 0
-
-    @property
-    def maybe(self) -> RowRanges:
-        """Rows that must be looked at."""
-        return difference(self.rows, self.all)
 
 
 def prune_rows(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.errors import located
+from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
+from lance_arrow.scan.windows import even_windows
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, intersection
 
@@ -131,16 +132,21 @@ class FilteredReading:
         """Estimate what the rows of the source take in memory."""
         return self.reading.weights() if self._late is None else self._late.weights()
 
-    def keep_indices(self, rows: RowRanges) -> None:
-        """Load what must be known of pages, of the columns that every window reads, before these rows are read."""
-        reading = self.reading if self._filter is None or self._is_hint else self._filter.reading
-        reading.keep_indices(rows)
+    def even_spans(self, max_rows: int) -> list[tuple[int, int]]:
+        """Divide the rows evenly among the threads, see `even_windows`; page indices for several spans are loaded."""
+        num_rows, num_threads = self.rows.num_rows, self.source.runtime.settings.num_threads
+        stored_bytes = self.reading.divisible_bytes() * num_rows // max(1, self.source.num_physical)
+        spans = even_windows(num_rows, stored_bytes, num_threads, max_rows=max_rows)
+        if len(spans) > 1:
+            first = self.reading if self._filter is None or self._is_hint else self._filter.reading
+            first.keep_indices(self.rows)
+        return spans
 
     def ask_ahead(self, scan: ScanAhead) -> None:
-        """Ask pages of far files ahead, those that every window reads."""
+        """Ask pages of far files ahead, those that every window reads; for readings that are far."""
         if self._late is not None:
             self._late.ask_ahead(self.rows, scan)
-        elif self.reading.is_far and len(self.rows):
+        else:
             self.reading.ask_ahead(self.rows, scan)
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> list[pa.RecordBatch]:
@@ -174,5 +180,10 @@ class FilteredReading:
             return self.rows.num_rows
         undecided = difference(self.rows, self.sure)
         self.check_looked_at(undecided)
-        found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
+        try:
+            found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
+        except LanceError:
+            if self.divided is None:
+                raise
+            return sum(one.count(pool, use_threads=use_threads) for one in self.divided(self.rows))
         return self.sure.num_rows + found

@@ -120,9 +120,8 @@ class Receipt:
             if not self._is_due:
                 return
             self._is_due = False
-        own = [(seen, seen.opened) for seen in self._seen.values() if seen.opened.fetched is None]
-        stats = [opened.source.snapshot() - seen.before for seen, opened in own]
-        stats.append(self._held)
+        own = [seen for seen in self._seen.values() if seen.opened.fetched is None]
+        stats = [self._held, *(seen.opened.source.snapshot() - seen.before for seen in own)]
         total, pruned, read = self._zones
         self._runtime.finished(
             ReadReport(

@@ -192,7 +192,8 @@ class RowFilter:
             max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
         )
 
-        self.reading.ask_ahead(rows, ScanAhead(settings.memory_budget_bytes, None))
+        if self.reading.is_far:
+            self.reading.ask_ahead(rows, ScanAhead(settings.memory_budget_bytes, None))
 
         def count(window: Window) -> int:
             with self.reading.window(window.rows):

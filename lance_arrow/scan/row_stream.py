@@ -21,7 +21,6 @@ from lance_arrow.scan.windows import (
     WINDOW_ROWS,
     Window,
     Windows,
-    even_windows,
     late_window_rows,
     may_be_sliced,
 )
@@ -136,7 +135,8 @@ class RowStream:
         slice_rows: int | None = self._batch_size or WINDOW_ROWS
         is_even = self._is_held and not found.has_filter
         if is_even:
-            most, slice_rows = self._even_rows(found), None
+            # What comes over a network is decoded while the rest comes.
+            most, slice_rows = found.even_spans(WINDOW_ROWS if reading.is_far else SCAN_ROWS)[0][1], None
         elif not may_be_sliced(reading.nodes):
             most, slice_rows = self._batch_size or WINDOW_ROWS, self._batch_size
         elif found.has_filter:
@@ -158,17 +158,6 @@ class RowStream:
         settings = self._runtime.settings
         return ScanAhead(settings.memory_budget_bytes, None if self._wants_all else settings.num_threads + 1)
 
-    def _even_rows(self, found: FilteredReading) -> int:
-        """Return how many rows a window has where all are held: as many as keep all threads busy."""
-        reading, num_rows = found.reading, found.rows.num_rows
-        stored_bytes = reading.divisible_bytes() * num_rows // max(1, found.source.num_physical)
-        # What comes over a network is decoded while the rest comes.
-        most = WINDOW_ROWS if reading.is_far else SCAN_ROWS
-        spans = even_windows(num_rows, stored_bytes, self._runtime.settings.num_threads, max_rows=most)
-        if len(spans) > 1:
-            found.keep_indices(found.rows)
-        return spans[0][1]
-
     def _read(self, task: _Task) -> _Done:
         try:
             return _Done(task, *self._batches_of(task))
@@ -181,7 +170,7 @@ class RowStream:
         """Read a window; returns what it took, too."""
         batches = [self._shown(batch) for batch in task.found.read(task.window.rows)]
         num_bytes = sum(batch.nbytes for batch in batches) if task.window.estimated_bytes else 0
-        # Columns of a filter take their part, whatever rows are left.
+        # The filter's columns take memory even where no row is left.
         return batches, max(task.window.estimated_bytes, num_bytes) if task.found.has_filter else num_bytes
 
     def _sliced(self, task: _Task, batches: list[pa.RecordBatch], num_bytes: float) -> Iterator[pa.RecordBatch]:

@@ -24,7 +24,7 @@ WINDOW_ROWS = 1 << 17
 """Most rows of a window of small rows: pyarrow's own default batch."""
 
 SCAN_ROWS = 1 << 18
-"""Most rows of a window where nobody asked for batches of a size."""
+"""Most rows of a window where the caller wants no batches of a certain size."""
 
 ROWS_FOR_ONE = 1 << 15
 """Handing so few small rows to other threads takes longer than decoding them."""
@@ -60,7 +60,7 @@ class Windows:
     rows
         Which rows of the file.
     batch_rows
-        Every window but the last holds a multiple of them; None: whatever the bytes allow.
+        Every window but the last holds a multiple of them; None: as many as the bytes allow.
     weights
         What the rows of the file weigh.
     max_bytes
@@ -112,7 +112,7 @@ class Windows:
 
     @property
     def is_small(self) -> bool:
-        """Whether other threads would be of no help; False where nobody knows what the rows weigh."""
+        """Whether other threads would be of no help; False for rows without weights."""
         if self._weights is None or self._num_rows > ROWS_FOR_ONE:
             return False
         return float(self._weights.totals[-1]) <= _WORTH_A_THREAD_BYTES

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify
+from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify, check_choice
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.io import Location
 from lance_arrow.manifests.versions import table_location
@@ -85,11 +85,7 @@ class SourceOptions:
     def choice(self, name: str, known: tuple[str, ...]) -> str:
         """Return an option that is one of some words; the first one when it is not given."""
         said = (self.text(name) or known[0]).lower()
-        if said not in known:
-            raise InvalidArgumentError(
-                f"option {name} is {said!r}, expected {' or '.join(map(repr, known))}{did_you_mean(said, known)}",
-                detail=said,
-            )
+        check_choice(f"option {name}", known, said)
         return said
 
     def names(self, name: str) -> tuple[str, ...] | None:

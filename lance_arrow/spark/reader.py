@@ -147,7 +147,7 @@ class TableScan:
         within = [piece.rows() for piece in pieces]
         rows = self.choices.batch_rows
         # Arrow casts all items that a slice of lists lies on: so whole windows are cast, and cut then.
-        for window in reader.batches(reader.projection(self._names), self._names, self.expression, None, within=within):
+        for window in reader.batches(reader.projection(self._names), self.expression, None, within=within):
             fitted = fitting.batch(window)
             for start in range(0, fitted.num_rows, rows):
                 yield fitted.slice(start, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
@@ -69,15 +70,14 @@ def write_added_files(
     """
     wanted = [*columns, ADDRESS]
     made = _AddedFiles(line, reader, fields, files, options)
-    try:
-        for batch in reader.batches(reader.projection(wanted), wanted, None, batch_size, wants_all=True):
+    with ExitStack() as on_failure:
+        on_failure.callback(made.abort)
+        for batch in reader.batches(reader.projection(wanted), None, batch_size, wants_all=True):
             if batch.num_rows:
                 addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
                 made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)
         made.finish()
-    except BaseException:
-        made.abort()
-        raise
+        on_failure.pop_all()
     return made.files
 
 

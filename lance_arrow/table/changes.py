@@ -137,7 +137,7 @@ def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]
     """Return where the rows lie that satisfy a predicate, ``(n,) uint64`` row addresses."""
     check_addresses_shown(reader)
     projection = reader.projection([ADDRESS])
-    batches = reader.batches(projection, [ADDRESS], expression, None, wants_all=True)
+    batches = reader.batches(projection, expression, None, wants_all=True)
     parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
     return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 

@@ -191,7 +191,7 @@ def _read(line: Location, manifest: ManifestFile, limits: Limits) -> tuple[Manif
                 path=meta.facts.manifest_path,
                 detail=number,
             )
-    return meta, _names_in(meta, indices)
+    return meta, names_in(meta, indices)
 
 
 def _unproved(meta: ManifestMeta) -> Manifest:
@@ -257,15 +257,11 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 
-def names_in(line: Location, manifest: ManifestMeta, limits: Limits) -> set[str]:
-    """Return the files that a version names, below the folder of whatever table they lie in.
+def names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
+    """Return the paths of the files that a version names, relative to the folder of the table that they lie in.
 
-    An index is named by its folder.
+    An index is named by its folder; `indices` is the version's index section.
     """
-    return _names_in(manifest, read_indices(line, manifest, limits))
-
-
-def _names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
     found = {posixpath.join(VERSIONS, posixpath.basename(manifest.facts.manifest_path))}
     for number, path in enumerate(only_files(manifest.fragments, f"{DATA}/")):
         if path is not None:

@@ -220,7 +220,7 @@ def _check_something_left(fields: Sequence[SchemaField], gone: frozenset[int], w
 
 
 def _check_no_nulls(reader: TableReader, path: str) -> None:
-    for batch in reader.batches(reader.projection([path]), [path], None, None):
+    for batch in reader.batches(reader.projection([path]), None, None):
         if batch.column(0).null_count:
             raise InvalidArgumentError("there are nulls in this column", column=path)
 

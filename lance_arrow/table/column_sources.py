@@ -101,7 +101,7 @@ class _Function:
         self.columns: Sequence[str] = tuple(names)
         self._function = function
         projection = reader.projection(names)
-        found = reader.batches(projection, names, None, rows)
+        found = reader.batches(projection, None, rows)
         given = next(found, None)
         batch = pa.RecordBatch.from_pylist([], schema=projection.schema) if given is None else given
         made = self._made(batch)

@@ -256,7 +256,7 @@ def _rewritten(
         check_fragment_known(fragment, base.facts.manifest_path)
     schema = arrow_schema(base.fields, base.facts.schema_metadata)
     part = reader.part(group)
-    rows = part.batches(part.projection(schema.names), schema.names, None, None)
+    rows = part.batches(part.projection(schema.names), None, None)
     new = write_fragments(
         target.line,
         schema,

@@ -34,7 +34,7 @@ from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
-from lance_arrow.table.writable_branch import checked_durability, checked_message
+from lance_arrow.table.writable_branch import check_durability, checked_message
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
@@ -72,7 +72,8 @@ class LanceTable(TableEdits, TableUpkeep):
         self._manifest = manifest
         self._options = options
         self._unsafe_single_writer = unsafe_single_writer
-        self._durability = checked_durability(durability)
+        check_durability(durability)
+        self._durability = durability
         self._files = OpenFiles(options)
         self._reader = self._reader_of(manifest)
 
@@ -334,7 +335,7 @@ class LanceTable(TableEdits, TableUpkeep):
         LanceError
             As `LanceFile.read`.
         """
-        return self._reader.read(self._reader.projection(columns), columns, filter)
+        return self._reader.read(self._reader.projection(columns), filter)
 
     def to_batches(
         self, columns: Sequence[str] | None = None, filter: Predicate | None = None, batch_size: int | None = None
@@ -351,7 +352,7 @@ class LanceTable(TableEdits, TableUpkeep):
                 f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
             )
         size = None if batch_size is None else int(batch_size)
-        return self._reader.batches(self._reader.projection(columns), columns, filter, size)
+        return self._reader.batches(self._reader.projection(columns), filter, size)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by number, counted over live rows as `to_table` gives them; caller's order, duplicates kept.

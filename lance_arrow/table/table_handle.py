@@ -14,7 +14,7 @@ from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.strategies import choose_strategy
-from lance_arrow.table.writable_branch import WritableBranch, checked_durability
+from lance_arrow.table.writable_branch import WritableBranch, check_durability
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def line_of(
 ) -> WritableBranch:
     """Return a line of versions as something to write; errors are those of `choose_strategy`."""
     runtime = default_runtime()
-    durability = checked_durability(durability)
+    check_durability(durability)
     return WritableBranch(
         root=root,
         line=branch_root(root, branch),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from lance_arrow.choices import Durability, names
+from lance_arrow.choices import Durability, check_choice, names
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError, did_you_mean
+from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
@@ -22,7 +23,8 @@ from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
-_DURABILITIES = names(Durability)
+check_durability = partial(check_choice, "durability", names(Durability))
+"""Refuse what is none of `Durability`; raises `InvalidArgumentError`."""
 _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
@@ -147,20 +149,6 @@ def refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
             is_descriptor = field.is_blob and field.logical_type == "struct"
             if is_descriptor or field.metadata.get(EXTENSION_NAME, b"").startswith(b"lance.blob"):
                 raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
-
-
-def checked_durability(durability: object) -> Durability:
-    """Return what a caller wants a change to survive.
-
-    Raises
-    ------
-    InvalidArgumentError
-        It is none of `Durability`.
-    """
-    if isinstance(durability, str) and durability in _DURABILITIES:
-        return durability  # type: ignore[return-value]
-    offer = did_you_mean(str(durability), _DURABILITIES)
-    raise InvalidArgumentError(f"durability is {durability!r}, expected 'fsync' or 'rename'{offer}", detail=durability)
 
 
 def checked_message(message: object) -> str | None:

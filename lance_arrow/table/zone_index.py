@@ -132,7 +132,7 @@ def _zones(reader: TableReader, column: str, rows_per_zone: int, schema: pa.Sche
     for number, fragment in enumerate(reader.fragments):
         part = reader.part([number])
         rows = []
-        for values, offsets in _cut(part.batches(part.projection(wanted), wanted, None, None), rows_per_zone):
+        for values, offsets in _cut(part.batches(part.projection(wanted), None, None), rows_per_zone):
             start = int(offsets[0])
             rows.append(zone_row(values, fragment.id, start, int(offsets[-1]) + 1 - start))
         if rows:

@@ -62,7 +62,7 @@ def calls_of(path: Path, num_fragments: int, columns: Sequence[str], filter: str
     reader = LanceTable.open(path)._reader.part(range(num_fragments))
     reader._runtime = Runtime(Settings(num_threads=1))
     projection = reader.projection(columns)
-    return counted(lambda: reader.read(projection, columns, filter), rows_left(num_fragments, filter))
+    return counted(lambda: reader.read(projection, filter), rows_left(num_fragments, filter))
 
 
 def dataset_calls_of(

@@ -26,6 +26,7 @@ from lance_arrow.io import Location, list_tree
 from lance_arrow.manifests.versions import list_manifests, read_listed
 from lance_arrow.settings import Limits
 from lance_arrow.table.cleanup import names_in
+from lance_arrow.table.index_section import read_indices
 
 PATH = "/crash/t.lance"
 CLONE = "/crash/clone.lance"
@@ -279,7 +280,8 @@ def _check_orphans(store: FragileFileSystem, where: str) -> None:
     root = Location(store, PATH)
     needed: set[str] = set()
     for listed in list_manifests(root):
-        needed |= names_in(root, read_listed(root, listed), Limits())
+        manifest = read_listed(root, listed)
+        needed |= names_in(manifest, read_indices(root, manifest, Limits()))
     files = {path for path in list_tree(store, PATH) if not path.startswith(("_refs", "tree"))}
     orphans = {path for path in files if path not in needed and "/".join(path.split("/")[:2]) not in needed}
     report = table.cleanup(delete_unverified=True)

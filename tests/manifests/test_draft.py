@@ -1,4 +1,4 @@
-"""`FragmentDraft`: what stays is copied as bytes, whatever is changed, dropped and added around it."""
+"""`FragmentDraft` copies unchanged fragments as bytes while others are changed, dropped and added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lance_arrow.errors import InternalError
 from lance_arrow.manifests.draft import FragmentDraft, ManifestDraft
 from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile, Manifest
 
-# A field that nobody knows.
+# A field that the format does not have.
 _UNKNOWN = b"\xa2\x1f\x01x"
 
 

@@ -207,7 +207,7 @@ def test_some_rows_of_each_fragment(tmp_path: Path, joined: list[int]) -> None:
     within = [RowRanges.one(number % 5, number % 9) for number in range(20)]
     names = ["id", "s"]
     for condition in (None, "id % 2 = 0"):
-        found = list(reader.batches(reader.projection(names), names, condition, None, within=within))
+        found = list(reader.batches(reader.projection(names), condition, None, within=within))
         expected = [
             10 * number + row for number in range(20) for row in range(number % 5, number % 9)
             if condition is None or row % 2 == 0
@@ -255,7 +255,7 @@ def test_damage_in_a_group_is_blamed_on_its_file(tmp_path: Path, damage: str, fi
     # Files that are left can be read.
     if damage == "absent":
         left = LanceTable.open(path)._reader.part([number for number in range(40) if number != 23])
-        assert left.read(left.projection(["id"]), ["id"], None).num_rows == 390
+        assert left.read(left.projection(["id"]), None).num_rows == 390
 
 
 def test_a_flip_anywhere_is_told_as_by_fragments_read_one_by_one(tmp_path: Path, joined: list[int]) -> None:
@@ -383,6 +383,6 @@ def test_batches_keep_to_their_size_where_all_rows_are_wanted(tmp_path: Path) ->
     reader = table._reader
     projection = reader.projection(None)
     for wants_all in (True, False):
-        batches = list(reader.batches(projection, None, None, 700, wants_all=wants_all))
+        batches = list(reader.batches(projection, None, 700, wants_all=wants_all))
         assert {batch.num_rows for batch in batches} <= {700, 600, 300}
         assert pa.Table.from_batches(batches).equals(table.to_table())

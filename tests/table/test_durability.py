@@ -16,6 +16,10 @@ from lance_arrow.errors import InvalidArgumentError
 
 ROWS = pa.table({"id": pa.array(range(100), pa.int64()), "name": [f"name {i}" for i in range(100)]})
 
+needs_names_of_descriptors = pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="only Linux tells the path of an open file, in /proc"
+)
+
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -40,7 +44,7 @@ def _kinds(paths: list[str], table: Path) -> list[str]:
     return [path if path.startswith("link") else os.path.relpath(path, table).split("/")[0] for path in paths]
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+@needs_names_of_descriptors
 @pytest.mark.parametrize(
     ("change", "written"),
     [
@@ -64,7 +68,7 @@ def test_files_are_on_the_disk_before_a_version_names_them(
     assert not [one for one in synced if one.endswith(" (deleted)")]
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+@needs_names_of_descriptors
 def test_each_of_many_files_is_on_the_disk(tmp_path: Path, synced: list[str]) -> None:
     path = tmp_path / "t"
     table = LanceTable.create(path, ROWS)
@@ -76,7 +80,7 @@ def test_each_of_many_files_is_on_the_disk(tmp_path: Path, synced: list[str]) ->
     assert _kinds(synced[25:], path) == ["data", "_versions", "link _versions", "_versions"]
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+@needs_names_of_descriptors
 def test_a_failing_disk_makes_no_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t"
     table = LanceTable.create(path, ROWS)
@@ -96,7 +100,7 @@ def test_a_failing_disk_makes_no_version(tmp_path: Path, monkeypatch: pytest.Mon
     assert LanceTable.open(path).count_rows() == 200
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="names of descriptors are asked of Linux")
+@needs_names_of_descriptors
 def test_a_new_table_is_on_the_disk_with_its_folder(tmp_path: Path, synced: list[str]) -> None:
     LanceTable.create(tmp_path / "t", ROWS)
     assert _kinds(synced, tmp_path / "t") == ["data", "data", ".", "..", "_versions", "link _versions", "_versions"]

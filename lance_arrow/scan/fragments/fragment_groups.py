@@ -28,7 +28,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.read_counts import UNWATCHED, Receipt
+from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
@@ -56,11 +56,11 @@ class FragmentGroups:
         Wanted columns, and the filter of the scan.
     runtime
         Limits, and how much memory there is.
-    receipt
-        Counts what is read.
 
     Attributes
     ----------
+    receipt
+        Counts what is read.
     joins
         False once a group could not be read together: the others will most likely not be, either.
     """
@@ -74,9 +74,7 @@ class FragmentGroups:
         nodes: Sequence[ColumnNode],
         filter: FilterPlan | None,
         runtime: Runtime,
-        receipt: Receipt = UNWATCHED,
     ) -> None:
-        self.receipt = receipt
         self.joins = True
         self.columns = columns
         self._filesystem = filesystem
@@ -86,6 +84,7 @@ class FragmentGroups:
         self._filter = filter
         self._limits = runtime.settings.limits
         self._looked_at = [*nodes, *(() if filter is None else filter.nodes(columns.all_roots))]
+        self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self._sizes = GroupSizes(runtime, is_local=Location(filesystem, "").is_local)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
@@ -185,7 +184,7 @@ class FragmentGroups:
             most_rows = max(one.physical_rows or 0 for one in fragments)
             check_expansion(self._nodes, most_rows, least_bytes, self._limits)
             made = FilteredReading(
-                group, self._nodes, self._filter, chosen, receipt=self.receipt, divided=partial(self._divided, group)
+                group, self._nodes, self._filter, chosen, receipt=self.receipt, divided=partial(self._one_by_one, group)
             )
             # Metadata is read now: what is wrong with it, the fragments one by one tell.
             made.weights()
@@ -193,8 +192,8 @@ class FragmentGroups:
         except LanceError:
             return list(numbers)
 
-    def _divided(self, group: JoinedFragments, rows: RowRanges) -> Iterator[FilteredReading]:
-        """Open fragments that could not be read together one by one; so are the others, from now on."""
+    def _one_by_one(self, group: JoinedFragments, rows: RowRanges) -> Iterator[FilteredReading]:
+        """Open fragments that could not be read together one by one, and join no others from now on."""
         self.joins = False
         return (self.alone(number, part) for number, part in group.parts(rows))
 

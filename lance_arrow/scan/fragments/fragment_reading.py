@@ -17,7 +17,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
-from lance_arrow.scan.fragments.fragment_rows import FragmentRows, stored_column
+from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
 from lance_arrow.scan.projection import have_blobs
@@ -35,14 +35,14 @@ class FragmentReading:
     Parameters
     ----------
     rows
-        The fragment.
+        The fragment, or several as one.
     nodes
         (Pruned) columns of the table, virtual ones among them.
     other
         Another reading of the fragment, whose open files are used.
     """
 
-    def __init__(self, rows: FragmentRows, nodes: Sequence[ColumnNode], other: FragmentReading | None = None) -> None:
+    def __init__(self, rows: TableSource, nodes: Sequence[ColumnNode], other: FragmentReading | None = None) -> None:
         self.rows = rows
         self.nodes = tuple(nodes)
         self.schema = pa.schema([node.shown for node in nodes])

@@ -6,6 +6,7 @@ rows ─► ranges of rows that are left ─► each file reads them ─► blob
 from __future__ import annotations
 
 import errno
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -45,10 +46,25 @@ ADDRESS_BITS = 32
 """Bits of a row's offset in its address; the fragment's id is above them."""
 
 
-class TableSource:
+class TableSource(ABC):
     """What fragments, and several joined, are as sources of rows."""
 
     columns: TableColumns
+    meta: FragmentMeta
+    """The fragment, or the first one of several, whose files have the same fields."""
+
+    @property
+    @abstractmethod
+    def num_physical(self) -> int:
+        """Rows of the files, deleted ones included."""
+
+    @abstractmethod
+    def open_file(self, number: int) -> OpenFile:
+        """Open one of the files."""
+
+    @abstractmethod
+    def virtual(self, number: int, offsets: NDArray[np.int64], pool: pa.MemoryPool | None) -> pa.Array:
+        """Return a virtual column for rows of the files, which ascend."""
 
     @property
     def name(self) -> str:
@@ -69,7 +85,7 @@ class TableSource:
         """Return what reads some (pruned) columns; errors are those of opening the files."""
         from lance_arrow.scan.fragments.fragment_reading import FragmentReading  # noqa: PLC0415 - it is made of this
 
-        return FragmentReading(self, nodes)  # type: ignore[arg-type]
+        return FragmentReading(self, nodes)
 
 
 class FragmentRows(TableSource):

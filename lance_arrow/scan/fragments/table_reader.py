@@ -28,7 +28,7 @@ from lance_arrow.scan.fragments.table_taking import TableTaking
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.scan.projection import Projection, column_paths
-from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
+from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -112,7 +112,6 @@ class TableReader:
     def batches(
         self,
         projection: Projection,
-        columns: Sequence[str] | None,
         filter: Predicate | None,
         batch_size: int | None,
         *,
@@ -124,8 +123,8 @@ class TableReader:
 
         Parameters
         ----------
-        projection, columns
-            What is wanted, resolved and as the caller named it.
+        projection
+            What is wanted.
         filter
             Expression or DNF tuples over the table's columns, virtual ones among them.
         batch_size
@@ -150,7 +149,7 @@ class TableReader:
         expression = as_expression(filter, self.columns.full_schema)
         return FilterPlan(expression, self.columns.full_schema)
 
-    def read(self, projection: Projection, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+    def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
 
         Raises
@@ -158,7 +157,7 @@ class TableReader:
         ResourceLimitError
             As `check_expansion`, for each fragment.
         """
-        return table_of(list(self.batches(projection, columns, filter, None, is_held=True)), projection.schema)
+        return table_of(list(self.batches(projection, filter, None, is_held=True)), projection.schema)
 
     def count(self, filter: Predicate | None) -> int:
         """Count rows; without a filter nothing is read where the manifest tells."""
@@ -262,13 +261,7 @@ class TableReader:
         # For scans alone.
         from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
 
-        receipt = UNWATCHED
-        if self._runtime.is_watched:
-            looked_at = [*nodes, *(() if filter is None else filter.nodes(self.columns.all_roots))]
-            receipt = receipt_for(self._runtime, looked_at, None if filter is None else filter.expression)
-        return FragmentGroups(
-            self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime, receipt
-        )
+        return FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
-from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
@@ -54,18 +53,10 @@ class TableScan:
 
     def count(self, numbers: Sequence[int]) -> int:
         """Count rows of fragments, by their numbers; errors are those of `FilteredReading.count`."""
-        count = sum(self._counted(found) for found in self._opened(numbers, lambda: True))
+        count = sum(found.count() for found in self._opened(numbers, lambda: True))
         self._groups.receipt.count(count)
         self._groups.receipt.send()
         return count
-
-    def _counted(self, found: FilteredReading) -> int:
-        try:
-            return found.count()
-        except LanceError:
-            if found.divided is None:
-                raise
-        return sum(one.count() for one in found.divided(found.rows))
 
     def _opened(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[FilteredReading]:
         """Open fragments ahead, in groups as long as these can be read."""

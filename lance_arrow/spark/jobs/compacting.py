@@ -167,7 +167,7 @@ def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
     facts = group.facts
     schema = arrow_schema(facts.fields, facts.schema_metadata)
     reader = group.reader()
-    rows = reader.batches(reader.projection(schema.names), schema.names, None, None)
+    rows = reader.batches(reader.projection(schema.names), None, None)
     with WrittenFiles() as files:
         new = write_fragments(
             group.address.location(),

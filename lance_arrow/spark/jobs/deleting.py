@@ -101,7 +101,7 @@ def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
     (fragment,) = group.fragments
     reader = group.reader()
     check_addresses_shown(reader)
-    rows = reader.batches(reader.projection([ADDRESS]), [ADDRESS], expression, None)
+    rows = reader.batches(reader.projection([ADDRESS]), expression, None)
     parts = [np.asarray(batch.column(0).to_numpy(zero_copy_only=False), np.uint64) for batch in rows]
     if not parts:
         return 0, None

@@ -98,7 +98,7 @@ class RowMoves:
     def values(self, group: int, path: str) -> Iterator[pa.Array]:
         """Yield the values of a column of the live rows of a group, in order."""
         part = self._reader.part(self._groups[group])
-        for batch in part.batches(part.projection([path]), [path], None, None):
+        for batch in part.batches(part.projection([path]), None, None):
             yield batch.column(0)
 
     def new_fragments(self, group: int) -> list[tuple[int, int]]:

@@ -150,7 +150,7 @@ def equal(left: ValueRange, right: ValueRange) -> Condition:
 
 
 def _meets_nan(left: ValueRange, right: ValueRange) -> Flags:
-    """Whether a comparison may be one with NaN: it is false, whatever the other side."""
+    """Whether a comparison may be one with NaN: it is false for every other side."""
     return (left.nan & (right.value | right.nan)) | (right.nan & (left.value | left.nan))
 
 
