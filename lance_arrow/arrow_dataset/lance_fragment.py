@@ -23,6 +23,7 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.html_repr import as_html
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.predicates import Predicate
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, rows_within
 from lance_arrow.scan.row_taking import is_as_stored, take_rows
@@ -308,7 +309,10 @@ class LanceFileFragment(bridge.BridgeFragment):
         nth = nth_rows(self._ranges(file), offsets)
         is_plain = options.fragment_scan_options is None and options.memory_pool is None
         if is_plain and is_as_stored(file, schema, options.columns):
-            return take_rows(file, schema, options.columns, nth)
+            wanted = schema.names if options.columns is None else options.columns
+            is_whole = options.columns is None and schema.names == file.rows.schema.names
+            projection = file.everything if is_whole else Projection.of(file.roots, file.rows.schema, wanted)
+            return take_rows(file, projection, nth)
         order = take_order(nth, file.rows.num_rows)
         scanned: pa.Table = shown(self._cut_to(order.rows)).to_table(**options.keywords())
         return scanned if order.positions is None else scanned.take(pa.array(order.positions))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_arrow.arrow_dataset.asked import scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import LanceError, located
-from lance_arrow.scan.blobs.blob_reader import only_blobs
+from lance_arrow.scan.blobs.pending_batch import cut_by_blobs, filled, only_blobs
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
@@ -111,7 +111,7 @@ class SourceScan:
         reading, num_rows = self._reading, self._found.rows.num_rows
         with located(path=self._found.source.name):
             check_expansion(only_blobs(reading.nodes), num_rows, reading.file_bytes, self._runtime.settings.limits)
-        return reading.cut_by_blobs(windows, piece_bytes)
+        return list(cut_by_blobs(reading, windows, piece_bytes))
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -139,7 +139,8 @@ class SourceScan:
 
     def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
         pool, size = self._request.memory_pool, self._request.batch_size
-        read = self._reading.filled(self._found.read(rows, pool), pool)
+        piece_bytes = self._runtime.settings.blob_piece_bytes
+        read = filled(self._reading, self._found.read(rows, pool), piece_bytes, pool)
         return [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
 
     def __del__(self) -> None:

@@ -22,7 +22,7 @@ from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
-from lance_arrow.scan.row_taking import as_table, take_shown, take_stored
+from lance_arrow.scan.row_taking import as_table, take_rows
 
 if TYPE_CHECKING:
     from lance_arrow.files.blob_file import BlobFile
@@ -166,13 +166,7 @@ class LanceFile:
         InvalidArgumentError
             An offset is negative or not below `num_rows`; the message names it.
         """
-        projection = self._projection(columns)
-        receipt = self._batches.receipt(projection.nodes)
-        table, counts = take_shown(self._batches, self._rows, projection, as_offsets(indices))
-        receipt.tally.add(counts, table.num_rows)
-        receipt.count(table.num_rows)
-        receipt.send()
-        return table
+        return take_rows(self._opened, self._projection(columns), as_offsets(indices))
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
         """Open blobs of rows by offset as files, in the caller's order, duplicates kept; no value is read yet.
@@ -202,11 +196,7 @@ class LanceFile:
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
             raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
-        receipt = self._batches.receipt(projection.nodes)
-        table, counts = take_stored(self._rows, projection, as_offsets(indices))
-        receipt.tally.add(counts, table.num_rows)
-        receipt.count(table.num_rows)
-        receipt.send()
+        table = take_rows(self._opened, projection, as_offsets(indices), descriptors=True)
         return [
             blob
             for chunk in table.column(0).chunks

@@ -18,7 +18,8 @@ from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError,
 from lance_arrow.files.checksum_audit import ChecksumAudit
 from lance_arrow.io import AnyFileSystem, Location, MeteredSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
-from lance_arrow.scan.blobs.blob_reader import BlobReader, only_blobs
+from lance_arrow.scan.blobs.blob_reader import BlobReader
+from lance_arrow.scan.blobs.pending_batch import PendingBatch, only_blobs
 from lance_arrow.scan.open_file import row_reader
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import check_expansion
@@ -261,7 +262,7 @@ class _Verification:
                 ) from error
             if only_blobs([node]):
                 # Their bytes mean nothing to us, but they must lie where there are some.
-                blobs.pending([node], batch)
+                PendingBatch.of([node], batch, lambda _: blobs)
         return sum(batch.nbytes for batch in batches)
 
 

@@ -1,17 +1,13 @@
-"""`FileBatches`: batches of one open file: all at once, streamed within the memory budget, or filtered.
-
-rows ─► zones ─► windows ─► batches (of the rows a filter leaves) with descriptors of blobs ─► cut to the projection
-     ─► pieces of few bytes of blobs ─► filled
-"""
+"""`FileBatches`: rows of one open file: all at once, streamed within the memory budget, or counted; see `RowStream`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import located
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.open_file import OpenFile
@@ -79,49 +75,25 @@ class FileBatches:
             nodes = joined_nodes(nodes, plan.nodes(self._rows.roots))
         if is_held:
             self._check_expansion(nodes, rows)
-        receipt = self.receipt(nodes, filter)
+        receipt = self._receipt(nodes, filter)
         found = FilteredReading(self._file, projection.nodes, plan, rows, receipt=receipt)
-        metadata = projection.stored.metadata
-
-        def shown(batch: pa.RecordBatch) -> pa.RecordBatch:
-            return projection.apply(batch).replace_schema_metadata(metadata)
-
-        stream = RowStream(self._runtime, batch_rows, shown, is_held=is_held)
-        return receipt.sent_after(self.with_blobs(projection, stream.batches((found,), is_one=True)))
+        stream = RowStream(self._runtime, batch_rows, projection, is_held=is_held)
+        return receipt.sent_after(stream.batches((found,), is_one=True))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:
         """Count rows that satisfy a filter; those of zones that are sure need not be read."""
         plan = self._plan(filter)
-        receipt = self.receipt(plan.nodes(self._rows.roots), filter)
+        receipt = self._receipt(plan.nodes(self._rows.roots), filter)
         count = FilteredReading(self._file, (), plan, rows, receipt=receipt, is_count=True).count()
         receipt.count(count)
         receipt.send()
         return count
 
-    def receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
+    def _receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
         """Begin to count what a read takes."""
         receipt = receipt_for(self._runtime, nodes, filter)
         receipt.see((self._file,))
         return receipt
-
-    def with_blobs(self, projection: Projection, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""
-        if not projection.has_blobs:
-            return iter(batches)
-        from lance_arrow.scan.blobs.blob_reader import PendingBatch  # noqa: PLC0415 - for blobs alone
-
-        nodes = [output.node for output in projection.outputs]
-        settings = self._runtime.settings
-        most = settings.blob_piece_bytes
-        pieces = (piece for batch in batches for piece in self._file.blobs.pending(nodes, batch, most).pieces())
-        num_ahead = settings.windows_within_budget(most) - 1
-        return iter(self._runtime.ahead(PendingBatch.filled, pieces, num_ahead=num_ahead))
-
-    def few_blobs(self, node: ColumnNode, column: pa.ChunkedArray) -> pa.Array | None:
-        """Read the blobs of one column at once, by native code; None where `with_blobs` must read them."""
-        if not isinstance(node, LeafNode) or column.num_chunks != 1:
-            return None
-        return self._file.blobs.read_few(node, column.chunk(0), self._runtime.settings.blob_piece_bytes)
 
     def _plan(self, filter: Predicate) -> FilterPlan:
         from lance_arrow.scan.predicates import as_expression  # noqa: PLC0415

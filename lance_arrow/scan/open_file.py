@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.scan.blobs.blob_reader import BlobReader
+    from lance_arrow.scan.blobs.pending_batch import PendingBatch
     from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
     from lance_arrow.scan.zone_reader import ZoneReader
 
@@ -139,7 +140,7 @@ class FileReading:
         self._file, self._rows = file, file.rows
         self._ahead: PagesAhead | None = None
         self.nodes = tuple(nodes)
-        self.has_blobs = self.has_descriptors = have_blobs(nodes)
+        self.has_blobs = have_blobs(nodes)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -175,9 +176,6 @@ class FileReading:
     def weights(self) -> RowWeights:
         return self._rows.weights(self.nodes)
 
-    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> Sequence[RowRanges]:
-        return list(self._file.blobs.windows(self.nodes, windows, piece_bytes))
-
     def keep_indices(self, rows: RowRanges) -> None:
         self._rows.keep_indices(self.nodes, rows)
 
@@ -196,12 +194,13 @@ class FileReading:
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         return self._rows.read(self.nodes, rows, pool)
 
-    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
-        if not self.has_descriptors:
-            return batches
-        most = self._rows.runtime.settings.blob_piece_bytes
-        pending = (self._file.blobs.pending(self.nodes, batch, most) for batch in batches)
-        return (piece.filled(pool) for one in pending for piece in one.pieces())
+    def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        return self._rows.take(self.nodes, rows, pool)
+
+    def pending(self, batch: pa.RecordBatch) -> PendingBatch:
+        from lance_arrow.scan.blobs.pending_batch import PendingBatch  # noqa: PLC0415 - for blobs alone
+
+        return PendingBatch.of(self.nodes, batch, lambda _: self._file.blobs)
 
 
 def row_reader(file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> RowReader:

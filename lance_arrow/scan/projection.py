@@ -122,24 +122,15 @@ class Projection:
         outputs = tuple(_Output.made(i, (), node, node.field) for i, node in enumerate(nodes))
         return cls._made(nodes, outputs, schema)
 
-    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Cut the outputs out of a batch of `nodes`."""
+    def apply(self, batch: pa.RecordBatch, *, filled: bool = False) -> pa.RecordBatch:
+        """Cut the outputs out of a batch of `nodes`; `filled`: with bytes of blobs in place of descriptors."""
+        schema = self.schema if filled else self.stored
         if self.is_whole:
-            return batch
-        arrays = [output.of(batch.column(output.column)) for output in self.outputs]
-        if not arrays:
-            return batch
-        return pa.RecordBatch.from_arrays(arrays, schema=self.stored)
-
-    def cut(self, batch: pa.RecordBatch, *, filled: bool = False) -> pa.RecordBatch:
-        """Cut the outputs out of a batch that holds their columns, and maybe others, by name; `filled`: with blobs."""
+            return batch.replace_schema_metadata(schema.metadata)
         if not self.outputs:
-            return batch.select([])
-        names = [self.nodes[output.column].field.name for output in self.outputs]
-        arrays = [
-            output.of(batch.column(name), filled=filled) for name, output in zip(names, self.outputs, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema if filled else self.stored)
+            return batch
+        arrays = [output.of(batch.column(output.column), filled=filled) for output in self.outputs]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def have_blobs(nodes: Iterable[ColumnNode]) -> bool:

@@ -6,6 +6,7 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -155,7 +156,7 @@ class RowFilter:
     def _is_cheaper_whole(self, rows: RowRanges) -> bool:
         """Whether to look at all rows from the first to the last: wanted ones come in many short runs, as live ones."""
         reading = self.reading
-        if not are_short(rows) or reading.has_descriptors or not self._num_leaves:
+        if not are_short(rows) or reading.has_blobs or not self._num_leaves:
             return False
         settings = self.source.runtime.settings
         spare_bytes = settings.window_bytes(settings.num_threads + 1)
@@ -168,10 +169,17 @@ class RowFilter:
     def _exactly(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> Filtered:
         batches, counts = self.reading.read(rows, pool)
         tally.add(counts, rows.num_rows)
-        masks = [self.mask(batch, pool) for batch in self.reading.filled(batches, pool)]
+        masks = [self.mask(batch, pool) for batch in self._filled(batches, pool)]
         mask = masks[0] if len(masks) == 1 else pa.concat_arrays(masks)
-        is_plain = len(batches) == 1 and not self.reading.has_descriptors
+        is_plain = len(batches) == 1 and not self.reading.has_blobs
         return Filtered(rows, mask, batches[0] if is_plain else None)
+
+    def _filled(self, batches: list[pa.RecordBatch], pool: pa.MemoryPool | None) -> Iterable[pa.RecordBatch]:
+        if not self.reading.has_blobs:
+            return batches
+        from lance_arrow.scan.blobs.pending_batch import filled  # noqa: PLC0415 - for blobs alone
+
+        return filled(self.reading, batches, self.source.runtime.settings.blob_piece_bytes, pool)
 
     def count(
         self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True

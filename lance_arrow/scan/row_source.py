@@ -5,7 +5,7 @@ source ─► reading of some of its columns ─► batches of some of its rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.runtime import Runtime
+    from lance_arrow.scan.blobs.pending_batch import PendingBatch
     from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.row_reader import ReadCounts
@@ -30,7 +31,7 @@ class ColumnReading(Protocol):
 
     @property
     def nodes(self) -> tuple[ColumnNode, ...]:
-        """The (pruned) columns."""
+        """The (pruned) columns, with blobs as the source stores them."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -46,11 +47,7 @@ class ColumnReading(Protocol):
 
     @property
     def has_blobs(self) -> bool:
-        """Whether bytes of blobs are wanted."""
-
-    @property
-    def has_descriptors(self) -> bool:
-        """Whether `read` returns descriptors of blobs, which `filled` replaces."""
+        """Whether bytes of blobs are wanted: `read` returns descriptors, `pending` finds the bytes."""
 
     @property
     def stored_bytes(self) -> int:
@@ -73,9 +70,6 @@ class ColumnReading(Protocol):
     def weights(self) -> RowWeights:
         """Estimate what the rows take in memory."""
 
-    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> Sequence[RowRanges]:
-        """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
-
     def keep_indices(self, rows: RowRanges) -> None:
         """Load what must be known of pages before these rows are read."""
 
@@ -89,10 +83,13 @@ class ColumnReading(Protocol):
         """Read what another reading of the source asked ahead, as far as it goes."""
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        """Read rows in order; more than one batch where 32-bit offsets would overflow, or blobs are large."""
+        """Read rows in order; more than one batch where 32-bit offsets would overflow."""
 
-    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
-        """Put blobs in place of their descriptors, in pieces of few bytes."""
+    def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read as `read` does, by all threads, rows that lie scattered: what lies between them is not decoded."""
+
+    def pending(self, batch: pa.RecordBatch) -> PendingBatch:
+        """Find the blobs of a batch that was read; errors are those of `PendingBatch.of`."""
 
 
 class RowSource(Protocol):

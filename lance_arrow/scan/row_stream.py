@@ -1,11 +1,12 @@
 """`RowStream`: rows of sources, in order, decoded ahead by threads within the memory budget.
 
 sources ─► windows of rows that may be wanted ─► batches of those that are ─► cut to the wanted size
+        ─► blobs, if there are some: pieces of few bytes, filled ahead
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,6 +17,7 @@ import pyarrow as pa
 from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.windows import (
     SCAN_ROWS,
     WINDOW_ROWS,
@@ -26,6 +28,7 @@ from lance_arrow.scan.windows import (
 )
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.blobs.pending_batch import PendingBatch
     from lance_arrow.scan.pages_ahead import ScanAhead
 
 
@@ -48,6 +51,10 @@ class _Done:
     num_bytes: float = 0.0
 
 
+# A batch, and what has read it.
+_Read = tuple[FilteredReading, pa.RecordBatch]
+
+
 class RowStream:
     """One pass over sources.
 
@@ -57,8 +64,8 @@ class RowStream:
         Threads and memory.
     batch_size
         Rows of every batch but the last of a source, with a filter the most; as many as the budget allows when None.
-    shown
-        What the caller sees of a batch of a source; threads call it.
+    projection
+        What the caller sees of the columns that sources read.
     wants_all
         Whether the caller waits for the last row. Else the first rows are made to come soon.
     is_held
@@ -74,17 +81,22 @@ class RowStream:
         self,
         runtime: Runtime,
         batch_size: int | None,
-        shown: Callable[[pa.RecordBatch], pa.RecordBatch],
+        projection: Projection,
         *,
         wants_all: bool = False,
         is_held: bool = False,
     ) -> None:
-        self._runtime, self._batch_size, self._shown = runtime, batch_size, shown
+        self._runtime, self._batch_size, self._projection = runtime, batch_size, projection
         self._is_held = is_held
+        # Bytes of blobs take the other half of the budget.
+        self._share = 2 if projection.has_blobs else 1
         self._wants_all = self.has_begun = wants_all or is_held
 
     def batches(self, sources: Iterable[FilteredReading], *, is_one: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yield batches, with descriptors of blobs where the readings of the sources have these.
+        """Yield batches, as the caller sees them.
+
+        A batch is cut short only where 32-bit offsets cannot count its bytes, and where its blobs have more bytes than
+        `Settings.blob_piece_bytes`.
 
         Parameters
         ----------
@@ -96,8 +108,22 @@ class RowStream:
         Raises
         ------
         LanceError, OSError
-            As `FilteredReading.read`.
+            As `FilteredReading.read`, and as `PendingBatch` of blobs.
         """
+        read = self._read_all(sources, is_one=is_one)
+        return self._filled(read) if self._projection.has_blobs else (batch for _, batch in read)
+
+    def _filled(self, read: Iterator[_Read]) -> Iterator[pa.RecordBatch]:
+        """Put the bytes of blobs in place of their descriptors, in pieces of few bytes, a few of them ahead."""
+        most = self._runtime.settings.blob_piece_bytes
+        pieces = (piece for found, batch in read for piece in found.reading.pending(batch).pieces(most))
+        num_ahead = self._runtime.settings.windows_within_budget(most) - 1
+        return iter(self._runtime.ahead(self._shown, pieces, num_ahead=num_ahead))
+
+    def _shown(self, piece: PendingBatch) -> pa.RecordBatch:
+        return self._projection.apply(piece.filled(), filled=True)
+
+    def _read_all(self, sources: Iterable[FilteredReading], *, is_one: bool) -> Iterator[_Read]:
         rest = (task for found in sources for task in self._tasks(found))
         first = next(rest, None)
         if first is None:
@@ -106,7 +132,7 @@ class RowStream:
         if is_one and first.windows.is_small:
             windows: Iterator[_Done] = map(self._read, tasks)
         else:
-            batch_bytes = _share(first.found) * first.windows.batch_bytes()
+            batch_bytes = self._share * first.windows.batch_bytes()
             num_ahead = self._runtime.settings.windows_within_budget(batch_bytes) - 1
             windows = self._runtime.ahead(self._read, tasks, num_ahead=num_ahead)
         del first
@@ -118,7 +144,7 @@ class RowStream:
             self.has_begun = self.has_begun or not any(batch.num_rows for batch in done.batches)
             yield from self._sliced(done.task, done.batches, done.num_bytes)
 
-    def _divided(self, task: _Task) -> Iterator[pa.RecordBatch]:
+    def _divided(self, task: _Task) -> Iterator[_Read]:
         """Read what a window holds one source at a time: they tell which one is to blame, or can be read."""
         assert task.found.divided is not None
         for found in task.found.divided(task.window.rows):
@@ -145,7 +171,7 @@ class RowStream:
             found.rows,
             self._batch_size,
             weights=None if is_even else found.weights(),
-            max_bytes=settings.window_bytes(_share(found) * (settings.num_threads + 1)),
+            max_bytes=settings.window_bytes(self._share * (settings.num_threads + 1)),
             max_rows=most,
         )
         for window in windows:
@@ -168,22 +194,19 @@ class RowStream:
 
     def _batches_of(self, task: _Task) -> tuple[list[pa.RecordBatch], float]:
         """Read a window; returns what it took, too."""
-        batches = [self._shown(batch) for batch in task.found.read(task.window.rows)]
+        batches = task.found.read(task.window.rows)
+        if not self._projection.has_blobs:
+            batches = [self._projection.apply(batch) for batch in batches]
         num_bytes = sum(batch.nbytes for batch in batches) if task.window.estimated_bytes else 0
         # The filter's columns take memory even where no row is left.
         return batches, max(task.window.estimated_bytes, num_bytes) if task.found.has_filter else num_bytes
 
-    def _sliced(self, task: _Task, batches: list[pa.RecordBatch], num_bytes: float) -> Iterator[pa.RecordBatch]:
+    def _sliced(self, task: _Task, batches: list[pa.RecordBatch], num_bytes: float) -> Iterator[_Read]:
         """Cut batches; the list is emptied, so that nothing of it is held once its last slice is out."""
         task.windows.learn(task.window, num_bytes)
         while batches:
             batch = batches.pop(0)
             step = task.slice_rows or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
-                yield batch if step >= batch.num_rows else batch.slice(start, step)
+                yield task.found, batch if step >= batch.num_rows else batch.slice(start, step)
                 self.has_begun = True
-
-
-def _share(found: FilteredReading) -> int:
-    """Return by what to divide the memory of a window: bytes of blobs take the other half of the budget."""
-    return 2 if found.reading.has_descriptors else 1

@@ -1,4 +1,4 @@
-"""Rows of one open file by offset, in the caller's order; shared by `LanceFile`, fragments and datasets."""
+"""Rows by number, in the caller's order: of one open file, for `LanceFile`, fragments and datasets."""
 
 from __future__ import annotations
 
@@ -11,87 +11,99 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
-from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
-from lance_arrow.structure.row_selection import take_order
+from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:
     from lance_arrow.scan.open_file import OpenFile
 
 
-def take_stored(rows: RowReader, projection: Projection, offsets: NDArray[np.int64]) -> tuple[pa.Table, ReadCounts]:
-    """Read rows in the caller's order, duplicates kept, with descriptors in place of blobs.
+def take_rows(
+    file: OpenFile, projection: Projection, offsets: NDArray[np.int64], *, descriptors: bool = False
+) -> pa.Table:
+    """Read rows in the caller's order, duplicates kept, and report the read.
+
+    Parameters
+    ----------
+    file
+        The file.
+    projection
+        What is wanted of it.
+    offsets
+        ``(n,) int64`` rows of the file.
+    descriptors
+        Whether blobs stay the descriptors that the file stores.
 
     Raises
     ------
     InvalidArgumentError
         There is no such row; it is named.
+    LanceError
+        As `RowReader.read`, and as `PendingBatch` of blobs.
     """
+    rows = file.rows
     order = take_order(offsets, rows.num_rows)
-    read, counts = rows.take(projection.nodes, order.rows)
-    batches = [projection.apply(batch) for batch in read]
-    table = as_table(batches, projection.stored)
-    if order.positions is None:
-        return table, counts
-    if not table.num_columns:
-        # pyarrow's `take` forgets how many rows a table without columns has.
-        return rows_without_columns(len(order.positions)), counts
-    return table.take(pa.array(order.positions)), counts
-
-
-def take_shown(
-    batches: FileBatches, rows: RowReader, projection: Projection, offsets: NDArray[np.int64]
-) -> tuple[pa.Table, ReadCounts]:
-    """Read rows as `take_stored` does, with the bytes of blobs where these are wanted."""
-    if projection.blobs_are_columns:
-        order = take_order(offsets, rows.num_rows)
-        read = rows.take_with_blobs(projection.nodes, order.rows) if order.positions is None else None
-        if read is not None:
-            return as_table([read[0]], projection.schema), read[1]
-    table, counts = take_stored(rows, projection, offsets)
-    return with_blobs(batches, projection, table), counts
-
-
-def with_blobs(batches: FileBatches, projection: Projection, stored: pa.Table) -> pa.Table:
-    """Put the bytes of blobs, where they are wanted, in place of their descriptors in rows that were taken."""
-    if not projection.has_blobs:
-        return stored
-    columns = stored.columns
-    for number, output in enumerate(projection.outputs):
-        if output.shown is output.stored:
-            continue
-        few = batches.few_blobs(output.node, columns[number])
-        if few is None:
-            return as_table(list(batches.with_blobs(projection, stored.to_batches())), projection.schema)
-        columns[number] = few
-    return pa.Table.from_arrays(columns, schema=projection.schema)
-
-
-def take_rows(file: OpenFile, schema: pa.Schema, columns: Sequence[str] | None, offsets: NDArray[np.int64]) -> pa.Table:
-    """Read rows of a file that `is_as_stored`, in the caller's order, duplicates kept.
-
-    Parameters
-    ----------
-    file
-        The open file.
-    schema
-        As the dataset sees it: its columns are wanted when `columns` are None.
-    columns
-        Dotted paths.
-    offsets
-        ``(n,) int64`` rows of the file.
-    """
-    batches = FileBatches(file)
-    wanted = schema.names if columns is None else columns
-    is_whole = schema.names == file.rows.schema.names and columns is None
-    projection = file.everything if is_whole else Projection.of(file.rows.roots, file.rows.schema, wanted)
-    receipt = batches.receipt(projection.nodes)
-    table, counts = take_shown(batches, file.rows, projection, offsets)
+    receipt = receipt_for(rows.runtime, projection.nodes)
+    receipt.see((file,))
+    if descriptors or not projection.has_blobs:
+        table, counts = _stored(rows, projection, order)
+    else:
+        table, counts = _with_blobs(file, projection, order)
     receipt.tally.add(counts, table.num_rows)
     receipt.count(table.num_rows)
     receipt.send()
     return table
+
+
+def _stored(rows: RowReader, projection: Projection, order: TakeOrder) -> tuple[pa.Table, ReadCounts]:
+    read, counts = rows.take(projection.nodes, order.rows)
+    batches = [projection.apply(batch) for batch in read]
+    return in_callers_order(as_table(batches, projection.stored), order.positions), counts
+
+
+def _with_blobs(file: OpenFile, projection: Projection, order: TakeOrder) -> tuple[pa.Table, ReadCounts]:
+    if projection.blobs_are_columns and order.positions is None:
+        read = file.rows.take_with_blobs(projection.nodes, order.rows)
+        if read is not None:
+            return as_table([read[0]], projection.schema), read[1]
+    stored, counts = _stored(file.rows, projection, order)
+    few = _few_blobs(file, projection, stored)
+    if few is not None:
+        return few, counts
+    from lance_arrow.scan.blobs.pending_batch import PendingBatch  # noqa: PLC0415 - for blobs alone
+
+    runtime, nodes = file.runtime, [output.node for output in projection.outputs]
+    most = runtime.settings.blob_piece_bytes
+    pending = (PendingBatch.of(nodes, batch, lambda _: file.blobs) for batch in stored.to_batches())
+    pieces = (piece for one in pending for piece in one.pieces(most))
+    num_ahead = runtime.settings.windows_within_budget(most) - 1
+    return as_table(list(runtime.ahead(PendingBatch.filled, pieces, num_ahead=num_ahead)), projection.schema), counts
+
+
+def _few_blobs(file: OpenFile, projection: Projection, stored: pa.Table) -> pa.Table | None:
+    """Put few bytes of blobs in place of their descriptors, by native code; None where it leaves that to others."""
+    columns, most = stored.columns, file.runtime.settings.blob_piece_bytes
+    for number, output in enumerate(projection.outputs):
+        if output.shown is output.stored:
+            continue
+        if not isinstance(output.node, LeafNode) or columns[number].num_chunks != 1:
+            return None
+        few = file.blobs.read_few(output.node, columns[number].chunk(0), most)
+        if few is None:
+            return None
+        columns[number] = few
+    return pa.Table.from_arrays(columns, schema=projection.schema)
+
+
+def in_callers_order(table: pa.Table, positions: NDArray[np.int64] | None) -> pa.Table:
+    """Return rows at ``(n,) int64`` positions; all as they are when None."""
+    if positions is None:
+        return table
+    # pyarrow's `take` forgets how many rows a table without columns has.
+    return table.take(pa.array(positions)) if table.num_columns else rows_without_columns(len(positions))
 
 
 def is_as_stored(file: OpenFile, schema: pa.Schema, columns: object) -> TypeGuard[Sequence[str] | None]:

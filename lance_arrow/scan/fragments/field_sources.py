@@ -9,14 +9,14 @@ A column of the table is found by the ids of its leaves; names and order in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Steps, node_at, pruned
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import CorruptFileError, CorruptManifestError
 from lance_arrow.spi import NodeKind
 
@@ -47,7 +47,7 @@ class FieldSource:
     Parameters
     ----------
     node
-        The node of the table.
+        The node of the table, with blobs as the files store them.
     parts
         The matching nodes of files, as they are read: file number and node. The first one gives validity and lengths;
         none: all is null.
@@ -81,7 +81,7 @@ class FieldSource:
         """
         if self.is_same:
             return arrays[0]
-        type_ = self.node.shown.type
+        type_ = self.node.field.type
         if not arrays:
             return pa.nulls(num_rows, type_, pool)
         if not self.children:
@@ -177,12 +177,14 @@ class _Binder:
                 )
         parts = tuple((file, self._kept(node, place, depth)) for file, place in sorted(above.items()))
         if isinstance(node, LeafNode) or not parts:
-            is_same = bool(parts) and parts[0][1].shown.type == node.shown.type
+            node = _as_stored(node, parts[0][1] if parts else None)
+            is_same = bool(parts) and parts[0][1].field.type == node.field.type
             return FieldSource(node, parts, (), is_same)
         children = tuple(self._child(child, parts, depth + 1) for child in node.children)
+        node = _over(node, [child.node for child, _ in children])
         is_same = (
             len(parts) == 1
-            and parts[0][1].shown.type == node.shown.type
+            and parts[0][1].field.type == node.field.type
             and all(child.is_same and places == ((0, number),) for number, (child, places) in enumerate(children))
         )
         return FieldSource(node, parts, children, is_same)
@@ -214,6 +216,29 @@ class _Binder:
                 f"{node.path!r} is {kept.field.type} in its data file, {node.field.type} in the table", column=node.path
             )
         return kept
+
+
+def _as_stored(node: ColumnNode, stored: ColumnNode | None) -> ColumnNode:
+    """Return a leaf with descriptors where the file has a blob, and without where it has none, or no such leaf."""
+    found = stored.bytes_field if isinstance(stored, LeafNode) else None
+    if stored is not None and found is not None:
+        if not isinstance(node, LeafNode) or storage_type(node.shown.type) not in (pa.binary(), pa.large_binary()):
+            raise _other_type(found.type, node.shown.type, node.path)
+        field = node.field.with_type(stored.field.type)
+        return replace(node, field=field, is_blob=True, bytes_field=node.shown)
+    if node.shown is node.field:
+        return node
+    if isinstance(node, LeafNode):
+        return replace(node, field=node.shown, is_blob=False, bytes_field=None)
+    return _over(node, [_as_stored(child, None) for child in node.children])
+
+
+def _over(node: ColumnNode, children: Sequence[ColumnNode]) -> ColumnNode:
+    """Return a node with other children."""
+    if all(child is own for child, own in zip(children, node.children, strict=True)):
+        return node
+    type_ = type_over(node.storage, [child.field for child in children])
+    return replace(node, field=node.field.with_type(type_), children=tuple(children))
 
 
 def _shape(node: ColumnNode) -> tuple[NodeKind, bool, int]:
@@ -264,7 +289,7 @@ def _cast(array: pa.Array, type_: pa.DataType, path: str) -> pa.Array:
     storage = storage_type(type_)
     if plain.type != storage:
         if _family(plain.type) != _family(storage):
-            raise CorruptFileError(f"the data file holds {array.type}, the table says {type_}", column=path)
+            raise _other_type(array.type, type_, path)
         try:
             plain = plain.cast(storage)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -272,6 +297,10 @@ def _cast(array: pa.Array, type_: pa.DataType, path: str) -> pa.Array:
                 f"the data file holds {array.type}, the table says {type_}: {error}", column=path
             ) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)
+
+
+def _other_type(found: pa.DataType, type_: pa.DataType, path: str) -> CorruptFileError:
+    return CorruptFileError(f"the data file holds {found}, the table says {type_}", column=path)
 
 
 def expanded(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +17,17 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
-from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
+from lance_arrow.scan.fragments.field_sources import FieldSource, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
-from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.row_reader import ReadCounts, RowReader
+from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.blobs.blob_reader import BlobReader
+    from lance_arrow.scan.blobs.pending_batch import PendingBatch
+    from lance_arrow.scan.pages_ahead import ScanAhead
 
 # In files of these, structs and lists have columns of their own.
 _WITH_HEADERS = (FileVersion.V0_1, FileVersion.V2_0)
@@ -44,17 +48,18 @@ class FragmentReading:
 
     def __init__(self, rows: TableSource, nodes: Sequence[ColumnNode], other: FragmentReading | None = None) -> None:
         self.rows = rows
-        self.nodes = tuple(nodes)
-        self.schema = pa.schema([node.shown for node in nodes])
         self._known: dict[int, OpenFile] = {} if other is None else other._known
         self._leaves: dict[int, dict[int, LeafPlace]] = {} if other is None else other._leaves
         self._opened: dict[int, OpenFile] = {}
-        self._ahead: dict[int, PagesAhead] = {}
-        self._through: dict[int, RowReader] = {}
+        self._is_asked = False
         stored = [node for node in nodes if not _is_virtual(node)]
         with located(path=rows.columns.facts.manifest_path):
-            sources, self._parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
+            sources, parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
         self._sources: dict[str, FieldSource] = {source.node.field.name: source for source in sources}
+        self.nodes = tuple(node if _is_virtual(node) else self._sources[node.field.name].node for node in nodes)
+        self.schema = pa.schema([node.field for node in self.nodes])
+        # What is read of each file.
+        self._files = {part.file: self._open(part.file).reading(part.nodes) for part in parts}
         counts = {opened.rows.num_rows for opened in self._opened.values()} - {rows.num_physical}
         if counts:
             raise CorruptManifestError(
@@ -74,41 +79,28 @@ class FragmentReading:
 
     @cached_property
     def has_blobs(self) -> bool:
-        """Whether bytes of blobs are read."""
-        return any(have_blobs(part.nodes) for part in self._parts)
-
-    @property
-    def has_descriptors(self) -> bool:
-        """False: blobs are filled in."""
-        return False
+        """Whether bytes of blobs are wanted."""
+        return any(file.has_blobs for file in self._files.values())
 
     @cached_property
     def stored_bytes(self) -> int:
         """Bytes that the columns take in the files."""
-        return sum(
-            meta.stored_bytes
-            for part in self._parts
-            for meta in self._opened[part.file].rows.metas([leaf for node in part.nodes for leaf in node.leaves()])
-        )
+        return sum(file.stored_bytes for file in self._files.values())
 
     @cached_property
     def gap_bytes(self) -> int:
         """Holes up to which reading through them takes less time than another request."""
-        return max((opened.source.coalescing.max_gap_bytes for opened in self._opened.values()), default=0)
+        return max((file.gap_bytes for file in self._files.values()), default=0)
 
     @cached_property
     def is_far(self) -> bool:
         """Whether each read takes a round of requests."""
-        return any(opened.source.coalescing.is_far for opened in self._opened.values())
+        return any(file.is_far for file in self._files.values())
 
     def keep_indices(self, rows: RowRanges) -> None:
         """Load what must be known of pages before these rows are read."""
-        for part in self._parts:
-            self._through.get(part.file, self._opened[part.file].rows).keep_indices(part.nodes, rows)
-
-    def filled(self, batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool | None = None) -> Iterable[pa.RecordBatch]:
-        """Return the batches: blobs are filled in."""
-        return batches
+        for file in self._files.values():
+            file.keep_indices(rows)
 
     def beside(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
         """Return what reads other columns of the fragment; files that this one has opened are not opened again."""
@@ -116,43 +108,46 @@ class FragmentReading:
 
     def divisible_bytes(self) -> int:
         """Return of how many stored bytes it pays to give each thread a part."""
-        return sum(self._opened[part.file].rows.divisible_bytes(part.nodes) for part in self._parts)
+        return sum(file.divisible_bytes() for file in self._files.values())
 
     def weights(self) -> RowWeights:
         """Estimate what the rows of the files take in memory."""
-        parts = [self._opened[part.file].rows.weights(part.nodes) for part in self._parts]
+        parts = [file.weights() for file in self._files.values()]
         return parts[0] if len(parts) == 1 else RowWeights.together(parts, self.rows.num_physical)
 
     def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
         """Ask pages of far files ahead: `read` is going to be called for windows of these rows, in order."""
-        for part in self._parts:
-            reader = self._opened[part.file].rows
-            ahead = self._ahead[part.file] = PagesAhead(reader, part.nodes, rows, scan)
-            self._through[part.file] = ahead.reader
+        self._is_asked = True
+        for file in self._files.values():
+            file.ask_ahead(rows, scan)
 
     def window(self, rows: RowRanges) -> AbstractContextManager[object]:
         """Enter for the time that a window of what was asked ahead is read."""
-        if not self._ahead:
+        if not self._is_asked:
             return nullcontext()
         with ExitStack() as entered:
-            for ahead in self._ahead.values():
-                entered.enter_context(ahead.window(rows))
+            for file in self._files.values():
+                entered.enter_context(file.window(rows))
             return entered.pop_all()
 
     def share(self, other: FragmentReading) -> None:
         """Read what another reading of the fragment asked ahead, as far as it goes."""
-        self._through = other._through
+        for number, file in self._files.items():
+            if number in other._files:
+                file.share(other._files[number])
 
-    def cut_by_blobs(self, windows: Sequence[RowRanges], piece_bytes: int) -> list[RowRanges]:
-        """Cut windows further, so that the blobs of each have few bytes; their descriptors are read for that."""
-        for part in self._parts:
-            if have_blobs(part.nodes):
-                windows = list(self._opened[part.file].blobs.windows(part.nodes, windows, piece_bytes))
-        return list(windows)
+    def pending(self, batch: pa.RecordBatch) -> PendingBatch:
+        """Find the blobs of a batch that was read; errors are those of `PendingBatch.of`."""
+        from lance_arrow.scan.blobs.pending_batch import PendingBatch  # noqa: PLC0415 - for blobs alone
 
-    def read(
-        self, rows: RowRanges, pool: pa.MemoryPool | None = None, *, is_take: bool = False
-    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        return PendingBatch.of(self.nodes, batch, self._blobs_of)
+
+    def _blobs_of(self, leaf: LeafNode) -> BlobReader:
+        place = self._place_of(leaf)
+        assert place is not None  # leaves that no file has are no blobs
+        return self._open(place.file).blobs
+
+    def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read rows of the files.
 
         Parameters
@@ -161,13 +156,11 @@ class FragmentReading:
             Which; all live.
         pool
             Arrow memory pool of the result; the default one when None.
-        is_take
-            Whether the rows are scattered, so that decoding what lies between them is out of the question.
 
         Returns
         -------
         batches
-            In row order, of `schema`; more than one where 32-bit offsets overflow, or blobs are large.
+            In row order, of `schema`; more than one where 32-bit offsets overflow.
         counts
             Pages and leaves touched.
 
@@ -176,18 +169,28 @@ class FragmentReading:
         LanceError
             As `RowReader.read` and `FieldSource.array`.
         """
-        per_file = []
-        counts = ReadCounts(0, ())
-        for part in self._parts:
-            batches, own_counts = self._read_file(part, rows, pool, is_take=is_take)
-            per_file.append((part.file, batches))
-            counts = own_counts if len(self._parts) == 1 else counts.joined(own_counts)
+        return self._assembled([(number, file.read(rows, pool)) for number, file in self._files.items()], rows, pool)
+
+    def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Read scattered rows; parameters, results and errors are those of `read`."""
+        return self._assembled([(number, file.take(rows, pool)) for number, file in self._files.items()], rows, pool)
+
+    def _assembled(
+        self,
+        read: Sequence[tuple[int, tuple[list[pa.RecordBatch], ReadCounts]]],
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Put together what was read of each file, by its number."""
+        per_file = [(number, batches) for number, (batches, _) in read]
+        of_files = [counts for _, (_, counts) in read]
+        counts = of_files[0] if len(of_files) == 1 else reduce(ReadCounts.joined, of_files, ReadCounts(0, ()))
         offsets = expanded(rows.starts, rows.stops) if self._needs_offsets else None
         made = []
         start = 0
         for num_rows, columns in _aligned(per_file, rows.num_rows):
             own = None if offsets is None else offsets[start : start + num_rows]
-            made.append(self._assembled(columns, num_rows, own, pool))
+            made.append(self._batch(columns, num_rows, own, pool))
             start += num_rows
         return made, counts
 
@@ -195,18 +198,7 @@ class FragmentReading:
     def _needs_offsets(self) -> bool:
         return any(_is_virtual(node) for node in self.nodes)
 
-    def _read_file(
-        self, part: FileNodes, rows: RowRanges, pool: pa.MemoryPool | None, *, is_take: bool
-    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        opened = self._opened[part.file]
-        reader = self._through.get(part.file, opened.rows)
-        batches, counts = (reader.take if is_take else reader.read)(part.nodes, rows, pool)
-        if have_blobs(part.nodes):
-            pieces = (piece for batch in batches for piece in opened.blobs.pending(part.nodes, batch).pieces())
-            batches = [piece.filled(pool) for piece in pieces]
-        return batches, counts
-
-    def _assembled(
+    def _batch(
         self,
         columns: dict[tuple[int, str], pa.Array],
         num_rows: int,

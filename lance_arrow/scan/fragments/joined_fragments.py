@@ -166,7 +166,7 @@ class JoinedFragments(TableSource):
     def read(
         self, members: NDArray[np.int64], offsets: NDArray[np.int64], reading: FragmentReading
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        """Read rows; returns batches and counts, as `FragmentReading.read`.
+        """Read rows; returns batches and counts, as `FragmentReading.take`.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class JoinedFragments(TableSource):
             A row cannot be read so; the fragments, one by one, tell what is wrong, if anything is.
         """
         rows = take_order(self.row_starts[members] + offsets, self.num_physical).rows
-        return reading.read(rows, is_take=True)
+        return reading.take(rows)
 
 
 class HeldFragments:

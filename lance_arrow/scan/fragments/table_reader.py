@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
-from lance_arrow.scan.row_taking import rows_without_columns
+from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
 
@@ -135,8 +135,7 @@ class TableReader:
             Whether the caller waits for the last row, and keeps all of them; see `RowStream`.
         """
         scan, numbers = self._scan(projection.nodes, filter, within)
-        shown = partial(projection.cut, filled=True)
-        return scan.batches(numbers, batch_size, shown, wants_all=wants_all, is_held=is_held)
+        return scan.batches(numbers, batch_size, projection, wants_all=wants_all, is_held=is_held)
 
     def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.
@@ -157,7 +156,7 @@ class TableReader:
         ResourceLimitError
             As `check_expansion`, for each fragment.
         """
-        return table_of(list(self.batches(projection, filter, None, is_held=True)), projection.schema)
+        return as_table(list(self.batches(projection, filter, None, is_held=True)), projection.schema)
 
     def count(self, filter: Predicate | None) -> int:
         """Count rows; without a filter nothing is read where the manifest tells."""
@@ -214,17 +213,12 @@ class TableReader:
         batches, order = self._taking.read(numbers, offsets, projection, receipt)
         receipt.count(len(numbers))
         receipt.send()
-        table = table_of([projection.cut(batch, filled=True) for batch in batches], projection.schema)
+        table = as_table([projection.apply(batch, filled=True) for batch in batches], projection.schema)
         if (order != np.arange(len(order))).any():
             place = np.empty(len(order), np.int64)
             place[order] = np.arange(len(order))
             positions = place if positions is None else place[positions]
-        if positions is None:
-            return table
-        if not table.num_columns:
-            # pyarrow's `take` forgets how many rows a table without columns has.
-            return rows_without_columns(len(positions))
-        return table.take(pa.array(positions))
+        return in_callers_order(table, positions)
 
     @cached_property
     def _taking(self) -> TableTaking:
@@ -295,10 +289,3 @@ class TableReader:
 
         plan = None if filter is None else self.filter(filter)
         return TableScan(self.groups(nodes, plan), within, self._runtime), self.numbers_left(plan)
-
-
-def table_of(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Make a table of batches, be there none, or be they without columns."""
-    if not len(schema):
-        return pa.Table.from_batches(list(batches)) if batches else pa.table({})
-    return pa.Table.from_batches(batches, schema)

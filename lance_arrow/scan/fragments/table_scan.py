@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.spi import RowRanges
 
@@ -38,7 +39,7 @@ class TableScan:
         self,
         numbers: Sequence[int],
         batch_size: int | None,
-        shown: Callable[[pa.RecordBatch], pa.RecordBatch],
+        projection: Projection,
         *,
         wants_all: bool,
         is_held: bool,
@@ -47,7 +48,7 @@ class TableScan:
 
         Parameters and errors are those of `RowStream`.
         """
-        stream = RowStream(self._runtime, batch_size, shown, wants_all=wants_all, is_held=is_held)
+        stream = RowStream(self._runtime, batch_size, projection, wants_all=wants_all, is_held=is_held)
         opened = self._opened(numbers, lambda: stream.has_begun)
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))
 

@@ -23,6 +23,7 @@ from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
 from lance_arrow.manifests.row_ids import RowIds
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
@@ -159,9 +160,9 @@ class TableTaking:
             reading = self._reader.reading(int(wanted[place]), projection)
             receipt.see(reading.opened)
             rows = take_order(offsets[borders[place] : ends[place]], reading.rows.num_physical).rows
-            found, counts = reading.read(rows, is_take=True)
+            found, counts = reading.take(rows)
             receipt.tally.add(counts, rows.num_rows)
-            return found
+            return list(filled(reading, found, self._runtime.settings.blob_piece_bytes))
 
         for found in self._runtime.map(read, rest.tolist()):
             batches += found
