@@ -60,7 +60,7 @@ def take_rows(
 
 def _stored(rows: RowReader, projection: Projection, order: TakeOrder) -> tuple[pa.Table, ReadCounts]:
     read, counts = rows.take(projection.nodes, order.rows)
-    batches = [projection.apply(batch) for batch in read]
+    batches = read if projection.is_whole else [projection.apply(batch) for batch in read]
     return in_callers_order(as_table(batches, projection.stored), order.positions), counts
 
 

@@ -60,9 +60,9 @@ def hull(rows: RowRanges) -> RowRanges:
 
 def marks_of(rows: RowRanges) -> pa.BooleanArray:
     """Return for each row of the hull whether it is wanted."""
-    first, num_rows = rows.starts[0], int(rows.stops[-1] - rows.starts[0])
+    first, num_rows = int(rows.starts[0]), int(rows.stops[-1] - rows.starts[0])
     bits = np.zeros(-(-num_rows // 8), np.uint8)
-    kernels.fill_bit_runs(rows.starts - first, rows.stops - first, bits)
+    kernels.fill_bit_runs(rows.starts, rows.stops, bits, first)
     return pa.Array.from_buffers(pa.bool_(), num_rows, [None, pa.py_buffer(bits)], 0)
 
 

@@ -149,7 +149,9 @@ def test_fill_bit_runs_agrees_with_twin(data):
     borders = sorted(data.draw(st.lists(st.integers(0, 200), max_size=12)))
     starts, stops = np.array(borders[: len(borders) // 2 * 2], np.int64).reshape(-1, 2).T.copy()
     starts, stops = data.draw(damaged([starts, stops], max_damages=1)) if len(starts) else (starts, stops)
-    assert_twins_agree(kernels.fill_bit_runs, twin.fill_bit_runs, starts, stops, random_bytes(8, 25) & 0x11)
+    first = data.draw(st.sampled_from([0, 0, int(starts[0]) if len(starts) else 0, 7, -1]))
+    room = random_bytes(8, data.draw(st.integers(20, 33))) & 0x11
+    assert_twins_agree(kernels.fill_bit_runs, twin.fill_bit_runs, starts, stops, room, first)
 
 
 def test_blame():

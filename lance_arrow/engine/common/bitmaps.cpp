@@ -1,5 +1,6 @@
 #include "engine/common/bitmaps.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace lance_arrow::engine {
@@ -61,24 +62,40 @@ Outcome take_bit_runs(const uint8_t* source, int64_t source_bytes, int64_t sourc
 namespace {
 
 // Sets bits that are known to lie inside; few of them, mostly.
-void set_bits(uint8_t* out, int64_t start, int64_t count) {
-  for (; count > 0;) {
-    const int64_t into = start % 8, here = count < 8 - into ? count : 8 - into;
-    out[start / 8] |= static_cast<uint8_t>(low_mask(here) << into);
-    start += here;
-    count -= here;
-  }
-}
-
 }  // namespace
 
-Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, uint8_t* out,
-                      int64_t out_bytes) {
+Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, int64_t first_bit,
+                      uint8_t* out, int64_t out_bytes) {
+  if (first_bit < 0) return misuse("the first bit is negative");
+  // Runs are short: those of one word are put together before it is written.
+  uint64_t word = 0;
+  int64_t at = 0;
+  const auto write = [&] {
+    if (8 * (at + 1) <= out_bytes) {
+      store<uint64_t>(out + 8 * at, 0, load<uint64_t>(out + 8 * at, 0) | word);
+    } else {
+      for (int64_t byte = 8 * at; byte < out_bytes; ++byte)
+        out[byte] |= static_cast<uint8_t>(word >> 8 * (byte - 8 * at));
+    }
+    word = 0;
+  };
   for (int64_t run = 0; run < num_runs; ++run) {
-    const int64_t start = run_starts[run], stop = run_stops[run];
-    if (start < 0 || stop < start || stop > 8 * out_bytes) return misuse("a run leaves the output", run);
-    set_bits(out, start, stop - start);
+    if (run_starts[run] < first_bit || run_stops[run] < run_starts[run] || run_stops[run] - first_bit > 8 * out_bytes) {
+      write();
+      return misuse("a run leaves the output", run);
+    }
+    int64_t start = run_starts[run] - first_bit;
+    for (const int64_t stop = run_stops[run] - first_bit; start < stop;) {
+      if (start / 64 != at) {
+        write();
+        at = start / 64;
+      }
+      const int64_t count = std::min(stop, 64 * (at + 1)) - start;
+      word |= ~uint64_t{0} >> (64 - count) << (start % 64);
+      start += count;
+    }
   }
+  write();
   return success();
 }
 

@@ -56,9 +56,9 @@ inline Outcome fill_bits(uint8_t* out, int64_t out_bytes, int64_t bit_offset, in
   return success();
 }
 
-// Sets the bits of runs and leaves the others alone.
-Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, uint8_t* out,
-                      int64_t out_bytes);
+// Sets the bits of runs, which are numbered from first_bit on, and leaves the others alone.
+Outcome fill_bit_runs(const int64_t* run_starts, const int64_t* run_stops, int64_t num_runs, int64_t first_bit,
+                      uint8_t* out, int64_t out_bytes);
 Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, int64_t num_bits, int64_t* count);
 Outcome count_marked_runs(const uint8_t* source, int64_t source_bytes, int64_t bit_offset, const int64_t* range_starts,
                           const int64_t* range_stops, int64_t num_ranges, int64_t* count);

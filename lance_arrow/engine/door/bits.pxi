@@ -16,7 +16,7 @@ cdef extern from "engine/common/bitmaps.hpp" namespace "lance_arrow::engine" nog
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, int64_t)
     Outcome _fill_bits "lance_arrow::engine::fill_bits"(uint8_t*, int64_t, int64_t, int64_t, bint)
     Outcome _fill_bit_runs "lance_arrow::engine::fill_bit_runs"(
-        const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t)
+        const int64_t*, const int64_t*, int64_t, int64_t, uint8_t*, int64_t)
     Outcome _count_bits "lance_arrow::engine::count_bits"(const uint8_t*, int64_t, int64_t, int64_t, int64_t*)
     Outcome _count_marked_runs "lance_arrow::engine::count_marked_runs"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
@@ -119,13 +119,18 @@ def fill_bits(uint8_t[::1] out not None, int64_t bit_offset, int64_t num_bits, b
 
 def fill_bit_runs(
     const int64_t[::1] run_starts not None, const int64_t[::1] run_stops not None, uint8_t[::1] out not None,
+    int64_t first_bit=0,
 ) -> None:
-    """Set the bits ``run_starts[i] .. run_stops[i]``, leave others alone; runs outside are the caller's mistake."""
+    """Set the bits ``run_starts[i] .. run_stops[i]``, leave others alone; runs outside are the caller's mistake.
+
+    ``first_bit`` is the number of the first bit of ``out``.
+    """
     cdef Outcome outcome
     if run_starts.shape[0] != run_stops.shape[0]:
         raise refusal(b"starts and stops have different lengths", -1, 0)
     with nogil:
-        outcome = _fill_bit_runs(&run_starts[0], &run_stops[0], run_starts.shape[0], &out[0], out.shape[0])
+        outcome = _fill_bit_runs(
+            &run_starts[0], &run_stops[0], run_starts.shape[0], first_bit, &out[0], out.shape[0])
     _check(outcome)
 
 

@@ -58,24 +58,7 @@ class SelectionBitmap {
     stop_row_ = stops[num_runs - 1];
     rows_per_run_ = (stop_row_ - first_row_) / num_runs;
     bits_.assign(static_cast<size_t>((stop_row_ - first_row_ + 63) / 64 * 8), 0);
-    // Runs are short: those of one word are put together before it is written.
-    uint64_t word = 0;
-    int64_t at = 0;
-    const auto write = [&] { std::memcpy(bits_.data() + 8 * at, &word, 8); };
-    for (int64_t run = 0; run < num_runs; ++run) {
-      int64_t start = starts[run] - first_row_;
-      for (const int64_t stop = stops[run] - first_row_; start < stop;) {
-        if (start / 64 != at) {
-          write();
-          word = 0;
-          at = start / 64;
-        }
-        const int64_t count = std::min(stop, 64 * (at + 1)) - start;
-        word |= ~uint64_t{0} >> (64 - count) << (start % 64);
-        start += count;
-      }
-    }
-    write();
+    fill_bit_runs(starts, stops, num_runs, first_row_, bits_.data(), static_cast<int64_t>(bits_.size()));
   }
 
   bool any() const { return stop_row_ > first_row_; }

@@ -158,14 +158,16 @@ def fill_bits(out: Bytes, bit_offset: int, num_bits: int, value: bool) -> None:
     _write_bits(out, bit_offset, np.full(num_bits, value, np.uint8))
 
 
-def fill_bit_runs(run_starts: Positions, run_stops: Positions, out: Bytes) -> None:
-    """Set the bits of runs."""
+def fill_bit_runs(run_starts: Positions, run_stops: Positions, out: Bytes, first_bit: int = 0) -> None:
+    """Set the bits of runs, which are numbered from `first_bit` on."""
+    if first_bit < 0:
+        raise InternalError("the first bit is negative")
     if len(run_starts) != len(run_stops):
         raise InternalError("starts and stops have different lengths")
     for run, (start, stop) in enumerate(zip(run_starts.tolist(), run_stops.tolist(), strict=True)):
-        if start < 0 or stop < start or stop > 8 * len(out):
+        if start < first_bit or stop < start or stop - first_bit > 8 * len(out):
             raise InternalError("a run leaves the output", detail=run)
-        fill_bits(out, start, stop - start, True)
+        fill_bits(out, start - first_bit, stop - start, True)
 
 
 def count_bits(src: Bytes, bit_offset: int, num_bits: int) -> int:
