@@ -28,7 +28,8 @@ class RowRanges:
         """How many rows there are; of many ranges, that takes as long as reading some of them."""
         if len(self.starts) == 1:
             return int(self.stops[0]) - int(self.starts[0])
-        return int(self.before[-1])
+        # Sums may wrap, what they differ by does not.
+        return int(self.stops.sum() - self.starts.sum())
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
