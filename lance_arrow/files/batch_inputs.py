@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset
 
 from lance_arrow.errors import InvalidArgumentError
 
@@ -50,9 +50,11 @@ def _known(data: Any) -> tuple[pa.Schema, Iterator[Rows]] | None:
         return data.schema, iter((data,))
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, iter(data)
-    if isinstance(data, pyarrow.dataset.Dataset):
+    # It loads pandas; there is neither of these as long as nobody else has imported it.
+    pads = sys.modules.get("pyarrow.dataset")
+    if pads is not None and isinstance(data, pads.Dataset):
         data = data.scanner()
-    if isinstance(data, pyarrow.dataset.Scanner):
+    if pads is not None and isinstance(data, pads.Scanner):
         reader = data.to_reader()
         return reader.schema, iter(reader)
     if hasattr(data, "__arrow_c_stream__"):

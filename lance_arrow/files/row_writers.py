@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import LEGACY_VERSIONS
-from lance_arrow.files.legacy.v2_0_row_writer import V20RowWriter
 from lance_arrow.files.row_writer import RowWriter
+
+if TYPE_CHECKING:
+    from lance_arrow.files.legacy.v2_0_row_writer import V20RowWriter
 
 
 def row_writer(version: FileVersion) -> type[RowWriter] | type[V20RowWriter]:
     """Return what writes rows of a file; see `RowWriter`."""
-    return V20RowWriter if version in LEGACY_VERSIONS else RowWriter
+    if version not in LEGACY_VERSIONS:
+        return RowWriter
+    from lance_arrow.files.legacy.v2_0_row_writer import V20RowWriter  # noqa: PLC0415 - for 0.1 and 2.0 alone
+
+    return V20RowWriter

@@ -97,7 +97,8 @@ class _Operand:
         return None if literal is None else _Operand(literal, to)
 
 
-_TRUE = _Operand(pa.array([True]), pa.bool_())
+# `pa.array` of a list would import pandas.
+_TRUE = _Operand(pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")], 0), pa.bool_())
 
 
 class _Compiler:

@@ -26,7 +26,8 @@ from lance_arrow.scan.predicates import all_of, type_at
 Binary: TypeAlias = Callable[[Any, Any], pc.Expression]
 _Part = TypeVar("_Part")
 
-NULL = pc.scalar(pa.scalar(None, pa.bool_()))
+# `pa.scalar` would import pandas.
+NULL = pc.scalar(pa.nulls(1, pa.bool_())[0])
 """A condition that is neither true nor false."""
 _COMPARED_MEMBERS, _COMPARED_TEXTS = 16, 2
 """More members are looked up: a lookup takes as long as so many comparisons, of numbers and of strings."""

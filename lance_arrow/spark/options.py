@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify, check_choice
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
-from lance_arrow.io import Location
-from lance_arrow.manifests.versions import table_location
+
+if TYPE_CHECKING:
+    from lance_arrow.io import Location
 
 _STORAGE = "storage."
 # Spark hands these to every source.
@@ -154,6 +155,8 @@ class TableAddress:
 
     def location(self) -> Location:
         """Find the folder."""
+        from lance_arrow.manifests.versions import table_location  # noqa: PLC0415 - not where options are looked at
+
         path = self.uri
         while path.startswith("//"):
             # What is left of file:///path.

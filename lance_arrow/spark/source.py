@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -13,14 +13,17 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
 )
-from pyspark.sql.types import StructType
 
 from lance_arrow.spark.environment import check_pyspark
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES, ReadChoices, SourceOptions, WriteChoices
-from lance_arrow.spark.reader import LanceReader, PushedLanceReader, open_manifest, schema_of
-from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
-from lance_arrow.spark.stream_writer import LanceStreamWriter
-from lance_arrow.spark.writer import LanceWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+
+# Spark makes a process for each of these steps, which imports what the step needs.
+# ruff: noqa: PLC0415
 
 
 class LanceDataSource(DataSource):
@@ -46,6 +49,8 @@ class LanceDataSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the schema of the table, and fix the version that is read."""
+        from lance_arrow.spark.reader import open_manifest, schema_of
+
         choices = self._read_choices()
         manifest = open_manifest(choices)
         self._pinned = manifest.version, manifest.branch
@@ -53,6 +58,8 @@ class LanceDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the batch reader."""
+        from lance_arrow.spark.reader import LanceReader, PushedLanceReader, open_manifest
+
         choices = self._read_choices()
         if self._pinned is not None:
             version, branch = self._pinned
@@ -62,15 +69,21 @@ class LanceDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return the batch writer."""
+        from lance_arrow.spark.writer import LanceWriter
+
         return LanceWriter(self._write_choices(), schema, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of versions as they come."""
+        from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
+
         options = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
         return LanceStreamReader(ReadChoices.of(options), StreamChoices.of(options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """Return the writer of micro-batches."""
+        from lance_arrow.spark.stream_writer import LanceStreamWriter
+
         return LanceStreamWriter(self._write_choices(), schema, overwrite=overwrite)
 
     def _read_choices(self) -> ReadChoices:

@@ -20,9 +20,11 @@ from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.proto.table_pb2 import DataFragment
-from lance_arrow.spark.committing import checked, commit_files, discard, plan_write, transactions_of
+from lance_arrow.spark.committing import checked, commit_files, discard, transactions_of
 from lance_arrow.spark.options import WriteChoices
-from lance_arrow.spark.task_files import TaskMessage, write_task
+from lance_arrow.spark.task_files import write_task
+from lance_arrow.spark.write_planning import plan_write
+from lance_arrow.spark.write_plans import TaskMessage
 from lance_arrow.spark.writer import fragments_of, task_name
 
 QUERY_KEY = "lance_arrow.spark.query"

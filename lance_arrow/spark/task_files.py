@@ -6,99 +6,17 @@ batches ─► Spark's types as stored ones ─► runs of at most a file's rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql.datasource import WriterCommitMessage
 
-from lance_arrow.container.fields import SchemaField
-from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
-from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.errors import ResourceLimitError
 from lance_arrow.spark.fitting import BatchFitting
-from lance_arrow.spark.options import TableAddress
+from lance_arrow.spark.write_plans import FilePlan, TaskMessage
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.written_files import WrittenFiles
 
 MOST_VALUES = 1024
 _SORTED_BYTES = 1 << 30
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan:
-    """How the tasks of one job write; travels to executors.
-
-    Parameters
-    ----------
-    address
-        The table.
-    job
-        Name of the job, unique; names of its files begin with it.
-    schema, fields
-        Of the rows as they are stored, and the same columns with the ids of the table.
-    options
-        Of data files.
-    max_rows_per_file
-        The most rows of a file.
-    cluster_by
-        Columns by which the rows of each file are sorted.
-    partition_by
-        Columns of which each file holds one combination of values.
-    truncates_times
-        As for `BatchFitting`.
-    """
-
-    address: TableAddress
-    job: str
-    schema: pa.Schema
-    fields: tuple[SchemaField, ...]
-    options: WriteOptions
-    max_rows_per_file: int
-    cluster_by: tuple[str, ...] = ()
-    partition_by: tuple[str, ...] = ()
-    truncates_times: bool = False
-
-    def check(self) -> None:
-        """Refuse on the driver what would fail in every task.
-
-        Raises
-        ------
-        InvalidArgumentError
-            Rows are to be sorted by a column that there is not, or whose values have no order.
-        """
-        for name in (*self.partition_by, *self.cluster_by):
-            if name not in self.schema.names:
-                raise InvalidArgumentError(
-                    f"clusterBy and partitionBy name {name!r}; there are {self.schema.names}", column=name
-                )
-            type_ = self.schema.field(name).type
-            if type_.num_fields or isinstance(type_, pa.BaseExtensionType):
-                raise InvalidArgumentError(f"values of type {type_} have no order", column=name)
-
-
-@dataclass
-class TaskMessage(WriterCommitMessage):
-    """What a task tells the driver.
-
-    Parameters
-    ----------
-    job
-        As in `FilePlan`.
-    fragments
-        A serialized DataFragment for each file.
-    num_rows, num_bytes
-        Of all files.
-    query_id
-        Name of the stream; None in batches.
-    fields
-        In streams, the columns that were written.
-    """
-
-    job: str
-    fragments: tuple[bytes, ...] = ()
-    num_rows: int = 0
-    num_bytes: int = 0
-    query_id: str | None = None
-    fields: tuple[SchemaField, ...] = ()
 
 
 def write_task(

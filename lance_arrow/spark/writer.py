@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from lance_arrow.errors import TableExistsError
-from lance_arrow.spark.committing import CommitPlan, checked, commit_files, discard_job, plan_write
 from lance_arrow.spark.options import WriteChoices
-from lance_arrow.spark.task_files import FilePlan, TaskMessage, write_task
+from lance_arrow.spark.write_plans import CommitPlan, FilePlan, TaskMessage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class LanceWriter(DataSourceArrowWriter):
@@ -37,6 +39,9 @@ class LanceWriter(DataSourceArrowWriter):
     """
 
     def __init__(self, choices: WriteChoices, schema: StructType, *, overwrite: bool) -> None:
+        # Each step runs in another process, which imports what the step needs: here, and below.
+        from lance_arrow.spark.write_planning import plan_write  # noqa: PLC0415
+
         super().__init__()
         self._ignores = choices.if_exists == "ignore"
         self._job = str(uuid.uuid4())
@@ -51,12 +56,16 @@ class LanceWriter(DataSourceArrowWriter):
         """Write the rows of one task; rows of a table that is to be left alone are not even asked for."""
         if self._plans is None:
             return TaskMessage(self._job)
+        from lance_arrow.spark.task_files import write_task  # noqa: PLC0415
+
         return write_task(self._plans[0], iterator, task=task_name())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
         """Make one version of what the tasks wrote."""
         if self._plans is None:
             return
+        from lance_arrow.spark.committing import checked, commit_files  # noqa: PLC0415
+
         files, plan = self._plans
         checked(messages)
         try:
@@ -76,8 +85,11 @@ class LanceWriter(DataSourceArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
         """Remove what this job wrote, and nothing else."""
-        if self._plans is not None:
-            discard_job(self._plans[1])
+        if self._plans is None:
+            return
+        from lance_arrow.spark.committing import discard_job  # noqa: PLC0415
+
+        discard_job(self._plans[1])
 
 
 def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[bytes]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from lance_arrow.choices import Durability, check_choice, names
 from lance_arrow.container.extension_types import EXTENSION_NAME
@@ -15,13 +16,15 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.manifests.writing import editable
-from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitStrategy
 from lance_arrow.table.commit import commit
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 check_durability = partial(check_choice, "durability", names(Durability))
 """Refuse what is none of `Durability`; raises `InvalidArgumentError`."""
@@ -114,7 +117,7 @@ class WritableBranch:
             base = self.newest()
 
 
-ReaderOf = Callable[[ManifestMeta], TableReader]
+ReaderOf: TypeAlias = "Callable[[ManifestMeta], TableReader]"
 """Makes a reader of a version, which shows columns as files hold them."""
 
 

@@ -28,7 +28,7 @@ from lance_arrow.proto.table_pb2 import DataFile, DataFragment
 from lance_arrow.settings import Limits
 from lance_arrow.spark.planning import plan_splits
 from lance_arrow.spark.source import LanceDataSource
-from lance_arrow.spark.task_files import TaskMessage
+from lance_arrow.spark.write_plans import TaskMessage
 
 ROWS = 100_000
 FILE_BYTES = 20 << 20

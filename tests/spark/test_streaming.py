@@ -24,8 +24,8 @@ from lance_arrow.errors import (
 from lance_arrow.spark.source import LanceDataSource
 from lance_arrow.spark.stream_reader import LanceStreamReader
 from lance_arrow.spark.stream_writer import BATCH_KEY, QUERY_KEY, LanceStreamWriter
-from lance_arrow.spark.task_files import TaskMessage
 from lance_arrow.spark.type_mapping import spark_schema
+from lance_arrow.spark.write_plans import TaskMessage
 
 
 def rows(*ids: int) -> pa.Table:

@@ -20,8 +20,8 @@ from lance_arrow.errors import (
     UnsupportedError,
 )
 from lance_arrow.spark.source import LanceDataSource
-from lance_arrow.spark.task_files import TaskMessage
 from lance_arrow.spark.type_mapping import spark_schema
+from lance_arrow.spark.write_plans import TaskMessage
 from lance_arrow.spark.writer import LanceWriter
 
 

@@ -28,14 +28,15 @@ from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_id_writing import keep_rows
 from lance_arrow.proto.table_pb2 import DataFragment
-from lance_arrow.spark.committing import columns_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import opened, reader_of
 from lance_arrow.spark.options import TableAddress
-from lance_arrow.spark.task_files import FilePlan, write_task
+from lance_arrow.spark.task_files import write_task
 from lance_arrow.spark.type_mapping import batch_schema
+from lance_arrow.spark.write_planning import columns_of
+from lance_arrow.spark.write_plans import FilePlan
 from lance_arrow.spark.writer import task_name
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.operations.rows import Update
