@@ -15,7 +15,7 @@ driver:           one commit, or the job's files removed again ◄┘
 | `type_mapping`, `fitting` | Lance types as Spark's and back; batches of one as batches of the other |
 | `reader`, `planning`, `filters` | batch reads: partitions; filters that Spark pushes |
 | `writer`, `write_plans` | batch writes; what their steps hand to each other |
-| `write_planning`, `task_files`, `committing` | the steps: what the driver does, what tasks do, what the driver does then |
+| `write_planning`, `task_files`, `committing` | these steps: before the tasks, in tasks, after them |
 | `stream_offsets`, `stream_reader`, `stream_writer` | versions as offsets; exactly one commit for each micro-batch |
 | `environment` | whether Java and PySpark are there, and of which version |
 | `clustering` | rows brought into an order that makes zone maps selective |
