@@ -118,9 +118,9 @@ def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) 
     make = getattr(layout, "native_page", None)
     if make is None:
         return None
-    if cache.proves_rows and BufferRole.ROW_INDEX in layout.roles(page.facts):  # type: ignore[attr-defined]
+    if cache.proves_rows and BufferRole.ROW_INDEX in layout.roles(page.facts):
         return None
-    made: NativePage | None = layout.native_page(page.facts)
+    made: NativePage | None = make(page.facts)
     return made
 
 

@@ -285,7 +285,7 @@ def _run(
     begun = time.perf_counter()
     results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))
     seconds = time.perf_counter() - begun
-    for number, (_, *counts) in enumerate(results):
+    for number, (_, requests, ranges, wanted, fetched) in enumerate(results):
         # All parts are one wave: it is counted with the first.
-        source.add(*counts, seconds if number == 0 else 0.0, waves=int(number == 0))
+        source.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
     return all(refusal is None for refusal, *_ in results)

@@ -47,7 +47,7 @@ class OpenFiles:
             As `LanceFileReader`.
         """
         what = place.path if place.buffer is None else place.buffer
-        location = locate(what, filesystem=place.filesystem)  # type: ignore[arg-type]
+        location = locate(what, filesystem=place.filesystem)
         source = open_source(what if location is None else location, size_bytes=place.size)
         scan_options = ScanOptions() if scan_options is None else scan_options
         options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)

@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +28,7 @@ from lance_arrow.scan.predicate_builder import NULL, Binary, InexpressibleError,
 from lance_arrow.scan.predicates import type_at
 
 _KINDS = exp.DataType.Type
-_TYPES: Mapping[exp.DataType.Type, pa.DataType] = {
+_TYPES: Mapping[object, pa.DataType] = {
     _KINDS.BOOLEAN: pa.bool_(), _KINDS.FLOAT: pa.float32(), _KINDS.DOUBLE: pa.float64(),
     _KINDS.TINYINT: pa.int8(), _KINDS.SMALLINT: pa.int16(), _KINDS.INT: pa.int32(), _KINDS.BIGINT: pa.int64(),
     _KINDS.UTINYINT: pa.uint8(), _KINDS.USMALLINT: pa.uint16(), _KINDS.UINT: pa.uint32(), _KINDS.UBIGINT: pa.uint64(),
@@ -84,7 +85,7 @@ def parse_sql_value(text: str, type_: pa.DataType | None = None, schema: pa.Sche
     return _translated(text, lambda node: _Translation(text, schema).value(node, type_))
 
 
-def _translated(text: str, translate: Callable[[exp.Expression], pc.Expression]) -> pc.Expression:
+def _translated(text: str, translate: Callable[[Any], pc.Expression]) -> pc.Expression:
     try:
         statements = sqlglot.parse(text)
         if len(statements) != 1 or statements[0] is None:
@@ -142,7 +143,8 @@ class _Translation:
     # --- conditions, each translates one kind of node
 
     def connected(self, node: exp.Expression, join: Binary) -> pc.Expression:
-        return joined(join, [self.condition(part.unnest()) for part in node.flatten()])
+        parts: list[Any] = [part.unnest() for part in node.flatten()]
+        return joined(join, [self.condition(part) for part in parts])
 
     def compared(self, node: exp.Expression) -> pc.Expression:
         return _COMPARISONS[type(node)](*self.operands([node.this, node.expression]))
@@ -222,7 +224,7 @@ class _Translation:
         type_ = self._type_of(node)
         return type_ is not None and pa.types.is_integer(type_)
 
-    def _names(self, node: exp.Expression) -> list[str]:
+    def _names(self, node: Any) -> list[str]:
         parts = node.parts
         if not all(isinstance(part, exp.Identifier) for part in parts):
             raise self.refusal(node)

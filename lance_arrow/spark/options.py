@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify, check_choice
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lance_arrow.io import Location
 
 _STORAGE = "storage."
+Word = TypeVar("Word", bound=str)
 # Spark hands these to every source.
 _OF_SPARK = ("checkpointlocation", "queryname", "__partition_columns", "outputmode", "__default_path__")
 READ_NAMES = (
@@ -83,11 +84,11 @@ class SourceOptions:
             raise InvalidArgumentError(f"option {name} is {said!r}, expected 'true' or 'false'", detail=said)
         return said.lower() == "true"
 
-    def choice(self, name: str, known: tuple[str, ...]) -> str:
+    def choice(self, name: str, known: tuple[Word, ...]) -> Word:
         """Return an option that is one of some words; the first one when it is not given."""
         said = (self.text(name) or known[0]).lower()
         check_choice(f"option {name}", known, said)
-        return said
+        return next(word for word in known if word == said)
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """Return an option that lists columns: ``a, b.c``, or a JSON list of names that hold commas."""
@@ -242,8 +243,9 @@ class WriteChoices:
         return cls(
             address=TableAddress.of(options),
             if_exists=options.choice("ifExists", ("append", "error", "ignore")),
-            file_version=options.text("fileVersion"),
-            preset=options.text("preset") or "default",
+            # Whether there are such, options of files say.
+            file_version=cast("FileVersionName | None", options.text("fileVersion")),
+            preset=cast("Preset", options.text("preset") or "default"),
             rows_per_zone=8192 if zone is None else zone,
             checksums=options.flag("checksums", default=True),
             max_rows_per_file=options.number("maxRowsPerFile") or 1 << 20,

@@ -113,16 +113,16 @@ def read_laid_out(
     """
 
     def run(part: tuple[int, int]) -> tuple[str | None, int, int, int, int]:
-        where = (place.descriptor, place.memory, place.size_bytes, place.checks)
-        return engine.read_blobs(*laid_out, *part, values, *where)
+        descriptor, memory, size_bytes, checks = place.descriptor, place.memory, place.size_bytes, place.checks
+        return engine.read_blobs(*laid_out, *part, values, descriptor, memory, size_bytes, checks)
 
     begun = time.perf_counter()
     _, offsets, offset_bits = laid_out
     results = runtime.side_by_side(run, _parts(offsets.view(f"i{offset_bits // 8}"), runtime.settings.num_threads))
     seconds = time.perf_counter() - begun
-    for number, (_, *counts) in enumerate(results):
+    for number, (_, requests, ranges, wanted, fetched) in enumerate(results):
         # All parts are one wave: it is counted with the first.
-        source.add(*counts, seconds if number == 0 else 0.0, waves=int(number == 0))
+        source.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
     return all(refused is None for refused, *_ in results)
 
 

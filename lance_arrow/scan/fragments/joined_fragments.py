@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
@@ -241,7 +242,7 @@ def joined_files(
     runtime = default_runtime()
     rows = np.array([fragment.physical_rows for fragment in fragments], np.int64)
     opened = []
-    keys: list[list[object]] = [[] for _ in fragments]
+    keys: list[list[int]] = [[] for _ in fragments]
     left = np.ones(len(fragments), bool)
     for number in files:
         metas = [fragment.files[number] for fragment in fragments]
@@ -260,7 +261,7 @@ def joined_files(
             for member in members.tolist():
                 keys[member].append(schema)
         opened.append((number, small, schemas))
-    groups: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[int, ...], list[int]] = {}
     for member in np.flatnonzero(left).tolist():
         groups.setdefault(tuple(keys[member]), []).append(member)
     found = list(groups.items())
@@ -276,14 +277,14 @@ def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 
 def _joined(
-    opened: Sequence[tuple[int, SmallFiles, Sequence[tuple[object, bytes, object]]]],
-    key: tuple[object, ...],
+    opened: Sequence[tuple[int, SmallFiles, Sequence[tuple[FileVersion, bytes, NDArray[np.intp]]]]],
+    key: tuple[int, ...],
     members: NDArray[np.intp],
 ) -> dict[int, JoinedFiles]:
     made = {}
     for (number, small, schemas), which in zip(opened, key, strict=True):
-        version, schema, _ = schemas[which]  # type: ignore[index]
-        made[number] = JoinedFiles(small, version, schema, members)  # type: ignore[arg-type]
+        version, schema, _ = schemas[which]
+        made[number] = JoinedFiles(small, version, schema, members)
     return made
 
 

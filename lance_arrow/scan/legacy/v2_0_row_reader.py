@@ -28,10 +28,11 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.file_pages import Indices
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.page_faults import find_page
-from lance_arrow.scan.row_reader import Indices, RowReader
+from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, ReadNatively, RowRanges, SlotStructure
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
@@ -213,7 +214,9 @@ class V20RowReader(RowReader):
 def _present_blobs(places: LeafBuffers, allocator: Allocator) -> NodeStructure:
     """Tell nulls by their places: no bytes, at position 1. Source: spec 2.0, 5."""
     positions, sizes = (
-        np.frombuffer(field.values, np.uint64) if places.num_values else np.empty(0, np.uint64)
+        np.empty(0, np.uint64)
+        if field.values is None or not places.num_values
+        else np.frombuffer(field.values, np.uint64)
         for field in places.fields
     )
     valid = (sizes != 0) | (positions != 1)
