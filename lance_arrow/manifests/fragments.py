@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +200,10 @@ class FragmentList(Sequence[FragmentMeta]):
         for number, message in self._unsure:
             made = self._made[number] = self._checked(message)
             num_rows = -1 if made.num_rows is None else made.num_rows
-            self._facts[number] = made.id, num_rows, 0, 0, -1, -1, len(made.files), made.deletion is not None
+            physical = -1 if made.physical_rows is None else made.physical_rows
+            num_bytes = min(sum(file.size_bytes or 0 for file in made.files), _MOST_BYTES)
+            has_deletion = made.deletion is not None
+            self._facts[number] = made.id, num_rows, 0, 0, -1, -1, len(made.files), has_deletion, physical, num_bytes
         self._unsure = []
 
     @property
@@ -245,8 +248,49 @@ class FragmentList(Sequence[FragmentMeta]):
             located(path=self._path).fill(error)
             raise
 
+    def part(self, numbers: NDArray[np.int64]) -> FragmentList:
+        """Return some of the fragments, which are not made for that; ``(m,) int64`` numbers, duplicates allowed."""
+        places = self._places[numbers]
+        body = b"".join([self._body[start : start + size] for start, size in places.tolist()])
+        return _restored(body, places[:, 1], self._path, self._check.keywords)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return tuple, (list(self),)
+        whole = self.part(np.arange(len(self)))
+        return _restored, (whole._body, whole._places[:, 1], self._path, self._check.keywords)
+
+
+def _restored(body: bytes, sizes: NDArray[np.int64], path: str, rules: Mapping[str, Any]) -> FragmentList:
+    """Make a list of fragments whose messages lie one after another; all were checked before."""
+    places = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+
+    def messages() -> list[table_pb2.DataFragment]:
+        parts = [body[start : start + size] for start, size in places.tolist()]
+        return [parse(table_pb2.DataFragment, one, what="a fragment", error=CorruptManifestError) for one in parts]
+
+    made = FragmentList(body, places, messages, path=path, **rules)
+    made.check()
+    return made
+
+
+def part_of(fragments: Sequence[FragmentMeta], numbers: NDArray[np.int64]) -> Sequence[FragmentMeta]:
+    """Return some fragments, by ``(m,) int64`` numbers; those of a manifest are not made for that."""
+    if isinstance(fragments, FragmentList):
+        return fragments.part(numbers)
+    return tuple(fragments[number] for number in numbers.tolist())
+
+
+def physical_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
+    """Return ``(n,) int64`` rows of the files of fragments, deleted ones included; -1 where only files tell."""
+    if isinstance(fragments, FragmentList):
+        return fragments.facts[:, 8]
+    return np.array([-1 if one.physical_rows is None else one.physical_rows for one in fragments], np.int64)
+
+
+def file_bytes(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
+    """Return ``(n,) int64`` bytes of all data files of fragments whose size is known."""
+    if isinstance(fragments, FragmentList):
+        return fragments.facts[:, 9]
+    return np.array([sum(file.size_bytes or 0 for file in one.files) for one in fragments], np.int64)
 
 
 def row_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentMeta, file_bytes, part_of, physical_counts
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, open_version
@@ -26,7 +27,6 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import all_of, as_expression, fitting
 from lance_arrow.scan.row_filter import native_bridge
-from lance_arrow.spark.filters import expression_of
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
 from lance_arrow.spark.planning import plan_splits
@@ -61,14 +61,39 @@ class Piece:
 
 
 class LancePartition(InputPartition):
-    """What one task reads: pieces in the order of rows."""
+    """What one task reads: rows of fragments, in order.
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    Parameters
+    ----------
+    fragments
+        As the manifest tells of them: they are made where they are read.
+    ranges
+        For some of them, by their place, half-open ranges of rows of its files, deleted ones among them: starts and
+        stops. All rows of the others.
+    """
+
+    def __init__(
+        self,
+        fragments: Sequence[FragmentMeta] = (),
+        ranges: Mapping[int, tuple[tuple[int, ...], tuple[int, ...]]] = MappingProxyType({}),
+    ) -> None:
         super().__init__(None)
-        self.pieces = tuple(pieces)
+        self.fragments = fragments
+        self.ranges = dict(ranges)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What is read of each fragment."""
+        return tuple(
+            Piece(fragment, *self.ranges.get(place, (None, None))) for place, fragment in enumerate(self.fragments)
+        )
+
+    def within(self) -> list[RowRanges] | None:
+        """Return the rows of the files of each fragment to choose from; None for all."""
+        return [piece.rows() for piece in self.pieces] if self.ranges else None
 
     def __repr__(self) -> str:
-        return f"LancePartition({len(self.pieces)} pieces)"
+        return f"LancePartition({len(self.fragments)} fragments)"
 
 
 class TableScan:
@@ -127,12 +152,12 @@ class TableScan:
             return fragment.physical_rows
         return self._reader([fragment]).fragment(0).num_physical
 
-    def batches(self, pieces: Sequence[Piece], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def batches(self, partition: LancePartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Read rows of fragments.
 
         Parameters
         ----------
-        pieces
+        partition
             Which.
         schema
             What the batches are to be like; all its columns are among those that are read.
@@ -142,9 +167,9 @@ class TableScan:
         LanceError, OSError
             As `LanceTable.to_batches`, and as `BatchFitting.batch`.
         """
-        reader = self._reader([piece.fragment for piece in pieces])
+        reader = self._reader(partition.fragments)
         fitting = BatchFitting(schema, truncates_times=self.choices.truncates_times)
-        within = [piece.rows() for piece in pieces]
+        within = partition.within()
         rows = self.choices.batch_rows
         # Arrow casts all items that a slice of lists lies on: so whole windows are cast, and cut then.
         for window in reader.batches(reader.projection(self._names), self.expression, None, within=within):
@@ -190,8 +215,10 @@ def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[La
         In the order of rows.
     """
     choices = scan.choices
-    physical = np.array([scan.num_physical(one) for one in fragments], np.int64)
-    sizes = np.array([sum(file.size_bytes or 0 for file in one.files) for one in fragments], np.float64)
+    physical = physical_counts(fragments).copy()
+    for number in np.flatnonzero(physical < 0).tolist():
+        physical[number] = scan.num_physical(fragments[number])
+    sizes = file_bytes(fragments).astype(np.float64)
     left: list[RowRanges] | None = None
     counts = physical
     if scan.expression is not None and len(fragments) <= choices.max_pruned_fragments:
@@ -199,20 +226,20 @@ def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[La
         counts = np.array([rows.num_rows for rows in left], np.int64)
     shares = np.divide(counts, physical, out=np.zeros(len(counts)), where=physical > 0)
     plan = plan_splits(counts, sizes * shares, split_rows=choices.split_rows, split_bytes=choices.split_bytes)
-    whole = plan.stops - plan.starts == physical[plan.fragments]
-    pieces = []
-    for number, start, stop, is_whole in zip(
-        plan.fragments.tolist(), plan.starts.tolist(), plan.stops.tolist(), whole.tolist(), strict=True
-    ):
-        if is_whole:
-            pieces.append(Piece(fragments[number]))
-        elif left is None:
-            pieces.append(Piece(fragments[number], (start,), (stop,)))
-        else:
-            rows = cut(left[number], start, stop)
-            pieces.append(Piece(fragments[number], tuple(rows.starts.tolist()), tuple(rows.stops.tolist())))
-    borders = plan.borders.tolist()
-    return [LancePartition(pieces[first:stop]) for first, stop in pairwise(borders)]
+    is_cut = plan.stops - plan.starts != physical[plan.fragments]
+    made = []
+    for first, stop in pairwise(plan.borders.tolist()):
+        numbers = plan.fragments[first:stop]
+        ranges = {}
+        for place in np.flatnonzero(is_cut[first:stop]).tolist():
+            start, end = plan.starts[first + place].item(), plan.stops[first + place].item()
+            if left is None:
+                ranges[place] = (start,), (end,)
+            else:
+                rows = cut(left[numbers[place].item()], start, end)
+                ranges[place] = tuple(rows.starts.tolist()), tuple(rows.stops.tolist())
+        made.append(LancePartition(part_of(fragments, numbers), ranges))
+    return made
 
 
 class LanceReader(DataSourceReader):
@@ -243,12 +270,12 @@ class LanceReader(DataSourceReader):
 
     def partitions(self) -> list[LancePartition]:  # type: ignore[override]
         """Plan, on the driver; at least one partition, as Spark wants it."""
-        return partitions_of(self.scan, self._fragments) or [LancePartition([])]
+        return partitions_of(self.scan, self._fragments) or [LancePartition()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one partition, in a task."""
         assert isinstance(partition, LancePartition)
-        return self.scan.batches(partition.pieces, self._schema)
+        return self.scan.batches(partition, self._schema)
 
     def __getstate__(self) -> dict[str, Any]:
         # Tasks get their fragments with their partition.
@@ -264,6 +291,8 @@ class PushedLanceReader(LanceReader):
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
         """Use what filters say for leaving out rows, and hand all of them back: Spark's own meaning decides."""
+        from lance_arrow.spark.filters import expression_of  # noqa: PLC0415 - where filters are pushed
+
         self.scan.also(expression_of(filters, self.scan.table_schema))
         return filters
 

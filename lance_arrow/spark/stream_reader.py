@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices, SourceOptions
-from lance_arrow.spark.reader import LancePartition, Piece, TableScan, open_manifest, partitions_of, scan_of
+from lance_arrow.spark.reader import LancePartition, TableScan, open_manifest, partitions_of, scan_of
 from lance_arrow.spark.stream_offsets import Admission, StreamOffset, TableChanges
 from lance_arrow.spark.type_mapping import batch_schema
 
@@ -54,8 +54,8 @@ class StreamChoices:
 class StreamPartition(LancePartition):
     """What one task reads, of the version that added it."""
 
-    def __init__(self, pieces: Sequence[Piece], scan: TableScan) -> None:
-        super().__init__(pieces)
+    def __init__(self, planned: LancePartition, scan: TableScan) -> None:
+        super().__init__(planned.fragments, planned.ranges)
         self.scan = scan
 
 
@@ -147,13 +147,13 @@ class LanceStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[
             fragments = list(addition.fragments[first:last])
             if fragments:
                 scan = scan_of(replace(self._choices, version=version), addition.manifest.facts, self._spark_schema)
-                planned += [StreamPartition(one.pieces, scan) for one in partitions_of(scan, fragments)]
+                planned += [StreamPartition(one, scan) for one in partitions_of(scan, fragments)]
         return planned
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one partition, in a task."""
         assert isinstance(partition, StreamPartition)
-        return partition.scan.batches(partition.pieces, self._schema)
+        return partition.scan.batches(partition, self._schema)
 
     def _newest(self) -> int:
         newest = self._changes.newest() if self._target is None else self._target

@@ -60,7 +60,8 @@ def read_fragments(
     facts
         ``(n, NUM_FRAGMENT_FACTS) int64``, written for sound fragments: id; live rows, -1 where only files tell; first
         byte in `body` and size of the path of the first data file, 0 where there is none; its bytes and its base path,
-        -1 for none; data files; whether there is a deletion file.
+        -1 for none; data files; whether there is a deletion file; rows, deleted ones included, -1 where only files
+        tell; bytes of all data files whose size is known.
     flags
         ``(n,) uint8``: 1 for fragments that are surely sound, 0 for those to be looked at in another way.
 

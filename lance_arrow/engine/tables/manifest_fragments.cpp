@@ -129,7 +129,7 @@ bool split_manifest(Bytes body, ManifestParts* out) {
 bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* facts) {
   uint64_t id = 0, rows = 0, num_deleted = 0;
   bool has_deletion = false, has_file = false, has_row_ids = false;
-  *facts = {0, -1, 0, 0, -1, -1, 0, 0};
+  *facts = {0, -1, 0, 0, -1, -1, 0, 0, -1, 0};
   Fields fields(message);
   while (fields.next()) {
     const bool has_content = fields.type == Fields::kDelimited;
@@ -146,6 +146,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
       }
       has_file = true;
       ++facts->num_files;
+      facts->all_bytes += std::min(static_cast<int64_t>(file.size), INT64_MAX - facts->all_bytes);
     } else if (fields.number == 3 && has_content && !has_deletion) {
       if (!read_deletion(fields.content, rules, &num_deleted)) return false;
       has_deletion = true;
@@ -164,6 +165,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
   if (rows != 0 && num_deleted > rows) return false;
   facts->id = static_cast<int64_t>(id);
   facts->has_deletion = has_deletion;
+  if (rows != 0) facts->physical_rows = static_cast<int64_t>(rows);
   const bool is_counted = rows != 0 && (!has_deletion || num_deleted != 0);
   facts->num_rows = is_counted ? static_cast<int64_t>(rows - num_deleted) : -1;
   return true;

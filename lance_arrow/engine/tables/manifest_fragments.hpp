@@ -38,6 +38,8 @@ struct FragmentFacts {
   int64_t base_id;  // of that; -1 for the table itself
   int64_t num_files;
   int64_t has_deletion;  // 1 where it has a deletion file
+  int64_t physical_rows;  // deleted ones included; -1 where only files tell
+  int64_t all_bytes;  // of all data files whose size is known
 };
 constexpr int64_t kFragmentFacts = sizeof(FragmentFacts) / sizeof(int64_t);
 

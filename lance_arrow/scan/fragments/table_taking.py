@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import AnyFileSystem, ReadStats
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, have_deletions, physical_counts
 from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
 from lance_arrow.manifests.row_ids import RowIds
 from lance_arrow.runtime import Runtime
@@ -172,7 +172,7 @@ class TableTaking:
     @cached_property
     def _index(self) -> RowIdIndex | AddressIndex:
         if not self._columns.facts.has_stable_row_ids:
-            return AddressIndex(np.array([fragment.id for fragment in self._fragments], np.int64))
+            return AddressIndex(fragment_ids(self._fragments))
         return RowIdIndex(self._fragments, self._row_ids, self._columns.facts.next_row_id)
 
     def _refuse_twice(self, row_id: int, first: int, second: int) -> None:
@@ -194,11 +194,11 @@ class TableTaking:
     @cached_property
     def _num_physical(self) -> NDArray[np.int64]:
         """Rows of each fragment's files; -1 where only the files tell."""
-        return np.array([-1 if one.physical_rows is None else one.physical_rows for one in self._fragments], np.int64)
+        return physical_counts(self._fragments)
 
     @cached_property
     def _has_deletions(self) -> NDArray[np.bool_]:
-        return np.array([one.deletion is not None for one in self._fragments], bool)
+        return have_deletions(self._fragments)
 
     def _are_live(self, numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows of fragments exist and are not deleted; fragments of -1 may give anything."""
