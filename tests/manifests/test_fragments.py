@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,15 @@ from lance_arrow.io import Location
 from lance_arrow.manifests import fragments as fragments_module
 from lance_arrow.manifests import manifest as manifest_module
 from lance_arrow.manifests.feature_flags import STABLE_ROW_IDS
-from lance_arrow.manifests.fragments import FragmentList, first_files, fragment_ids, row_counts
+from lance_arrow.manifests.fragments import (
+    FragmentList,
+    file_bytes,
+    first_files,
+    fragment_ids,
+    part_of,
+    physical_counts,
+    row_counts,
+)
 from lance_arrow.manifests.manifest import FOOTER, MAGIC, SECTION_HEAD, ManifestMeta, manifest_from_bytes
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment, DeletionFile, Manifest
 
@@ -264,6 +273,29 @@ def test_fragments_are_made_when_they_are_wanted(monkeypatch: pytest.MonkeyPatch
     assert len(made) == 2
     with pytest.raises(IndexError):
         found[3]
+
+
+def test_parts_travel_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those that the native code leaves to Python, here for a field that it does not know."""
+    message = sample()
+    message.fragments[4].MergeFromString(b"\xa0\x01\x05")
+    found = opened(message).fragments
+    numbers = np.array([1, 2, 2, 0, 4, 5])
+    wanted = [found[number] for number in numbers.tolist()]
+    made = []
+    check = fragments_module.fragment_from_message
+    monkeypatch.setattr(fragments_module, "fragment_from_message", lambda *a, **k: made.append(1) or check(*a, **k))
+    part = part_of(found, numbers)
+    again = pickle.loads(pickle.dumps(part))
+    assert len(part) == len(again) == 6
+    assert len(made) == 3, "the unknown one when it is cut out, packed, and found again"
+    physical = [-1 if one.physical_rows is None else one.physical_rows for one in wanted]
+    assert physical_counts(again).tolist() == physical_counts(wanted).tolist() == physical
+    num_bytes = [sum(file.size_bytes or 0 for file in one.files) for one in wanted]
+    assert file_bytes(again).tolist() == file_bytes(wanted).tolist() == num_bytes
+    assert row_counts(again).tolist() == row_counts(wanted).tolist()
+    assert list(again) == list(part) == wanted
+    assert part_of(wanted, np.array([3, 0])) == (wanted[3], wanted[0])
 
 
 def test_places_outside_of_the_manifest_are_refused() -> None:

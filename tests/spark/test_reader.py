@@ -21,6 +21,7 @@ from lance_arrow.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from lance_arrow.manifests import fragments as fragments_module
 from lance_arrow.spark.reader import LancePartition
 from lance_arrow.spark.source import LanceDataSource
 from lance_arrow.spark.type_mapping import batch_schema
@@ -62,6 +63,17 @@ def test_all_live_rows_in_order(path: str) -> None:
     partitions, found = plan(path)
     assert found["id"].to_pylist() == [*range(100), *range(200, NUM_ROWS)]
     assert len(partitions) == 1
+
+
+def test_planning_makes_no_fragments(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    check = fragments_module.fragment_from_message
+    monkeypatch.setattr(fragments_module, "fragment_from_message", lambda *a, **k: made.append(1) or check(*a, **k))
+    source = LanceDataSource({"path": path, "splitrows": "15000"})
+    partitions = travelled(source.reader(source.schema()).partitions())
+    assert not made
+    assert [[piece.fragment.id for piece in one.pieces] for one in partitions] == [[0], [1], [2], [3]]
+    assert len(made) == 4
 
 
 @pytest.mark.parametrize(("options", "count"), [({"splitRows": "5000"}, 8), ({"splitRows": "20000"}, 2)])
