@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, VariableWidth
-from lance_arrow.spi.chunk_cuts import cut_evenly, starts_of
+from lance_arrow.spi.chunk_cuts import even_starts
 
 GROUP_VALUES = 1024
 """Values that bit packing takes together. Source: spec 5.3."""
@@ -22,11 +22,25 @@ _Fact = TypeVar("_Fact")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSummary:
-    """What the kernel `measure_groups` found: bits and changes, ``(num_groups,) int64``, of groups of integers."""
+    """What the kernel `measure_groups` found of groups of integers.
+
+    Parameters
+    ----------
+    value_starts
+        ``(num_groups + 1,) int64``: where each group begins.
+    bits
+        ``(num_groups,) int64``: bits of the largest value of each.
+    total_bits, max_bits
+        Sum and maximum of `bits`.
+    num_changes
+        Values that differ from the one before them.
+    """
 
     value_starts: NDArray[np.int64]
     bits: NDArray[np.int64]
-    changes: NDArray[np.int64]
+    total_bits: int
+    max_bits: int
+    num_changes: int
 
 
 class BlockSummary:
@@ -113,7 +127,7 @@ class BlockSummary:
     @cached_property
     def group_starts(self) -> NDArray[np.int64]:
         """Where each group of 1024 values begins, ``(num_groups + 1,)``; no values are one empty group."""
-        return starts_of(cut_evenly(self.block.num_values, GROUP_VALUES))
+        return even_starts(self.block.num_values, GROUP_VALUES)
 
     @cached_property
     def group_bits(self) -> NDArray[np.int64] | None:
@@ -125,7 +139,7 @@ class BlockSummary:
         """Runs of equal values; None where run lengths do not apply."""
         if self.integers is None:
             return None
-        return int(self.groups(self.group_starts).changes.sum()) + (self.block.num_values > 0)
+        return self.groups(self.group_starts).num_changes + (self.block.num_values > 0)
 
     @cached_property
     def is_constant(self) -> bool:
@@ -166,8 +180,8 @@ class BlockSummary:
         shape = self.block.shape
         found = np.empty((2, max(len(value_starts) - 1, 0)), np.int64)
         word_bits = shape.bits if isinstance(shape, FixedWidth) else 0
-        kernels.measure_groups(self.block.values, value_starts, word_bits, found[0], found[1])
-        return GroupSummary(value_starts, found[0], found[1])
+        totals = kernels.measure_groups(self.block.values, value_starts, word_bits, found[0], found[1])
+        return GroupSummary(value_starts, found[0], *totals)
 
     def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
         """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""

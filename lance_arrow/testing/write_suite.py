@@ -207,7 +207,7 @@ class CodecWriteSuite:
                     options=EncodeOptions(codec=self.key.case),
                     allow_private=self.is_private,
                 )
-                scope = replace(scope, forced=self.key.case)
+                scope = scope.altered(forced=self.key.case)
                 for shape in shapes:
                     block = filled(make_sample(shape, self.sample_names[-1], self.chunk_values))
                     with pytest.raises(UnsupportedError):

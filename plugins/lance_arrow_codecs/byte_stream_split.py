@@ -49,6 +49,7 @@ class ByteStreamSplit:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundByteStreamSplit:
         """Check the width of the values."""
