@@ -108,6 +108,9 @@ class StoredRows:
                 )
 
 
+_PLAIN_IDS = frozenset(type_.id for type_ in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
+
+
 def _arrays(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     arrays = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return [array for array in arrays if len(array)]
@@ -147,6 +150,9 @@ def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], ve
 
 def _stored_type(type_: pa.DataType, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.DataType:
     types = pa.types
+    if type_.id in _PLAIN_IDS or (types.is_primitive(type_) and not types.is_interval(type_)):
+        # Most columns are of these: each of the tests below is a call.
+        return type_
     for is_kind, suggestion in _SUGGESTIONS:
         if is_kind(type_):
             raise UnsupportedError(f"the format has no {type_}: {suggestion}", column=path, detail=type_)

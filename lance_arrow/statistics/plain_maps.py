@@ -16,10 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.statistics.zone_streams import COUNT_TYPES, StreamLayout
-from lance_arrow.statistics.zone_types import is_variable
+from lance_arrow.statistics.zone_types import is_large, is_variable
 
+_BOOLEAN = pa.bool_()
 _MAX_FORMS = 256
 _MAX_ZONES = 64
+_COUNT_TYPES = tuple((type_.bit_width, np.dtype(type_.to_pandas_dtype())) for type_ in COUNT_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,10 @@ def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode
     bytes
         What `encode` returns.
     """
-    counts = rows.astype(_count_type(int(rows.max(initial=0))))
-    parts = [*_parts(mins), *_parts(maxs), memoryview(counts).cast("B")]
-    if len(rows) > _MAX_ZONES or pa.types.is_boolean(mins.type):
+    if len(rows) > _MAX_ZONES or mins.type == _BOOLEAN:
         return encode()
+    counts = rows.astype(_count_type(max(rows.tolist(), default=0)))
+    parts = [*_parts(mins), *_parts(maxs), memoryview(counts).cast("B")]
     key = mins.type, len(rows), tuple(map(len, parts)), counts.dtype
     with _lock:
         form = _forms.get(key)
@@ -89,12 +91,11 @@ def _parts(array: pa.Array) -> list[memoryview]:
     _, *buffers = array.buffers()
     if not is_variable(array.type):
         return [memoryview(buffers[0])[: len(array) * array.type.bit_width // 8]]
-    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    width = 8 if is_large(array.type) else 4
     offsets = memoryview(buffers[0])[: (len(array) + 1) * width]
     end = int.from_bytes(offsets[-width:], "little")
     return [offsets, memoryview(b"") if buffers[1] is None else memoryview(buffers[1])[:end]]
 
 
 def _count_type(largest: int) -> np.dtype[np.unsignedinteger]:
-    narrowest = next(type_ for type_ in COUNT_TYPES if largest < 1 << type_.bit_width)
-    return np.dtype(narrowest.to_pandas_dtype())
+    return next(type_ for bits, type_ in _COUNT_TYPES if largest < 1 << bits)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.kernels import bound_fixed, bound_variable
-from lance_arrow.statistics.zone_types import is_text, is_variable
+from lance_arrow.statistics.zone_types import is_large, is_text, is_variable
 
 MAX_BOUND_BYTES = 64
 """Longer strings and binary are cut."""
@@ -188,8 +188,7 @@ def _bound_variable(
     array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[pa.Array, pa.Array, NDArray[np.bool_], NDArray[np.bool_]]:
     num_zones = len(starts) - 1
-    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    bits = 64 if is_large else 32
+    bits = 64 if is_large(array.type) else 32
     low, high = np.zeros(num_zones, np.int64), np.zeros(num_zones, np.int64)
     _, offsets, data = array.buffers()
     # Arrays of no values may have no offsets.
@@ -202,8 +201,7 @@ def _bound_variable(
 
 def _as_bytes(array: pa.Array) -> list[bytes | None]:
     """Values, cut so that nothing long is copied, though with a byte more than fits."""
-    large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    raw = array.view(pa.large_binary() if large else pa.binary())
+    raw = array.view(pa.large_binary() if is_large(array.type) else pa.binary())
     cut: list[bytes | None] = pc.binary_slice(raw, 0, MAX_BOUND_BYTES + 4).to_pylist()
     return cut
 
@@ -211,7 +209,7 @@ def _as_bytes(array: pa.Array) -> list[bytes | None]:
 def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]:
     """Return few values (-1: none), cut as `_as_bytes` cuts them: slices of bytes take less than calls of Arrow."""
     _, offsets, data = array.buffers()
-    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    width = 8 if is_large(array.type) else 4
     if offsets is None:
         return [None] * len(places)
     ends, bytes_ = memoryview(offsets), memoryview(b"" if data is None else data)
@@ -235,8 +233,7 @@ def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[p
         chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
     found = [(None, False) if value is None else cut(value, text) for value in chosen]  # type: ignore[operator]
     exact = np.array([is_exact for _, is_exact in found], np.bool_)
-    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    bounds = pa.array([bound for bound, _ in found], pa.large_binary() if is_large else pa.binary())
+    bounds = pa.array([bound for bound, _ in found], pa.large_binary() if is_large(array.type) else pa.binary())
     return bounds.view(array.type), exact
 
 

@@ -82,7 +82,7 @@ class ZoneBuilder:
             borders = np.concatenate([[start], np.arange(first_border, stop, step), [stop]]).astype(np.int64)
         values, starts = _values(array, _steps(self._leaf, array.type), borders - start)
         self._parts.append(bound_array(values, starts))
-        self._slots.append(np.diff(starts))
+        self._slots.append(starts[1:] - starts[:-1])
         self._first_rows.append(borders[:-1])
         self._num_rows = stop
 
@@ -141,12 +141,13 @@ class _Zones:
     @property
     def is_plain(self) -> bool:
         """Whether each row has one value that is neither null nor NaN, and all bounds are values."""
-        bounds = self.bounds
-        return bool(
-            (bounds.num_values == self.rows).all()
-            and (self.slots == self.rows).all()
-            and bounds.min_exact.all()
-            and bounds.max_exact.all()
+        bounds, rows = self.bounds, self.rows.tobytes()
+        # Few numbers are compared sooner as bytes than as arrays.
+        return (
+            bounds.num_values.tobytes() == rows
+            and self.slots.tobytes() == rows
+            and 0 not in bounds.min_exact.tobytes()
+            and 0 not in bounds.max_exact.tobytes()
             and not bounds.mins.null_count + bounds.maxs.null_count
         )
 
@@ -194,6 +195,8 @@ def _concatenated(parts: list[Bounds]) -> Bounds:
 
 def _steps(leaf: LeafNode, type_: pa.DataType) -> tuple[int, ...]:
     """Children to follow from the column to the leaf."""
+    if len(leaf.leaf.nodes) == 1:
+        return ()
     for names, steps in _paths(type_, len(leaf.leaf.nodes) - 1):
         if f".{leaf.path}".endswith("".join(f".{name}" for name in names)):
             return steps

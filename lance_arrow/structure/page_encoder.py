@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.choices import Preset
@@ -43,9 +44,12 @@ from lance_arrow.spi import (
     PendingPage,
     SchemeEncoder,
     Scratch,
+    ZoneMapPlace,
 )
 from lance_arrow.spi.table import EncodingTable, Provided
 
+COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
+_MAX_COLUMNS = 64
 _DICTIONARY = "dictionary"
 _SCHEMES = "lance.encodings21.CompressionScheme"
 _ANSWERS = {
@@ -79,6 +83,7 @@ class PageEncoder:
     allow_private_encodings: bool = False
     # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once.
     _writers: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[int | None, Message] = field(default_factory=dict, init=False, repr=False)
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -110,6 +115,19 @@ class PageEncoder:
             known = (one for one in self.codecs(context) if kind in getattr(one.factory, "kinds", (kind,)))
             found = tuple((one, str(one.factory.key)) for one in known if not one.factory.key.is_private)
             self._writers[context, kind] = found
+        return found
+
+    def column(self, rows_per_zone: int | None) -> Message:
+        """Describe a column whose zone map, of so many rows a zone, is its first buffer; None for none."""
+        found = self._columns.get(rows_per_zone)
+        if found is None:
+            provided = self.table.column_encoding
+            found = provided(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
+            if rows_per_zone is not None:
+                wrapper = provided(EncodingKey(COLUMN_ENCODING, "zone_index"))
+                found = wrapper.describe(found, ZoneMapPlace(rows_per_zone, 0))
+            if len(self._columns) < _MAX_COLUMNS:
+                self._columns[rows_per_zone] = found
         return found
 
     def block_codecs(self) -> tuple[Provided, ...]:
@@ -252,7 +270,9 @@ class PageScope:
         return self.encoder.scratch
 
     def with_rules(self, rules: ChunkRules) -> PageScope:
-        return self if rules is self.chunk_rules else self.altered(chunk_rules=rules)
+        if rules is self.chunk_rules:
+            return self
+        return PageScope(self.encoder, self.leaf, self.options, self.summaries, rules, self.excluded, self.forced)
 
     def for_values(self) -> PageScope:
         # A dictionary is of the page, not of its values: the layout makes it.
@@ -261,7 +281,7 @@ class PageScope:
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
         options = _options_of_parts(self.options.preset, compression, compression_level)
-        return self.altered(forced=None, options=options, excluded=frozenset())
+        return PageScope(self.encoder, self.leaf, options, self.summaries, self.chunk_rules)
 
     def altered(self, **changes: Any) -> PageScope:
         """Return a scope with other attributes."""
@@ -300,7 +320,7 @@ class PageScope:
     ) -> float | None:
         scope = self
         if without or self.forced is not None:
-            scope = self.altered(excluded=self.excluded | without, forced=None)
+            scope = self._without(self.excluded | without)
         if self.forced is not None:
             found = self.encoder.named(self.forced).factory
             return found.score(block, context, scope) if self.encoder.allows(found, context) else None
@@ -453,7 +473,11 @@ class PageScope:
         """Return the scope that the codec encodes with; a codec outside the format needs permission."""
         key = chosen.factory.key
         self.encoder.permit(key)
-        return self.altered(forced=None, excluded=self.excluded | {key})
+        return self._without(self.excluded | {key})
+
+    def _without(self, excluded: frozenset[EncodingKey]) -> PageScope:
+        """Return a scope that names no codec and excludes some."""
+        return PageScope(self.encoder, self.leaf, self.options, self.summaries, self.chunk_rules, excluded)
 
     def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
         answer: EncodedChunks = chosen.factory.encode_blocks(block, value_starts, self._within(chosen))

@@ -141,7 +141,7 @@ class _AddedFiles:
         for rows in _nulls(num_rows - self._position, self._schema):
             writer.write(rows)
         writer.close()
-        file = data_file(self._name, self._fields, self._options.version, writer.num_bytes)
+        file = data_file(self._name, writer.form, writer.num_bytes)
         self.files[self._reader.fragments[self._number].id] = file
         self._writer, self._position = None, 0
         self._number += 1

@@ -62,7 +62,7 @@ def fitted_rows(
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
         type_ = stored.schema.field(field.name).type
-        if not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
+        if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             raise InvalidArgumentError(
                 f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
             )

@@ -1,6 +1,5 @@
 """Inline bit packing."""
 
-
 import numpy as np
 import pytest
 import zstandard

@@ -1,6 +1,5 @@
 """Run-length encoding."""
 
-
 import numpy as np
 import pytest
 import zstandard
