@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -175,8 +176,9 @@ def _bound_fixed(array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.
     mins, maxs = np.zeros(num_zones * width, np.uint8), np.zeros(num_zones * width, np.uint8)
     values = _bytes_of(array.buffers()[1])
     bound_fixed(values, array.offset, kind, width, _validity(array), array.offset, starts, mins, maxs, counts)
-    is_empty = counts[:num_zones] == 0
-    validity = None if not is_empty.any() else pa.py_buffer(np.packbits(~is_empty, bitorder="little"))
+    validity = None
+    if 0 in counts[:num_zones].tolist():
+        validity = pa.py_buffer(np.packbits(counts[:num_zones] > 0, bitorder="little"))
     sides = []
     for side in (mins, maxs):
         data = np.packbits(side.astype(np.bool_), bitorder="little") if kind == _BIT else side
@@ -233,8 +235,20 @@ def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[p
         chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
     found = [(None, False) if value is None else cut(value, text) for value in chosen]  # type: ignore[operator]
     exact = np.array([is_exact for _, is_exact in found], np.bool_)
-    bounds = pa.array([bound for bound, _ in found], pa.large_binary() if is_large(array.type) else pa.binary())
-    return bounds.view(array.type), exact
+    return _strings([bound for bound, _ in found], array.type), exact
+
+
+def _strings(values: list[bytes | None], type_: pa.DataType) -> pa.Array:
+    """Make an array of strings or binary; what Arrow needs to convert few values is more than to check them."""
+    parts = [b"" if value is None else value for value in values]
+    offsets = np.zeros(len(parts) + 1, np.int64 if is_large(type_) else np.int32)
+    offsets[1:] = list(accumulate(map(len, parts)))
+    validity = None
+    if None in values:
+        present = np.array([value is not None for value in values], np.bool_)
+        validity = pa.py_buffer(np.packbits(present, bitorder="little"))
+    data = pa.py_buffer(b"".join(parts))
+    return pa.Array.from_buffers(type_, len(parts), [validity, pa.py_buffer(offsets), data])
 
 
 def _fitting(value: bytes, text: bool) -> bytes:
