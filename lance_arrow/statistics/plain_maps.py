@@ -1,6 +1,6 @@
-"""`encode_plain`: zone maps of zones that hold nothing but values, written by filling a form.
+"""`encode_plain`: zone maps of zones that hold values and nulls, written by filling a form.
 
-What Arrow writes for a map is the same for all maps of one type and of the same sizes, but for the bytes of three
+What Arrow writes for a map is the same for all maps of one type and of the same sizes, but for the bytes of its few
 columns. Small files have a map of one zone for each column: making Arrow write it takes longer than the bounds.
 """
 
@@ -36,15 +36,17 @@ _forms: OrderedDict[Hashable, _Form] = OrderedDict()
 _lock = Lock()
 
 
-def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode: Callable[[], bytes]) -> bytes:
-    """Serialise a zone map of which no zone holds a null or NaN, or another number of items than of rows.
+def encode_plain(
+    mins: pa.Array, maxs: pa.Array, nulls: NDArray[np.int64], rows: NDArray[np.int64], encode: Callable[[], bytes]
+) -> bytes:
+    """Serialise a zone map of which no zone holds NaN, nothing but nulls, or another number of items than of rows.
 
     Parameters
     ----------
     mins, maxs
         ``(num_zones,)`` bounds, all of them values of their zones.
-    rows
-        ``(num_zones,) int64``: rows of the zones.
+    nulls, rows
+        ``(num_zones,) int64``: nulls and rows of the zones.
     encode
         Serialises the map where there is no form for it.
 
@@ -55,16 +57,18 @@ def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode
     """
     if len(rows) > _MAX_ZONES or mins.type == _BOOLEAN:
         return encode()
-    counts = rows.astype(_count_type(max(rows.tolist(), default=0)))
-    parts = [*_parts(mins), *_parts(maxs), memoryview(counts).cast("B")]
-    key = mins.type, len(rows), tuple(map(len, parts)), counts.dtype
+    counts = {"row_count": _narrow(rows)}
+    if any(nulls.tolist()):
+        counts = {"null_count": _narrow(nulls), **counts}
+    parts = [*_parts(mins), *_parts(maxs), *(memoryview(one).cast("B") for one in counts.values())]
+    key = mins.type, len(rows), tuple(map(len, parts)), *((name, one.dtype) for name, one in counts.items())
     with _lock:
         form = _forms.get(key)
         if form is not None:
             _forms.move_to_end(key)
     if form is None:
         data = encode()
-        _remember(key, data, mins.type, len(parts))
+        _remember(key, data, mins.type, list(counts), len(parts))
         return data
     filled = bytearray(form.data)
     for start, part in zip(form.starts, parts, strict=True):
@@ -72,10 +76,10 @@ def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode
     return bytes(filled)
 
 
-def _remember(key: Hashable, data: bytes, bounds: pa.DataType, num_parts: int) -> None:
+def _remember(key: Hashable, data: bytes, bounds: pa.DataType, counts: list[str], num_parts: int) -> None:
     batch = pa.ipc.open_stream(pa.py_buffer(data)).read_next_batch()
     layout = StreamLayout.of(data, bounds, batch)
-    if layout is None or batch.schema.names != ["min", "max", "row_count"]:
+    if layout is None or batch.schema.names != ["min", "max", *counts]:
         return
     starts = [place[0] for _, _, places in layout.arrays for place in places if place is not None]
     starts += [start for _, _, start in layout.counts]
@@ -97,5 +101,6 @@ def _parts(array: pa.Array) -> list[memoryview]:
     return [offsets, memoryview(b"") if buffers[1] is None else memoryview(buffers[1])[:end]]
 
 
-def _count_type(largest: int) -> np.dtype[np.unsignedinteger]:
-    return next(type_ for bits, type_ in _COUNT_TYPES if largest < 1 << bits)
+def _narrow(counts: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+    largest = max(counts.tolist(), default=0)
+    return counts.astype(next(type_ for bits, type_ in _COUNT_TYPES if largest < 1 << bits))

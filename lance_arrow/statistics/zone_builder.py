@@ -109,7 +109,9 @@ class ZoneBuilder:
         if not zones.is_plain:
             return encode_zones(zones.batch(self._type))
         bounds = zones.bounds
-        return encode_plain(bounds.mins, bounds.maxs, zones.rows, lambda: encode_zones(zones.batch(self._type)))
+        return encode_plain(
+            bounds.mins, bounds.maxs, bounds.num_nulls, zones.rows, lambda: encode_zones(zones.batch(self._type))
+        )
 
     def _zones(self, column_bytes: int | None) -> _Zones | None:
         """Return the zones, as few as `column_bytes` asks for; None where there are no rows."""
@@ -140,11 +142,11 @@ class _Zones:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each row has one value that is neither null nor NaN, and all bounds are values."""
+        """Whether each row has one item, none of them is NaN, and all bounds are values."""
         bounds, rows = self.bounds, self.rows.tobytes()
         # Few numbers are compared sooner as bytes than as arrays.
         return (
-            bounds.num_values.tobytes() == rows
+            (bounds.num_values + bounds.num_nulls).tobytes() == rows
             and self.slots.tobytes() == rows
             and 0 not in bounds.min_exact.tobytes()
             and 0 not in bounds.max_exact.tobytes()

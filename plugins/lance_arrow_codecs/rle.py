@@ -170,10 +170,21 @@ def _gains_by_filling(summary: spi.BlockSummary) -> bool:
         return False
     step = max(block.num_values // _NUM_SAMPLES, _SAMPLED_VALUES)
     firsts = range(0, block.num_values, step)
-    samples = [spi.BlockSummary(block.part(first, min(first + _SAMPLED_VALUES, block.num_values))) for first in firsts]
-    sampled_runs = sum(spi.BlockSummary(one.forward_filled).num_runs or 0 for one in samples)
-    sampled_values = sum(one.block.num_values for one in samples)
+    samples = [(first, min(first + _SAMPLED_VALUES, block.num_values)) for first in firsts]
+    sampled_runs = sum(_filled_runs(summary, start, stop) for start, stop in samples)
+    sampled_values = sum(stop - start for start, stop in samples)
     return sampled_runs / sampled_values * block.num_values * run_bytes < most_bytes
+
+
+def _filled_runs(summary: spi.BlockSummary, start: int, stop: int) -> int:
+    """Runs of a part once its nulls are filled: of the values that are there, or of zeros where none is."""
+    assert summary.integers is not None
+    assert summary.is_null is not None
+    values = summary.integers[start:stop]
+    present = values[~summary.is_null[start:stop]]
+    if not len(present):
+        present = values
+    return int(np.count_nonzero(present[1:] != present[:-1])) + 1
 
 
 def _integer_bytes(block: BlockSlice, scope: EncodeScope) -> int:
