@@ -80,12 +80,14 @@ class BlockSummary:
         return self.block.values.view(f"<u{shape.bytes_per_value}")
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64] | None:
+    def lengths(self) -> NDArray[np.signedinteger] | None:
         """Bytes of each value, ``(num_values,)``; None unless they have no fixed width."""
         shape = self.block.shape
         if not isinstance(shape, VariableWidth):
             return None
-        return np.diff(self.block.offsets.view(f"<i{shape.offset_bits // 8}")).astype(np.int64, copy=False)
+        offsets = self.block.offsets.view(f"<i{shape.offset_bits // 8}")
+        lengths: NDArray[np.signedinteger] = offsets[1:] - offsets[:-1]
+        return lengths
 
     @cached_property
     def is_null(self) -> NDArray[np.bool_] | None:

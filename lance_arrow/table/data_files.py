@@ -14,7 +14,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.data_file_writer import DataFileWriter
 from lance_arrow.files.write_options import WriteOptions
-from lance_arrow.io import Location, make_folder
+from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
@@ -124,8 +124,7 @@ def _begin(
     options: WriteOptions,
     prefix: str,
 ) -> tuple[str, DataFileWriter]:
-    folder = posixpath.join(line.path, DATA)
-    make_folder(line.filesystem, folder)
+    folder = files.folder(line, DATA)
     name = f"{prefix}{uuid.uuid4()}.lance"
     place = Location(line.filesystem, posixpath.join(folder, name))
     files.add(place)
