@@ -6,8 +6,8 @@ What nulls hide is never kept: slots of fixed width are zero, byte strings empty
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,7 @@ from lance_arrow.spi import (
 _Runs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VisibleValues:
+class VisibleValues(NamedTuple):
     """Which slots of a leaf's chunks are values of a page.
 
     Parameters

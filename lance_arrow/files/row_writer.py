@@ -118,15 +118,17 @@ class RowWriter:
             for arrays in leaf.pages.add(array)
         ]
         self.num_rows += num_rows
-        self._place(full)
+        if full:
+            self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
 
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
-        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())])
+        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes)
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]]) -> None:
+    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
         pages = []
         for leaf, arrays in full:
             page = _FullPage(leaf.of, arrays, leaf.next_row)
@@ -135,7 +137,7 @@ class RowWriter:
         by_leaf: dict[int, list[_FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
-        is_small = sum(array.nbytes for page in pages for array in page.arrays) <= _SMALL_BYTES
+        is_small = num_bytes <= _SMALL_BYTES
         for page, encoded in zip(pages, self._encoded(pages, is_small=is_small), strict=True):
             self._add(page, encoded)
         # Encoding has refused what contradicts itself: zones need not.
@@ -192,6 +194,9 @@ def _add_to_zones(pages: Sequence[_FullPage]) -> None:
 
 def _joined(arrays: Sequence[pa.Array]) -> Iterator[pa.Array]:
     """Join short neighbours: a copy costs less than bounds of few values, which are merged in the end."""
+    if len(arrays) == 1:
+        yield arrays[0]
+        return
     held: list[pa.Array] = []
     num_rows = num_bytes = 0
     for array in arrays:

@@ -99,6 +99,8 @@ class StoredRows:
             raise InvalidArgumentError(f"the array contradicts itself: {error}", column=field.name) from error
 
     def _check_schema(self, schema: pa.Schema) -> None:
+        if schema is self.given or schema.equals(self.given):
+            return
         if schema.names != self.given.names:
             raise InvalidArgumentError(f"rows have the columns {schema.names}, expected {self.given.names}")
         for field, expected in zip(schema, self.given, strict=True):

@@ -6,7 +6,8 @@ message a layout puts them into.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import Message
@@ -34,8 +35,7 @@ _FEWEST_VALUES = 32
 """Chunks of fewer values, because entries without one are in the way, cost more than they are worth."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChunkedParts:
+class ChunkedParts(NamedTuple):
     """A page of chunks as written; messages are ``CompressiveEncoding``, None where absent.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import Message
@@ -133,8 +134,7 @@ class LevelStream:
         return cls(encoded.description, encoded.buffers[0], np.ascontiguousarray(encoded.sizes[0]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CutLevels:
+class CutLevels(NamedTuple):
     """Level streams of a page, cut into chunks.
 
     Parameters

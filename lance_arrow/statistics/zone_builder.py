@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -132,8 +132,7 @@ class ZoneBuilder:
         return zones
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Zones:
+class _Zones(NamedTuple):
     """Zones, or parts of them: their bounds, and ``(num_zones,) int64`` rows and visible items."""
 
     bounds: Bounds

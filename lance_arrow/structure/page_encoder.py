@@ -198,11 +198,14 @@ def _checked_page(chosen: Provided, page: Any) -> EncodedPage:
     """Return the page that a layout wrote; outside the format, with the distribution that reads it."""
     if not isinstance(page, EncodedPage):
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned {type(page).__name__}")
-    described = EncodingKey(page.description.DESCRIPTOR.full_name)
+    key, name = chosen.factory.key, page.description.DESCRIPTOR.full_name
+    if name == key.message and not key.is_private:
+        return page
+    described = EncodingKey(name)
     if not described.is_private:
         return page
     # Permission was asked for one message.
-    if described.message != chosen.factory.key.message:
+    if name != key.message:
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned a page described by {described}")
     return replace(page, distribution=chosen.plugin.distribution)
 

@@ -110,7 +110,7 @@ def _pieces(rows: Iterator[Rows], limit: int) -> Iterator[Rows]:
     for one in rows:
         start = 0
         while start < one.num_rows:
-            piece = one.slice(start, room)
+            piece = one if one.num_rows <= room and not start else one.slice(start, room)
             yield piece
             start += piece.num_rows
             room = room - piece.num_rows or limit

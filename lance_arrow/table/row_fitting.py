@@ -75,9 +75,11 @@ def fitted_rows(
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
     positions = [stored.given.names.index(name) for name in schema.names]
+    are_all = positions == list(range(len(stored.given.names)))
+    types = [stored.given.types[position] for position in positions]
     for one in rows:
-        if one.schema.equals(stored.given) and [field.type for field in one.select(positions).schema] == schema.types:
-            yield one.select(positions)
+        if types == schema.types and one.schema.equals(stored.given):
+            yield one if are_all else one.select(positions)
             continue
         columns = stored.columns(one)
         yield pa.table(
