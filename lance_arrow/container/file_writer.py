@@ -131,8 +131,8 @@ class FileWriter:
             for place, buffer in zip(places, buffers, strict=True):
                 self._block_sums.column_buffer(column, place.position, buffer)
         meta.encoding.direct.encoding = _described(message)
-        meta.buffer_offsets.extend(place.position for place in places)
-        meta.buffer_sizes.extend(place.size_bytes for place in places)
+        meta.buffer_offsets.extend([place.position for place in places])
+        meta.buffer_sizes.extend([place.size_bytes for place in places])
 
     def add_global_buffer(self, data: Bytes) -> int:
         """Write a buffer that belongs to the whole file, and return its index; 0 is the descriptor's."""

@@ -301,10 +301,11 @@ class PageScope:
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         held = self.summaries.held
-        found = held.get(id(block))
-        if found is None:
+        try:
+            return held[id(block)]
+        except KeyError:
             found = held[id(block)] = BlockSummary(block)
-        return found
+            return found
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()

@@ -126,6 +126,9 @@ class _Wanted(NamedTuple):
         return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
 
 
+_UNASKED = _Wanted("LZ4", None, True)
+
+
 def _is_named(scope: EncodeScope) -> bool:
     return scope.options.codec == General.key.case
 
@@ -151,7 +154,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     elif options.preset == "compact":
         is_asked = True
     elif options.preset == "default" and not is_asked and context is DecodeContext.MINI_BLOCK:
-        return _Wanted("LZ4", None, True) if num_bytes >= _LEAST_BYTES else None
+        return _UNASKED if num_bytes >= _LEAST_BYTES else None
     least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
     return _asked(context, options) if is_asked and num_bytes >= least else None
 
