@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import Message
@@ -134,7 +133,8 @@ class LevelStream:
         return cls(encoded.description, encoded.buffers[0], np.ascontiguousarray(encoded.sizes[0]))
 
 
-class CutLevels(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class CutLevels:
     """Level streams of a page, cut into chunks.
 
     Parameters

@@ -21,7 +21,7 @@ def cut_evenly(num_values: int, chunk_values: int) -> NDArray[np.int64]:
 def even_starts(num_values: int, chunk_values: int) -> NDArray[np.int64]:
     """Return ``starts_of(cut_evenly(num_values, chunk_values))``."""
     num_chunks = max(-(-num_values // chunk_values), 1)
-    starts = np.arange(0, (num_chunks + 1) * chunk_values, chunk_values, np.int64)
+    starts = np.arange(0, (num_chunks + 1) * chunk_values, chunk_values, dtype=np.int64)
     starts[-1] = num_values
     return starts
 

@@ -160,7 +160,7 @@ def _spread(
     yield from _nulls(int(offsets[0]) - start, schema)
     span = int(offsets[-1]) + 1 - int(offsets[0])
     if span != len(offsets):
-        places = np.full(span, -1, np.int32 if span < 1 << 31 else np.int64)
+        places: NDArray[np.signedinteger] = np.full(span, -1, np.int32 if span < 1 << 31 else np.int64)
         places[offsets - offsets[0]] = np.arange(len(offsets), dtype=places.dtype)
         indices = pa.array(places, mask=places < 0)
         # Copied first: what is taken of slices of nested lists is not to be relied on.
