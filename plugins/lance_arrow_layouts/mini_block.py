@@ -12,7 +12,7 @@ Source: lance.encodings21.MiniBlockLayout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
@@ -94,16 +94,21 @@ class MiniBlock:
         return spi.EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
 
 
-def _plan(
-    page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope
-) -> tuple[spi.ChunkRules | None, pages.Dictionary | None]:
+_Plan: TypeAlias = "tuple[spi.ChunkRules | None, pages.Dictionary | None]"
+
+
+def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     """Rules for chunks of what they will hold, and the dictionary where that is indices; found out once per page."""
-    return scope.summary(values).remember("mini-block", lambda: _find_plan(page, values, scope))
+    # A wrapper may lay out the same values without their structure: each has a plan of its own.
+    plans: dict[int, tuple[spi.Levels, _Plan]] = scope.summary(values).remember("mini-block", dict)
+    levels = page.levels
+    if id(levels) not in plans:
+        # The levels are kept so that their identity stays theirs.
+        plans[id(levels)] = levels, _find_plan(page, values, scope)
+    return plans[id(levels)][1]
 
 
-def _find_plan(
-    page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope
-) -> tuple[spi.ChunkRules | None, pages.Dictionary | None]:
+def _find_plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     dictionary = pages.automatic_dictionary(page, scope)
     stored = values if dictionary is None else dictionary.indices
     # Who asks for chunks, or keeps a dictionary, has no other choice.
