@@ -6,7 +6,8 @@ What nulls hide is never kept: slots of fixed width are zero, byte strings empty
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,7 @@ from lance_arrow.spi import (
 _Runs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VisibleValues:
+class VisibleValues(NamedTuple):
     """Which slots of a leaf's chunks are values of a page.
 
     Parameters
@@ -62,6 +62,13 @@ class VisibleValues:
         runs = ((np.zeros(1, np.int64), np.array([num_values])),) if num_values else ()
         num_nulls = 0 if def_ is None else int(np.count_nonzero(def_))
         return cls(num_values, num_nulls, runs, def_, (0, num_values)[: len(runs) + 1], 1)
+
+    @classmethod
+    def of_slots(cls, counts: Sequence[int]) -> VisibleValues:
+        """All slots of some arrays, none of them null."""
+        starts = (0, *accumulate(counts))
+        runs = tuple((np.zeros(1, np.int64), np.array([count])) for count in counts)
+        return cls(starts[-1], 0, runs, None, starts, 0)
 
     def levels_of(self, chunk: int) -> NDArray[np.uint16] | None:
         """Levels of one chunk's entries."""

@@ -17,9 +17,8 @@ MAX_PAGE_BYTES = (1 << 31) - 1
 MAX_PAGE_LEVELS = 1 << 25
 """Most level entries of a page; far below what FullZipLayout.num_items (u32) counts, so that memory stays bounded."""
 
-_LARGE = (pa.types.is_large_string, pa.types.is_large_binary)
-_SMALL = (pa.types.is_string, pa.types.is_binary)
-_VIEWS = (pa.types.is_string_view, pa.types.is_binary_view)
+_OFFSET_BYTES = {pa.string().id: 4, pa.binary().id: 4, pa.large_string().id: 8, pa.large_binary().id: 8}
+_VIEWS = (pa.string_view().id, pa.binary_view().id)
 _VIEW_WORDS = 4
 
 
@@ -67,11 +66,11 @@ def _weigher(array: pa.Array) -> Callable[[int, int], int]:
         items = _weigher(array.values)
         base, size = array.offset * type_.list_size, type_.list_size
         return lambda start, stop: items(base + start * size, base + stop * size)
-    for width_bytes, tests in ((4, _SMALL), (8, _LARGE)):
-        if any(test(type_) for test in tests):
-            offsets = offsets_of(array, width_bytes)
-            return lambda start, stop: int(offsets[stop]) - int(offsets[start]) + (stop - start) * width_bytes
-    if any(test(type_) for test in _VIEWS):
+    width_bytes = _OFFSET_BYTES.get(type_.id)
+    if width_bytes is not None:
+        offsets = offsets_of(array, width_bytes)
+        return lambda start, stop: int(offsets[stop]) - int(offsets[start]) + (stop - start) * width_bytes
+    if type_.id in _VIEWS:
         ends = _view_ends(array)
         return lambda start, stop: int(ends[stop] - ends[start]) + (stop - start) * 4
     if pa.types.is_null(type_):

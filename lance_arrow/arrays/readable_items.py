@@ -17,7 +17,7 @@ def with_readable_items(page: PageContent, options: EncodeOptions) -> PageConten
     that and others do not. A definition level more costs such a page at most a byte for each item, mostly nothing.
     """
     levels = page.levels
-    if page.values is None or not levels.max_rep or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
+    if page.values is None or levels.rep is None or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
         return page
     if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < ZIPPED_FROM_BYTES:
         return page

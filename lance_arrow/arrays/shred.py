@@ -123,21 +123,14 @@ class _Structure:
         self._num_nodes = len(self._nodes)
         self._nullable = leaf.nullable
         self._paths = paths
+        self._parts: list[_Part] | None
         moves = any(kind is not NodeKind.ITEM for kind in self._nodes)
         if moves or any(node.validity is not None for path in paths for node in path):
             self._parts, self.levels = self._shredded()
         else:
-            self._parts, self.levels = self._flat()
-
-    def _flat(self) -> tuple[list[_Part], Levels]:
-        """Every row is a value: there is nothing to write."""
-        parts = []
-        start = 0
-        for path in self._paths:
-            num_rows = path[0].num_slots
-            parts.append(_Part(np.zeros(1, np.int64), np.array([num_rows]), start, start + num_rows))
-            start += num_rows
-        return parts, Levels((LayerKind.ALL_VALID_ITEM,) * self._num_nodes, start)
+            # Every row is a value: there is nothing to write.
+            num_rows = sum(path[0].num_slots for path in paths)
+            self._parts, self.levels = None, Levels((LayerKind.ALL_VALID_ITEM,) * self._num_nodes, num_rows)
 
     def _shredded(self) -> tuple[list[_Part], Levels]:
         numbers = self._largest_numbering()
@@ -222,6 +215,8 @@ class _Structure:
     def visible_values(self) -> VisibleValues:
         """Return the slots that own values, and which of them are null."""
         levels = self.levels
+        if self._parts is None:
+            return VisibleValues.of_slots([path[0].num_slots for path in self._paths])
         num_values = sum(int((part.run_stops - part.run_starts).sum()) for part in self._parts)
         num_nulls = 0
         if levels.def_ is not None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2
 
 
-@dataclass(frozen=True, slots=True)
-class TailBlock:
+class TailBlock(NamedTuple):
     """Bytes of the file's end and where they begin."""
 
     position: int

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import InvalidArgumentError
@@ -54,14 +55,8 @@ class OneFileWriter:
         self._sink = open_sink(sink, filesystem=filesystem, storage_options=storage_options)
         self._is_closed = False
         try:
-            self._file = FileWriter(
-                self._sink,
-                options.version,
-                plan.fields,
-                self._stored.schema.metadata,
-                block_sums=ChecksumWriter() if options.checksums else None,
-            )
-            self._rows = row_writer(options.version)(self._file, plan.tree, runtime, plan.encoder, options)
+            self._file = FileWriter(self._sink, plan.form, block_sums=ChecksumWriter() if options.checksums else None)
+            self._rows = row_writer(options.version)(self._file, plan, runtime, options.page_bytes)
         except BaseException:
             self._sink.abort()
             raise
@@ -74,6 +69,11 @@ class OneFileWriter:
     def schema(self) -> pa.Schema:
         """Schema of the file: that of the rows, with types that are stored as another one."""
         return self._stored.schema
+
+    @property
+    def form(self) -> FileForm:
+        """Columns of the file."""
+        return self._file.form
 
     @property
     def num_rows(self) -> int:

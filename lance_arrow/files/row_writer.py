@@ -10,42 +10,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.page_split import LeafPages
 from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.errors import located
-from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
+from lance_arrow.spi import EncodedPage, PendingPage
 from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
-from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
 """Most rows, and bytes, of short arrays that are joined before they are bounded."""
 _SMALL_BYTES = 1 << 20
 """Pages of no more bytes are encoded sooner than threads take turns with the interpreter."""
-COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 
 
 @dataclass(slots=True, eq=False)
 class WrittenLeaf:
-    """A leaf while a file is written: its top-level column, options, bounds of its values, and bytes of its pages."""
+    """A leaf while a file is written: how, bounds of its values, and bytes of its pages."""
 
-    leaf: LeafNode
-    top: int
-    options: EncodeOptions
+    plan: LeafPlan
     zones: ZoneBuilder | None
     num_bytes: int = 0
+
+    @classmethod
+    def of(cls, plan: LeafPlan) -> WrittenLeaf:
+        """Begin a leaf."""
+        return cls(plan, ZoneBuilder(plan.leaf, plan.rows_per_zone) if plan.rows_per_zone else None)
+
+    @property
+    def leaf(self) -> LeafNode:
+        """The leaf."""
+        return self.plan.leaf
 
     def zone_map(self) -> tuple[int, NDArray[np.uint8]] | None:
         """Return rows per zone and the encoded map, once all pages are written: their bytes decide how fine it is."""
@@ -53,20 +57,6 @@ class WrittenLeaf:
             return None
         encoded = np.frombuffer(self.zones.encode(self.num_bytes), np.uint8)
         return self.zones.rows_per_zone, encoded
-
-
-def written_leaves(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[WrittenLeaf]:
-    """Yield the leaves of a file, with the options of each."""
-    base_options = EncodeOptions(preset=options.preset)
-    for top, root in enumerate(tree):
-        for leaf in root.leaves():
-            own = options_by_path(
-                base_options, options.column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
-            )
-            wants_zones = options.zone_rows > 0 if own.zone_map is None else own.zone_map
-            has_zones = wants_zones and bounds_type(leaf) is not None
-            zones = ZoneBuilder(leaf, options.zone_rows or DEFAULT_ROWS_PER_ZONE) if has_zones else None
-            yield WrittenLeaf(leaf, top, own, zones)
 
 
 @dataclass(slots=True, eq=False)
@@ -98,31 +88,20 @@ class RowWriter:
     ----------
     file
         Where pages go.
-    tree
-        The file's columns.
+    plan
+        Leaves, and what encodes their pages.
     runtime
-        Plugins, limits, threads.
-    encoder
-        Encodes pages.
-    options
-        How to write: options of columns, bytes of a page, rows of a zone.
+        Threads.
+    page_bytes
+        Most bytes of a page.
     """
 
-    def __init__(
-        self,
-        file: FileWriter,
-        tree: Sequence[ColumnNode],
-        runtime: Runtime,
-        encoder: PageEncoder,
-        options: WriteOptions,
-    ) -> None:
+    def __init__(self, file: FileWriter, plan: WriterPlan, runtime: Runtime, page_bytes: int) -> None:
         self._file = file
         self._runtime = runtime
-        self._encoder = encoder
+        self._encoder = plan.encoder
         self.num_rows = 0
-        self._leaves = [
-            _LeafWriter(one, LeafPages(one.leaf, options.page_bytes)) for one in written_leaves(tree, options)
-        ]
+        self._leaves = [_LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, page_bytes)) for one in plan.leaves]
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
         """Add rows: for each top-level column its arrays, `num_rows` rows in all.
@@ -135,19 +114,21 @@ class RowWriter:
         full = [
             (leaf, arrays)
             for leaf in self._leaves
-            for array in columns[leaf.of.top]
+            for array in columns[leaf.of.plan.top]
             for arrays in leaf.pages.add(array)
         ]
         self.num_rows += num_rows
-        self._place(full)
+        if full:
+            self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
 
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
-        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())])
+        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes)
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]]) -> None:
+    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
         pages = []
         for leaf, arrays in full:
             page = _FullPage(leaf.of, arrays, leaf.next_row)
@@ -156,7 +137,7 @@ class RowWriter:
         by_leaf: dict[int, list[_FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
-        is_small = sum(array.nbytes for page in pages for array in page.arrays) <= _SMALL_BYTES
+        is_small = num_bytes <= _SMALL_BYTES
         for page, encoded in zip(pages, self._encoded(pages, is_small=is_small), strict=True):
             self._add(page, encoded)
         # Encoding has refused what contradicts itself: zones need not.
@@ -169,7 +150,7 @@ class RowWriter:
 
     def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):
-            options = page.of.options
+            options = page.of.plan.options
             content = shred(page.of.leaf, page.arrays)
             if page.of.leaf.field.nullable:
                 content = with_readable_items(content, options)
@@ -192,16 +173,9 @@ class RowWriter:
         )
 
     def _describe(self, leaf: WrittenLeaf) -> None:
-        table = self._runtime.table
-        description = table.column_encoding(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
-        buffers: tuple[Any, ...] = ()
         found = leaf.zone_map() if self.num_rows else None
-        if found is not None:
-            rows_per_zone, encoded = found
-            buffers = (encoded,)
-            wrapper = table.column_encoding(EncodingKey(COLUMN_ENCODING, "zone_index"))
-            description = wrapper.describe(description, ZoneMapPlace(rows_per_zone, 0))
-        self._file.set_column(leaf.leaf.column, description, buffers)
+        rows_per_zone, buffers = (None, ()) if found is None else (found[0], found[1:])
+        self._file.set_column(leaf.leaf.column, self._encoder.column(rows_per_zone), buffers)
 
 
 _NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)
@@ -220,6 +194,9 @@ def _add_to_zones(pages: Sequence[_FullPage]) -> None:
 
 def _joined(arrays: Sequence[pa.Array]) -> Iterator[pa.Array]:
     """Join short neighbours: a copy costs less than bounds of few values, which are merged in the end."""
+    if len(arrays) == 1:
+        yield arrays[0]
+        return
     held: list[pa.Array] = []
     num_rows = num_bytes = 0
     for array in arrays:

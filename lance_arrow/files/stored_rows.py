@@ -99,6 +99,8 @@ class StoredRows:
             raise InvalidArgumentError(f"the array contradicts itself: {error}", column=field.name) from error
 
     def _check_schema(self, schema: pa.Schema) -> None:
+        if schema is self.given or schema.equals(self.given):
+            return
         if schema.names != self.given.names:
             raise InvalidArgumentError(f"rows have the columns {schema.names}, expected {self.given.names}")
         for field, expected in zip(schema, self.given, strict=True):
@@ -106,6 +108,9 @@ class StoredRows:
                 raise InvalidArgumentError(
                     f"rows have the type {field.type}, expected {expected.type}", column=field.name
                 )
+
+
+_PLAIN_IDS = frozenset(type_.id for type_ in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
 
 
 def _arrays(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
@@ -147,6 +152,9 @@ def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], ve
 
 def _stored_type(type_: pa.DataType, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.DataType:
     types = pa.types
+    if type_.id in _PLAIN_IDS or (types.is_primitive(type_) and not types.is_interval(type_)):
+        # Most columns are of these: each of the tests below is a call.
+        return type_
     for is_kind, suggestion in _SUGGESTIONS:
         if is_kind(type_):
             raise UnsupportedError(f"the format has no {type_}: {suggestion}", column=path, detail=type_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -12,16 +12,28 @@ import pyarrow as pa
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
 from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.schema import column_mapping
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
-from lance_arrow.structure.page_encoder import PageEncoder
+from lance_arrow.spi import EncodeOptions
+from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
+from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
 _MAX_PLANS = 64
 _MAX_KEY_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafPlan:
+    """How a leaf is written: its top-level column, options, and rows of a zone, 0 where it has no zone map."""
+
+    leaf: LeafNode
+    top: int
+    options: EncodeOptions
+    rows_per_zone: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,17 +44,20 @@ class WriterPlan:
     ----------
     stored
         Brings rows into their stored form.
-    fields
-        Top-level fields of the file, numbered.
+    form
+        Columns and descriptor of the file.
     tree
-        Its columns.
+        Its columns, by top-level field.
+    leaves
+        Its leaves, in the order of the columns.
     encoder
         Encodes pages.
     """
 
     stored: StoredRows
-    fields: tuple[SchemaField, ...]
+    form: FileForm
     tree: tuple[ColumnNode, ...]
+    leaves: tuple[LeafPlan, ...]
     encoder: PageEncoder
 
 
@@ -119,12 +134,25 @@ def _made(
     stored = StoredRows(schema, options.version)
     options.check_columns(stored.schema)
     fields = tuple(fields_of(stored.schema))
-    tree = column_tree(stored.schema, column_mapping(fields, options.version))
+    form = FileForm(options.version, fields, stored.schema.metadata)
+    tree = column_tree(stored.schema, tuple(form.leaves.values()))
     for leaf in (leaf for root in tree for leaf in root.leaves()):
         _check_leaf(leaf, options.version)
     settings, private = runtime.settings, options.allow_private_encodings
     encoder = PageEncoder(runtime.table, settings.limits, runtime.scratch, options.file_version, private)
-    return WriterPlan(stored, fields, tree, encoder)
+    return WriterPlan(stored, form, tree, tuple(_leaf_plans(tree, options)), encoder)
+
+
+def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[LeafPlan]:
+    base_options = EncodeOptions(preset=options.preset)
+    for top, root in enumerate(tree):
+        for leaf in root.leaves():
+            own = options_by_path(
+                base_options, options.column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
+            )
+            wants_zones = options.zone_rows > 0 if own.zone_map is None else own.zone_map
+            has_zones = wants_zones and bounds_type(leaf) is not None
+            yield LeafPlan(leaf, top, own, (options.zone_rows or DEFAULT_ROWS_PER_ZONE) if has_zones else 0)
 
 
 def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:

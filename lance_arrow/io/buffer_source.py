@@ -55,6 +55,12 @@ class BufferSource:
         check_ranges(starts, stops, size_bytes=self._size, name=self.name)
         return data, starts
 
+    def read_end(self, num_bytes: int) -> Bytes:
+        """Cut the last bytes, all of a buffer that has fewer."""
+        if self._data is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        return self._data[max(self._size - num_bytes, 0) :]
+
     def positional(self) -> Positional | None:
         """Return the memory for native reads; None when the source is closed."""
         data = self._data

@@ -135,6 +135,9 @@ def _local_files(folder: str) -> list[os.DirEntry[str]]:
 @foreign_errors()
 def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
     """Make a folder and those above it, where the filesystem has folders; nothing where it is there already."""
+    if type(filesystem) is LocalFileSystem and os.path.isdir(folder):
+        # As it mostly is; fsspec would try to make it.
+        return
     if isinstance(filesystem, AbstractFileSystem):
         # Stores of objects have no folders; theirs would be buckets.
         if not isinstance(filesystem, AsyncFileSystem):

@@ -7,14 +7,17 @@ and only where it holds a secret.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from lance_arrow.errors import LanceError
 from lance_arrow.redaction import redact_text
 
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
 
-class foreign_errors(ContextDecorator):
+
+class foreign_errors:
     """Let exceptions of a filesystem pass without the secrets in their text; of this package's own, nothing changes.
 
     Use it around calls of filesystems, or as a decorator of a function that makes them.
@@ -26,6 +29,20 @@ class foreign_errors(ContextDecorator):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if error is not None and not isinstance(error, LanceError):
             hide_secrets(error)
+
+    def __call__(self, function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
+        # Sinks are called for each buffer: entering a context takes longer than most of these calls.
+        @wraps(function)
+        def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Answer:
+            try:
+                return function(*args, **kwargs)
+            except LanceError:
+                raise
+            except BaseException as error:
+                hide_secrets(error)
+                raise
+
+        return guarded
 
 
 def hide_secrets(error: BaseException) -> None:

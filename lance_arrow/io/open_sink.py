@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.arrow_sink import create_arrow
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_sink import create_fsspec
+from lance_arrow.io.local_sink import LocalSink
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.stream_sink import BinaryStream, StreamSink
@@ -52,6 +54,10 @@ def open_sink(
             raise InvalidArgumentError("filesystem and storage_options belong to a path, not to what is already open")
         return target if isinstance(target, ByteSink) else StreamSink(target)
     place = target if isinstance(target, Location) else resolve(target, filesystem, storage_options)
-    if isinstance(place.filesystem, arrow_fs.FileSystem):
-        return create_arrow(place.filesystem, place.path, name=place.name)
-    return create_fsspec(place.filesystem, place.path, name=place.name)
+    filesystem = place.filesystem
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        return create_arrow(filesystem, place.path, name=place.name)
+    if type(filesystem) is LocalFileSystem and not filesystem.auto_mkdir:
+        # No wrapper is to be taken off, and no protocol off the path.
+        return LocalSink(place.path, name=place.name)
+    return create_fsspec(filesystem, place.path, name=place.name)

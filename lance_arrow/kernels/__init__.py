@@ -20,7 +20,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 - LZ4: `decode_lz4_blocks`
 - smallest and greatest values, for zone maps: `bound_fixed`, `bound_variable`
 - mini-block chunks: `parse_chunk_words`, `parse_chunk_headers`, `cut_levels`,
-  `write_chunks`
+  `measure_chunks`, `write_chunks`
 - zipped rows: `zip_entries`, `unzip_fixed`, `unzip_variable`, `unzip_rows`, `read_row_index`, `count_entries`
 - levels to rows, offsets and validity: `select_rows`, `unravel`, `measure_layers`, `check_levels`, `check_open_rows`,
   `count_rows_and_values`, `validity_from_levels`, `unravel_slots`, `null_flags`
@@ -85,6 +85,7 @@ from lance_arrow.engine._engine import (
     locate_variable_blocks,
     locate_variable_chunks,
     mark_runs,
+    measure_chunks,
     measure_groups,
     measure_layers,
     measure_symbols,
@@ -201,6 +202,7 @@ __all__ = [
     "locate_variable_blocks",
     "locate_variable_chunks",
     "mark_runs",
+    "measure_chunks",
     "measure_groups",
     "measure_layers",
     "measure_symbols",

@@ -112,10 +112,11 @@ class FragmentDraft:
         # Messages are counted down from -1.
         sources = np.concatenate([numbers, -1 - np.arange(len(added))])
         ids = self.ids
-        if (np.diff(ids) < 0).any():
+        if (ids[1:] < ids[:-1]).any():
             sources = sources[np.argsort(ids, kind="stable")]
         is_bytes = sources >= 0
-        is_bytes &= ~np.isin(sources, list(self._changed))
+        if self._changed:
+            is_bytes &= ~np.isin(sources, list(self._changed))
         starts, sizes = self._places[:, 0], self._places[:, 1]
         stops = starts + sizes
         before = np.concatenate([np.zeros(1, np.int64), stops[:-1]]) if len(stops) else stops

@@ -218,6 +218,10 @@ def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Pa
     return message, _Parts(body, schema, fragments)
 
 
+_SECTION_BYTES = 4 << 10
+"""Read at once with the length of a section."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
     """A manifest's message, and what of it is not taken from the parsed one."""
@@ -270,12 +274,17 @@ def _section_of(source: RangeSource, position: int, limits: Limits, *, is_sealed
     start = position + SECTION_HEAD.size
     if start > stop:
         raise CorruptManifestError(f"a section at {position} begins after the manifest's file ends at {stop}")
-    (size,) = SECTION_HEAD.unpack(_read(source, position, start))
+    # Most sections are small: what is read with the length is all of them.
+    found = _read(source, position, min(start + _SECTION_BYTES, stop))
+    (size,) = SECTION_HEAD.unpack_from(found)
     if start + size > stop:
         raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
     limits.check("max_metadata_bytes", size)
-    found = _read(source, start, min(start + size + RECORD.size, stop))
-    data, record = found[:size], found[size:]
+    end = min(start + size + RECORD.size, stop)
+    if position + len(found) < end:
+        found += _read(source, position + len(found), end)
+    data = found[SECTION_HEAD.size : SECTION_HEAD.size + size]
+    record = found[SECTION_HEAD.size + size : end - position]
     found_one = check_seal(SECTION, record, f"the section at {position}", SECTION_HEAD.pack(size), data)
     if is_sealed and not found_one:
         raise CorruptManifestError(f"the section at {position} has no checksum, though the manifest has one")

@@ -6,7 +6,8 @@ message a layout puts them into.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import Message
@@ -34,8 +35,7 @@ _FEWEST_VALUES = 32
 """Chunks of fewer values, because entries without one are in the way, cost more than they are worth."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChunkedParts:
+class ChunkedParts(NamedTuple):
     """A page of chunks as written; messages are ``CompressiveEncoding``, None where absent.
 
     Parameters
@@ -85,12 +85,14 @@ def rules_for_chunks(
     """
     is_large = scope.file_version >= "2.2"
     rules = _rules(isinstance(values.shape, VariableWidth), is_large, scope)
+    if levels.rep is None:
+        return rules
     # What a small chunk's values leave of it is shared by the level streams.
     room = 2 * _MAX_SMALL_CHUNK * 64 if is_large else _MAX_SMALL_CHUNK - _HEADER_BYTES - (rules.max_bytes + 7) // 8 * 8
     most = chunk_values(levels, values.num_values, rules.max_values, max_chunk_entries(levels, room // 2))
     if most is None or most < min(least, rules.max_values):
         return None
-    return replace(rules, max_values=most)
+    return rules if most == rules.max_values else replace(rules, max_values=most)
 
 
 def _rules(is_variable: bool, is_large: bool, scope: EncodeScope) -> ChunkRules:
@@ -135,8 +137,8 @@ def write_chunked(
     if values is None or values.num_values == 0:
         raise UnsupportedError("a page without values has no chunks")
     large = scope.file_version >= "2.2"
-    encoded, cut = _cut_to_size(levels, values, rules, inner, large)
-    buffers = list(_assembled(encoded, cut, large))
+    encoded, cut, num_bytes = _cut_to_size(levels, values, rules, inner, large)
+    buffers = list(_assembled(encoded, cut, num_bytes, large))
     of_items = None if items is None else encode_items(items, scope)
     if of_items is not None:
         buffers.append(_bytes_of(of_items))
@@ -159,8 +161,8 @@ def _bytes_of(block: EncodedBlock) -> Bytes:
 
 def _cut_to_size(
     levels: Levels, values: BlockSlice, rules: ChunkRules, scope: EncodeScope, large: bool
-) -> tuple[EncodedChunks, CutLevels]:
-    """Encode values and levels of chunks that words and headers can tell the sizes of.
+) -> tuple[EncodedChunks, CutLevels, int]:
+    """Encode values and levels of chunks that words and headers can tell the sizes of; add up the bytes of the chunks.
 
     Rules promise that where levels are packed to their bits; should no installed codec do so, smaller chunks may fit.
     """
@@ -168,30 +170,32 @@ def _cut_to_size(
         encoded = scope.with_rules(rules).encode_child(values, DecodeContext.MINI_BLOCK)
         if not isinstance(encoded, EncodedChunks):
             raise PluginContractError(f"chunks were wanted, a codec encoder returned {type(encoded).__name__}")
-        counts = encoded.value_counts
-        if int(counts.sum()) != values.num_values or int(counts.max()) > rules.max_values:
+        num_bytes, max_bytes, num_values, max_values = _measured(encoded, (), large)
+        if num_values != values.num_values or max_values > rules.max_values:
             raise PluginContractError(
                 f"a codec encoder cut {values.num_values} values into chunks that break the rules"
             )
-        cut = cut_levels(levels, counts, scope)
-        if cut.fits and (large or int(_chunk_bytes(encoded, cut, large).max()) <= _MAX_SMALL_CHUNK):
-            return encoded, cut
+        cut = cut_levels(levels, encoded.value_counts, scope)
+        if cut.streams:
+            num_bytes, max_bytes, _, _ = _measured(encoded, tuple(one.sizes for one in cut.streams), large)
+        if cut.fits and (large or max_bytes <= _MAX_SMALL_CHUNK):
+            return encoded, cut, num_bytes
         if rules.max_values <= 2:
             raise UnsupportedError("two values and the levels around them are more than a chunk can hold")
         rules = replace(rules, max_values=rules.max_values // 2)
 
 
-def _assembled(encoded: EncodedChunks, cut: CutLevels, large: bool) -> tuple[Bytes, Bytes]:
+def _assembled(encoded: EncodedChunks, cut: CutLevels, num_bytes: int, large: bool) -> tuple[Bytes, Bytes]:
     """Chunk table and chunks."""
-    num_chunks = len(encoded.value_counts)
-    words = np.empty(num_chunks * (4 if large else 2), np.uint8)
-    data = np.empty(int(_chunk_bytes(encoded, cut, large).sum()), np.uint8)
+    words = np.empty(len(encoded.value_counts) * (4 if large else 2), np.uint8)
+    data = np.empty(num_bytes, np.uint8)
+    streams = cut.streams
     kernels.write_chunks(
         cut.num_levels,
-        tuple(np.ascontiguousarray(one.buffer) for one in cut.streams),
-        tuple(one.sizes for one in cut.streams),
+        tuple(np.ascontiguousarray(one.buffer) for one in streams),
+        tuple(one.sizes for one in streams),
         tuple(np.ascontiguousarray(one) for one in encoded.buffers),
-        np.ascontiguousarray(encoded.sizes).reshape(len(encoded.buffers), num_chunks),
+        _value_sizes(encoded),
         encoded.value_counts,
         large,
         words,
@@ -200,10 +204,13 @@ def _assembled(encoded: EncodedChunks, cut: CutLevels, large: bool) -> tuple[Byt
     return words, data
 
 
-def _chunk_bytes(encoded: EncodedChunks, cut: CutLevels, large: bool) -> NDArray[np.int64]:
-    """Bytes of each chunk, ``(num_chunks,)``."""
-    header = 2 + 2 * len(cut.streams) + (4 if large else 2) * len(encoded.buffers)
-    sizes = np.full(len(encoded.value_counts), (header + 7) & ~7, np.int64)
-    for part in (*encoded.sizes, *(stream.sizes for stream in cut.streams)):
-        sizes += (part + 7) & ~7
-    return sizes
+def _value_sizes(encoded: EncodedChunks) -> NDArray[np.int64]:
+    """Bytes of each value buffer in each chunk; codecs may have made them of larger arrays."""
+    return np.ascontiguousarray(encoded.sizes).reshape(len(encoded.buffers), len(encoded.value_counts))
+
+
+def _measured(
+    encoded: EncodedChunks, level_sizes: tuple[NDArray[np.int64], ...], large: bool
+) -> tuple[int, int, int, int]:
+    """Bytes of all chunks and of the largest, values of all and of the largest."""
+    return kernels.measure_chunks(level_sizes, _value_sizes(encoded), encoded.value_counts, large)

@@ -159,12 +159,19 @@ class CutLevels:
     @property
     def fits(self) -> bool:
         """Whether the header of a chunk can tell all of it in 16 bits."""
-        parts = (self.num_levels, *(one.sizes for one in self.streams))
+        streams = self.streams
+        if not streams:
+            return True
+        parts = (self.num_levels, *(one.sizes for one in streams))
         return all(int(part.max(initial=0)) <= MAX_STREAM_BYTES for part in parts)
 
 
 def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeScope) -> CutLevels:
     """Cut the levels of a page where its chunks of ``(num_chunks,)`` values end, and encode them."""
+    if levels.rep is None and levels.def_ is None:
+        if levels.num_entries != (num_values := int(value_counts.sum())):
+            raise InternalError(f"{levels.num_entries} entries without lists, but {num_values} values")
+        return CutLevels(np.zeros(len(value_counts), np.int64), None, None, None)
     value_starts = np.zeros(len(value_counts) + 1, np.int64)
     np.cumsum(value_counts, out=value_starts[1:])
     starts, index = value_starts, None
@@ -174,8 +181,6 @@ def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeSco
         kernels.cut_levels(levels.rep, levels.def_, levels.max_rep, levels.max_visible_def, value_starts, starts, index)
     elif levels.num_entries != value_starts[-1]:
         raise InternalError(f"{levels.num_entries} entries without lists, but {value_starts[-1]} values")
-    if levels.rep is None and levels.def_ is None:
-        return CutLevels(np.zeros(len(value_counts), np.int64), None, None, None)
     rep = None if levels.rep is None else LevelStream.of(levels.rep, starts, scope)
     def_ = None if levels.def_ is None else LevelStream.of(levels.def_, starts, scope)
     return CutLevels(np.diff(starts), rep, def_, None if index is None else index.view(np.uint64))

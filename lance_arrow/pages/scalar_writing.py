@@ -23,6 +23,8 @@ def common_scalar(page: PageContent) -> bytes | None:
     if values is None or not isinstance(values.shape, (FixedWidth, VariableWidth)) or not num_valid(page.levels):
         return None
     # Most pages differ in their first values: nothing else of them is looked at.
+    if page.levels.def_ is None and _differ_at_once(values):
+        return None
     places = _first_valid_slots(page.levels)
     if isinstance(values.shape, VariableWidth):
         return _common_string(values, page.levels, places)
@@ -46,6 +48,23 @@ def scalar_buffer(values: BlockSlice, scalar: bytes) -> NDArray[np.uint8]:
         parts = [np.array([0, len(scalar)], f"<i{values.shape.offset_bits // 8}").tobytes(), scalar]
     header = np.array([len(parts), *map(len, parts)], "<u4").tobytes()
     return np.frombuffer(b"".join([header, *parts]), np.uint8)
+
+
+def _differ_at_once(values: BlockSlice) -> bool:
+    """Whether the first two values are different bytes."""
+    shape = values.shape
+    if values.num_values < 2:
+        return False
+    if isinstance(shape, VariableWidth):
+        first, second, third = values.offsets[: 3 * shape.offset_bits // 8].view(f"<i{shape.offset_bits // 8}").tolist()
+        width = second - first
+        if third - second != width:
+            return True
+    else:
+        assert isinstance(shape, FixedWidth)
+        width = shape.bytes_per_value
+    # Bits have no bytes to compare.
+    return values.values[:width].tobytes() != values.values[width : 2 * width].tobytes()
 
 
 def _valid_slots(levels: Levels) -> NDArray[np.bool_] | None:

@@ -16,6 +16,7 @@ from lance_arrow.spi.encoding import EncodedValues
 from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scopes import EncodeScope
 
+_BIT = FixedWidth(1)
 _MAX_ENTRIES = (1 << 32) - 1
 """A description counts entries in 32 bits before 2.3."""
 
@@ -50,7 +51,7 @@ class ZippedParts:
 
 def zippable(values: BlockSlice) -> BlockSlice:
     """Return values as zipped pages hold them: booleans take a byte each."""
-    if values.shape != FixedWidth(1):
+    if values.shape != _BIT:
         return values
     bits = np.unpackbits(values.values, bitorder="little")
     return BlockSlice(FixedWidth(8), values.num_values, bits[values.bit_offset :][: values.num_values])

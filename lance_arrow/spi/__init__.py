@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lance_arrow.spi.block_runs import measure_runs as measure_runs
     from lance_arrow.spi.block_runs import split_rows as split_rows
     from lance_arrow.spi.block_summary import BlockSummary as BlockSummary
+    from lance_arrow.spi.block_summary import GroupSummary as GroupSummary
     from lance_arrow.spi.blocks import NO_BYTES as NO_BYTES
     from lance_arrow.spi.blocks import Bitmap as Bitmap
     from lance_arrow.spi.blocks import BlockShape as BlockShape
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from lance_arrow.spi.blocks import VariableWidth as VariableWidth
     from lance_arrow.spi.blocks import max_visible_def as max_visible_def
     from lance_arrow.spi.chunk_cuts import cut_evenly as cut_evenly
+    from lance_arrow.spi.chunk_cuts import even_starts as even_starts
     from lance_arrow.spi.chunk_cuts import largest_power_of_two as largest_power_of_two
     from lance_arrow.spi.chunk_cuts import starts_of as starts_of
     from lance_arrow.spi.chunks import ChunkBatch as ChunkBatch
@@ -137,7 +139,7 @@ else:
                 "PlainValues",
             ),
             "lance_arrow.spi.block_runs": ("clear_block", "copy_runs", "measure_runs", "split_rows"),
-            "lance_arrow.spi.block_summary": ("BlockSummary",),
+            "lance_arrow.spi.block_summary": ("BlockSummary", "GroupSummary"),
             "lance_arrow.spi.blocks": (
                 "Bitmap",
                 "BlockShape",
@@ -153,7 +155,7 @@ else:
                 "VariableWidth",
                 "max_visible_def",
             ),
-            "lance_arrow.spi.chunk_cuts": ("cut_evenly", "largest_power_of_two", "starts_of"),
+            "lance_arrow.spi.chunk_cuts": ("cut_evenly", "even_starts", "largest_power_of_two", "starts_of"),
             "lance_arrow.spi.chunks": ("ChunkBatch", "ValueBatch"),
             "lance_arrow.spi.codecs": (
                 "BoundBufferScheme",

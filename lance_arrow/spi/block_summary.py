@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, VariableWidth
-from lance_arrow.spi.chunk_cuts import cut_evenly, starts_of
+from lance_arrow.spi.chunk_cuts import even_starts
 
 GROUP_VALUES = 1024
 """Values that bit packing takes together. Source: spec 5.3."""
@@ -20,13 +19,50 @@ _PACKABLE_BITS = (8, 16, 32, 64)
 _Fact = TypeVar("_Fact")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupSummary:
-    """What the kernel `measure_groups` found: bits and changes, ``(num_groups,) int64``, of groups of integers."""
+if TYPE_CHECKING:
+    from functools import cached_property as kept
+else:
+
+    class kept:
+        """`functools.cached_property` without the lock that it takes in Python 3.11, which costs more than most facts.
+
+        Two threads that ask at once both compute; summaries belong to one page, hence to one thread.
+        """
+
+        def __init__(self, find_out: Callable[[Any], Any]) -> None:
+            self._find_out = find_out
+            self.__doc__ = find_out.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            found = instance.__dict__[self._name] = self._find_out(instance)
+            return found
+
+
+class GroupSummary(NamedTuple):
+    """What the kernel `measure_groups` found of groups of integers.
+
+    Parameters
+    ----------
+    value_starts
+        ``(num_groups + 1,) int64``: where each group begins.
+    bits
+        ``(num_groups,) int64``: bits of the largest value of each.
+    total_bits, max_bits
+        Sum and maximum of `bits`.
+    num_changes
+        Values that differ from the one before them.
+    """
 
     value_starts: NDArray[np.int64]
     bits: NDArray[np.int64]
-    changes: NDArray[np.int64]
+    total_bits: int
+    max_bits: int
+    num_changes: int
 
 
 class BlockSummary:
@@ -44,7 +80,7 @@ class BlockSummary:
         self._even: GroupSummary | None = None
         self._other: GroupSummary | None = None
 
-    @cached_property
+    @kept
     def raw_bytes(self) -> int:
         """Bytes of the values without any encoding; offsets of variable-width values are counted."""
         shape = self.block.shape
@@ -57,7 +93,7 @@ class BlockSummary:
             return items + sum((bitmap.num_bits + 7) // 8 for bitmap in self.block.validity)
         return sum(BlockSummary(field).raw_bytes for field in self.block.fields)
 
-    @cached_property
+    @kept
     def integers(self) -> NDArray[np.unsignedinteger] | None:
         """Values as unsigned integers, ``(num_values,)``; None unless they have 8, 16, 32 or 64 bits."""
         shape = self.block.shape
@@ -65,21 +101,23 @@ class BlockSummary:
             return None
         return self.block.values.view(f"<u{shape.bytes_per_value}")
 
-    @cached_property
-    def lengths(self) -> NDArray[np.int64] | None:
+    @kept
+    def lengths(self) -> NDArray[np.signedinteger] | None:
         """Bytes of each value, ``(num_values,)``; None unless they have no fixed width."""
         shape = self.block.shape
         if not isinstance(shape, VariableWidth):
             return None
-        return np.diff(self.block.offsets.view(f"<i{shape.offset_bits // 8}")).astype(np.int64, copy=False)
+        offsets = self.block.offsets.view(f"<i{shape.offset_bits // 8}")
+        lengths: NDArray[np.signedinteger] = offsets[1:] - offsets[:-1]
+        return lengths
 
-    @cached_property
+    @kept
     def is_null(self) -> NDArray[np.bool_] | None:
         """Which values are null, ``(num_values,)``; None where none is."""
         present = self.block.present
         return None if present is None else ~present.unpacked()
 
-    @cached_property
+    @kept
     def num_nulls(self) -> int:
         """Values that are null."""
         present = self.block.present
@@ -87,7 +125,7 @@ class BlockSummary:
             return 0
         return present.num_bits - kernels.count_bits(present.values, present.bit_offset, present.num_bits)
 
-    @cached_property
+    @kept
     def forward_filled(self) -> BlockSlice:
         """The block with each null replaced by the value before it, nulls at the beginning by the first value.
 
@@ -101,7 +139,7 @@ class BlockSummary:
         counts[0] += present[0]
         return replace(self.block, values=np.repeat(values[present], counts).view(np.uint8), present=None)
 
-    @cached_property
+    @kept
     def max_value_bytes(self) -> int:
         """Bytes of the largest value, rounded up; 0 for no values."""
         if self.block.num_values == 0:
@@ -110,24 +148,24 @@ class BlockSummary:
             return int(self.lengths.max())
         return -(-self.raw_bytes // self.block.num_values)
 
-    @cached_property
+    @kept
     def group_starts(self) -> NDArray[np.int64]:
         """Where each group of 1024 values begins, ``(num_groups + 1,)``; no values are one empty group."""
-        return starts_of(cut_evenly(self.block.num_values, GROUP_VALUES))
+        return even_starts(self.block.num_values, GROUP_VALUES)
 
-    @cached_property
+    @kept
     def group_bits(self) -> NDArray[np.int64] | None:
         """Bits of the largest value in each group of 1024, ``(num_groups,)``; None where bit packing does not apply."""
         return None if self.integers is None else self.groups(self.group_starts).bits
 
-    @cached_property
+    @kept
     def num_runs(self) -> int | None:
         """Runs of equal values; None where run lengths do not apply."""
         if self.integers is None:
             return None
-        return int(self.groups(self.group_starts).changes.sum()) + (self.block.num_values > 0)
+        return self.groups(self.group_starts).num_changes + (self.block.num_values > 0)
 
-    @cached_property
+    @kept
     def is_constant(self) -> bool:
         """Whether all values are the same bytes, as no value and a single one are; False for lists and structs."""
         block, shape = self.block, self.block.shape
@@ -166,8 +204,8 @@ class BlockSummary:
         shape = self.block.shape
         found = np.empty((2, max(len(value_starts) - 1, 0)), np.int64)
         word_bits = shape.bits if isinstance(shape, FixedWidth) else 0
-        kernels.measure_groups(self.block.values, value_starts, word_bits, found[0], found[1])
-        return GroupSummary(value_starts, found[0], found[1])
+        totals = kernels.measure_groups(self.block.values, value_starts, word_bits, found[0], found[1])
+        return GroupSummary(value_starts, found[0], *totals)
 
     def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
         """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""

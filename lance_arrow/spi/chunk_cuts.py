@@ -18,6 +18,14 @@ def cut_evenly(num_values: int, chunk_values: int) -> NDArray[np.int64]:
     return counts
 
 
+def even_starts(num_values: int, chunk_values: int) -> NDArray[np.int64]:
+    """Return ``starts_of(cut_evenly(num_values, chunk_values))``."""
+    num_chunks = max(-(-num_values // chunk_values), 1)
+    starts = np.arange(0, (num_chunks + 1) * chunk_values, chunk_values, dtype=np.int64)
+    starts[-1] = num_values
+    return starts
+
+
 def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return ``(n + 1,) int64`` running sums of `counts` from 0."""
     starts = np.zeros(len(counts) + 1, np.int64)

@@ -21,7 +21,8 @@ class CodecEncoder(Protocol):
     """Optional writing half of a codec factory.
 
     It may also have ``writes``, a mapping from context to the first file version (``"2.2"``) whose readers accept it
-    there; a context without one is not written. `score` is asked only where `writes` allows.
+    there; a context without one is not written. `score` is asked only where `writes` allows. With ``kinds``, classes of
+    shapes such as `FixedWidth`, it is not asked for blocks of other shapes: pages are small, and asking takes time.
     """
 
     @property

@@ -59,6 +59,9 @@ _FORMAT_MESSAGES = frozenset((COMPRESSIVE, ARRAY, LEGACY, *PAGE_MESSAGES))
 class DecodeContext(enum.Enum):
     """Where a codec's bytes lie, which decides what it may do with them."""
 
+    # Members are single objects; `Enum` hashes their names, in Python.
+    __hash__ = object.__hash__
+
     MINI_BLOCK = "mini-block"
     """Whole chunks of a mini-block page; `num_buffers` buffers per chunk."""
     BLOCK = "block"

@@ -1,6 +1,6 @@
-"""`encode_plain`: zone maps of zones that hold nothing but values, written by filling a form.
+"""`encode_plain`: zone maps of zones that hold values and nulls, written by filling a form.
 
-What Arrow writes for a map is the same for all maps of one type and of the same sizes, but for the bytes of three
+What Arrow writes for a map is the same for all maps of one type and of the same sizes, but for the bytes of its few
 columns. Small files have a map of one zone for each column: making Arrow write it takes longer than the bounds.
 """
 
@@ -16,10 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.statistics.zone_streams import COUNT_TYPES, StreamLayout
-from lance_arrow.statistics.zone_types import is_variable
+from lance_arrow.statistics.zone_types import is_large, is_variable
 
+_BOOLEAN = pa.bool_()
 _MAX_FORMS = 256
 _MAX_ZONES = 64
+_COUNT_TYPES = tuple((type_.bit_width, np.dtype(type_.to_pandas_dtype())) for type_ in COUNT_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,17 @@ _forms: OrderedDict[Hashable, _Form] = OrderedDict()
 _lock = Lock()
 
 
-def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode: Callable[[], bytes]) -> bytes:
-    """Serialise a zone map of which no zone holds a null or NaN, or another number of items than of rows.
+def encode_plain(
+    mins: pa.Array, maxs: pa.Array, nulls: NDArray[np.int64], rows: NDArray[np.int64], encode: Callable[[], bytes]
+) -> bytes:
+    """Serialise a zone map of which no zone holds NaN, nothing but nulls, or another number of items than of rows.
 
     Parameters
     ----------
     mins, maxs
         ``(num_zones,)`` bounds, all of them values of their zones.
-    rows
-        ``(num_zones,) int64``: rows of the zones.
+    nulls, rows
+        ``(num_zones,) int64``: nulls and rows of the zones.
     encode
         Serialises the map where there is no form for it.
 
@@ -51,18 +55,20 @@ def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode
     bytes
         What `encode` returns.
     """
-    counts = rows.astype(_count_type(int(rows.max(initial=0))))
-    parts = [*_parts(mins), *_parts(maxs), memoryview(counts).cast("B")]
-    if len(rows) > _MAX_ZONES or pa.types.is_boolean(mins.type):
+    if len(rows) > _MAX_ZONES or mins.type == _BOOLEAN:
         return encode()
-    key = mins.type, len(rows), tuple(map(len, parts)), counts.dtype
+    counts = {"row_count": _narrow(rows)}
+    if any(nulls.tolist()):
+        counts = {"null_count": _narrow(nulls), **counts}
+    parts = [*_parts(mins), *_parts(maxs), *(memoryview(one).cast("B") for one in counts.values())]
+    key = mins.type, len(rows), tuple(map(len, parts)), *((name, one.dtype) for name, one in counts.items())
     with _lock:
         form = _forms.get(key)
         if form is not None:
             _forms.move_to_end(key)
     if form is None:
         data = encode()
-        _remember(key, data, mins.type, len(parts))
+        _remember(key, data, mins.type, list(counts), len(parts))
         return data
     filled = bytearray(form.data)
     for start, part in zip(form.starts, parts, strict=True):
@@ -70,10 +76,10 @@ def encode_plain(mins: pa.Array, maxs: pa.Array, rows: NDArray[np.int64], encode
     return bytes(filled)
 
 
-def _remember(key: Hashable, data: bytes, bounds: pa.DataType, num_parts: int) -> None:
+def _remember(key: Hashable, data: bytes, bounds: pa.DataType, counts: list[str], num_parts: int) -> None:
     batch = pa.ipc.open_stream(pa.py_buffer(data)).read_next_batch()
     layout = StreamLayout.of(data, bounds, batch)
-    if layout is None or batch.schema.names != ["min", "max", "row_count"]:
+    if layout is None or batch.schema.names != ["min", "max", *counts]:
         return
     starts = [place[0] for _, _, places in layout.arrays for place in places if place is not None]
     starts += [start for _, _, start in layout.counts]
@@ -89,12 +95,12 @@ def _parts(array: pa.Array) -> list[memoryview]:
     _, *buffers = array.buffers()
     if not is_variable(array.type):
         return [memoryview(buffers[0])[: len(array) * array.type.bit_width // 8]]
-    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    width = 8 if is_large(array.type) else 4
     offsets = memoryview(buffers[0])[: (len(array) + 1) * width]
     end = int.from_bytes(offsets[-width:], "little")
     return [offsets, memoryview(b"") if buffers[1] is None else memoryview(buffers[1])[:end]]
 
 
-def _count_type(largest: int) -> np.dtype[np.unsignedinteger]:
-    narrowest = next(type_ for type_ in COUNT_TYPES if largest < 1 << type_.bit_width)
-    return np.dtype(narrowest.to_pandas_dtype())
+def _narrow(counts: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+    largest = max(counts.tolist(), default=0)
+    return counts.astype(next(type_ for bits, type_ in _COUNT_TYPES if largest < 1 << bits))

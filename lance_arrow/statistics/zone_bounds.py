@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.kernels import bound_fixed, bound_variable
-from lance_arrow.statistics.zone_types import is_text, is_variable
+from lance_arrow.statistics.zone_types import is_large, is_text, is_variable
 
 MAX_BOUND_BYTES = 64
 """Longer strings and binary are cut."""
@@ -21,8 +22,7 @@ _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class Bounds(NamedTuple):
     """Bounds of some zones.
 
     Parameters
@@ -175,8 +175,9 @@ def _bound_fixed(array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.
     mins, maxs = np.zeros(num_zones * width, np.uint8), np.zeros(num_zones * width, np.uint8)
     values = _bytes_of(array.buffers()[1])
     bound_fixed(values, array.offset, kind, width, _validity(array), array.offset, starts, mins, maxs, counts)
-    is_empty = counts[:num_zones] == 0
-    validity = None if not is_empty.any() else pa.py_buffer(np.packbits(~is_empty, bitorder="little"))
+    validity = None
+    if 0 in counts[:num_zones].tolist():
+        validity = pa.py_buffer(np.packbits(counts[:num_zones] > 0, bitorder="little"))
     sides = []
     for side in (mins, maxs):
         data = np.packbits(side.astype(np.bool_), bitorder="little") if kind == _BIT else side
@@ -188,8 +189,7 @@ def _bound_variable(
     array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[pa.Array, pa.Array, NDArray[np.bool_], NDArray[np.bool_]]:
     num_zones = len(starts) - 1
-    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    bits = 64 if is_large else 32
+    bits = 64 if is_large(array.type) else 32
     low, high = np.zeros(num_zones, np.int64), np.zeros(num_zones, np.int64)
     _, offsets, data = array.buffers()
     # Arrays of no values may have no offsets.
@@ -202,8 +202,7 @@ def _bound_variable(
 
 def _as_bytes(array: pa.Array) -> list[bytes | None]:
     """Values, cut so that nothing long is copied, though with a byte more than fits."""
-    large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    raw = array.view(pa.large_binary() if large else pa.binary())
+    raw = array.view(pa.large_binary() if is_large(array.type) else pa.binary())
     cut: list[bytes | None] = pc.binary_slice(raw, 0, MAX_BOUND_BYTES + 4).to_pylist()
     return cut
 
@@ -211,7 +210,7 @@ def _as_bytes(array: pa.Array) -> list[bytes | None]:
 def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]:
     """Return few values (-1: none), cut as `_as_bytes` cuts them: slices of bytes take less than calls of Arrow."""
     _, offsets, data = array.buffers()
-    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    width = 8 if is_large(array.type) else 4
     if offsets is None:
         return [None] * len(places)
     ends, bytes_ = memoryview(offsets), memoryview(b"" if data is None else data)
@@ -235,9 +234,20 @@ def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[p
         chosen = _as_bytes(array.take(pa.array(places, mask=places < 0)))
     found = [(None, False) if value is None else cut(value, text) for value in chosen]  # type: ignore[operator]
     exact = np.array([is_exact for _, is_exact in found], np.bool_)
-    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    bounds = pa.array([bound for bound, _ in found], pa.large_binary() if is_large else pa.binary())
-    return bounds.view(array.type), exact
+    return _strings([bound for bound, _ in found], array.type), exact
+
+
+def _strings(values: list[bytes | None], type_: pa.DataType) -> pa.Array:
+    """Make an array of strings or binary; what Arrow needs to convert few values is more than to check them."""
+    parts = [b"" if value is None else value for value in values]
+    offsets = np.zeros(len(parts) + 1, np.int64 if is_large(type_) else np.int32)
+    offsets[1:] = list(accumulate(map(len, parts)))
+    validity = None
+    if None in values:
+        present = np.array([value is not None for value in values], np.bool_)
+        validity = pa.py_buffer(np.packbits(present, bitorder="little"))
+    data = pa.py_buffer(b"".join(parts))
+    return pa.Array.from_buffers(type_, len(parts), [validity, pa.py_buffer(offsets), data])
 
 
 def _fitting(value: bytes, text: bool) -> bytes:

@@ -29,6 +29,9 @@ _FORMS: dict[int, Form] = {
     **{type_.id: ("b", 4) for type_ in (pa.string(), pa.binary())},
     **{type_.id: ("b", 8) for type_ in (pa.large_string(), pa.large_binary())},
 }
+_TEXTS = (pa.string().id, pa.large_string().id)
+_BINARY = (pa.binary().id, pa.large_binary().id)
+_LARGE = (pa.large_string().id, pa.large_binary().id)
 _FIXED = pa.binary(1).id
 _UNBOUNDED = {type_.id for type_ in _SMALL_DECIMALS}
 
@@ -64,12 +67,17 @@ def has_order(type_: pa.DataType) -> bool:
 
 def is_variable(type_: pa.DataType) -> bool:
     """Whether values are strings or binary of any length."""
-    return is_text(type_) or bool(pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
+    return type_.id in _TEXTS or type_.id in _BINARY
 
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether values are UTF-8."""
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+    return type_.id in _TEXTS
+
+
+def is_large(type_: pa.DataType) -> bool:
+    """Whether offsets of values have 64 bits."""
+    return type_.id in _LARGE
 
 
 def is_repeated(leaf: LeafNode) -> bool:

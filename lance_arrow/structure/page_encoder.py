@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.choices import Preset
@@ -43,9 +44,12 @@ from lance_arrow.spi import (
     PendingPage,
     SchemeEncoder,
     Scratch,
+    ZoneMapPlace,
 )
 from lance_arrow.spi.table import EncodingTable, Provided
 
+COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
+_MAX_COLUMNS = 64
 _DICTIONARY = "dictionary"
 _SCHEMES = "lance.encodings21.CompressionScheme"
 _ANSWERS = {
@@ -79,6 +83,7 @@ class PageEncoder:
     allow_private_encodings: bool = False
     # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once.
     _writers: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[int | None, Message] = field(default_factory=dict, init=False, repr=False)
 
     def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
         """Encode one page.
@@ -100,19 +105,42 @@ class PageEncoder:
         """Encoders that may write in `context` in this file version."""
         return self._remembered(context, lambda: self._codecs(context, CodecEncoder))
 
-    def guesses(self, context: DecodeContext) -> tuple[tuple[Provided, str], ...]:
-        """Encoders that are chosen by their scores, and their names: one outside the format is named, or a hook's."""
-        known = (one for one in self.codecs(context) if not one.factory.key.is_private)
-        return self._remembered(("guesses", context), lambda: tuple((one, str(one.factory.key)) for one in known))
+    def guesses(self, context: DecodeContext, kind: type) -> tuple[tuple[Provided, str], ...]:
+        """Encoders of blocks of a kind of shape that are chosen by their scores, and their names.
+
+        One outside the format is named, or a hook's.
+        """
+        found = self._writers.get((context, kind))
+        if found is None:
+            known = (one for one in self.codecs(context) if kind in getattr(one.factory, "kinds", (kind,)))
+            found = tuple((one, str(one.factory.key)) for one in known if not one.factory.key.is_private)
+            self._writers[context, kind] = found
+        return found
+
+    def column(self, rows_per_zone: int | None) -> Message:
+        """Describe a column whose zone map, of so many rows a zone, is its first buffer; None for none."""
+        found = self._columns.get(rows_per_zone)
+        if found is None:
+            provided = self.table.column_encoding
+            found = provided(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
+            if rows_per_zone is not None:
+                wrapper = provided(EncodingKey(COLUMN_ENCODING, "zone_index"))
+                found = wrapper.describe(found, ZoneMapPlace(rows_per_zone, 0))
+            if len(self._columns) < _MAX_COLUMNS:
+                self._columns[rows_per_zone] = found
+        return found
 
     def block_codecs(self) -> tuple[Provided, ...]:
         """Encoders of many blocks in one call."""
         return self._remembered("blocks", lambda: self._codecs(DecodeContext.BLOCK, BlocksEncoder))
 
-    def layouts(self) -> tuple[Provided, ...]:
-        """Layouts that can be written."""
-        layouts = self.table.layouts.values()
-        return self._remembered("layouts", lambda: tuple(one for one in layouts if _has(one.factory, LayoutEncoder)))
+    def layouts(self) -> tuple[tuple[Provided, str], ...]:
+        """Layouts that are chosen by their scores, and their names: one outside the format is named, or a hook's."""
+        return self._remembered("layouts", self._layouts)
+
+    def _layouts(self) -> tuple[tuple[Provided, str], ...]:
+        written = (one for one in self.table.layouts.values() if _has(one.factory, LayoutEncoder))
+        return tuple((one, str(one.factory.key)) for one in written if not one.factory.key.is_private)
 
     def arrays(self) -> tuple[Provided, ...]:
         """Array encodings that can be written."""
@@ -170,11 +198,14 @@ def _checked_page(chosen: Provided, page: Any) -> EncodedPage:
     """Return the page that a layout wrote; outside the format, with the distribution that reads it."""
     if not isinstance(page, EncodedPage):
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned {type(page).__name__}")
-    described = EncodingKey(page.description.DESCRIPTOR.full_name)
+    key, name = chosen.factory.key, page.description.DESCRIPTOR.full_name
+    if name == key.message and not key.is_private:
+        return page
+    described = EncodingKey(name)
     if not described.is_private:
         return page
     # Permission was asked for one message.
-    if described.message != chosen.factory.key.message:
+    if name != key.message:
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned a page described by {described}")
     return replace(page, distribution=chosen.plugin.distribution)
 
@@ -204,28 +235,34 @@ class _Summaries:
     """Summaries of the blocks of one page, by identity; the blocks are kept so that identities stay theirs."""
 
     def __init__(self) -> None:
-        self._held: dict[int, BlockSummary] = {}
+        self.held: dict[int, BlockSummary] = {}
         # What estimated a block encodes it next: its codec is looked for once.
-        self.best: dict[Hashable, tuple[EncodeOptions, tuple[float, Provided] | None]] = {}
-
-    def get(self, block: BlockSlice) -> BlockSummary:
-        held = self._held.get(id(block))
-        if held is None:
-            held = self._held[id(block)] = BlockSummary(block)
-        return held
+        self.best: dict[Hashable, tuple[EncodeOptions, ChunkRules, tuple[float, Provided] | None]] = {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PageScope:
-    """`EncodeScope` of one page; cheap to derive."""
+    """`EncodeScope` of one page. It never changes; a frozen dataclass would take three times as long to make."""
 
-    encoder: PageEncoder
-    leaf: LeafType
-    options: EncodeOptions
-    summaries: _Summaries
-    chunk_rules: ChunkRules = _DEFAULT_RULES
-    excluded: frozenset[EncodingKey] = field(default_factory=frozenset)
-    forced: str | None = None
+    __slots__ = ("chunk_rules", "encoder", "excluded", "file_version", "forced", "leaf", "options", "summaries")
+
+    def __init__(
+        self,
+        encoder: PageEncoder,
+        leaf: LeafType,
+        options: EncodeOptions,
+        summaries: _Summaries,
+        chunk_rules: ChunkRules = _DEFAULT_RULES,
+        excluded: frozenset[EncodingKey] = frozenset(),
+        forced: str | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.leaf = leaf
+        self.options = options
+        self.summaries = summaries
+        self.chunk_rules = chunk_rules
+        self.excluded = excluded
+        self.forced = forced
+        self.file_version = encoder.file_version
 
     @property
     def limits(self) -> Limits:
@@ -235,24 +272,22 @@ class PageScope:
     def scratch(self) -> Scratch:
         return self.encoder.scratch
 
-    @property
-    def file_version(self) -> str:
-        return self.encoder.file_version
-
     def with_rules(self, rules: ChunkRules) -> PageScope:
-        return self._with(chunk_rules=rules)
+        if rules is self.chunk_rules:
+            return self
+        return PageScope(self.encoder, self.leaf, self.options, self.summaries, rules, self.excluded, self.forced)
 
     def for_values(self) -> PageScope:
         # A dictionary is of the page, not of its values: the layout makes it.
         codec = self.options.codec
-        return self if codec in (_DICTIONARY, self.forced) else self._with(forced=codec)
+        return self if codec in (_DICTIONARY, self.forced) else self.altered(forced=codec)
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> PageScope:
         options = _options_of_parts(self.options.preset, compression, compression_level)
-        return self._with(forced=None, options=options, excluded=frozenset())
+        return PageScope(self.encoder, self.leaf, options, self.summaries, self.chunk_rules)
 
-    def _with(self, **changes: Any) -> PageScope:
-        """Return a scope that differs; `dataclasses.replace` takes longer than many a score."""
+    def altered(self, **changes: Any) -> PageScope:
+        """Return a scope with other attributes."""
         get = changes.get
         return PageScope(
             self.encoder,
@@ -265,12 +300,17 @@ class PageScope:
         )
 
     def summary(self, block: BlockSlice) -> BlockSummary:
-        return self.summaries.get(block)
+        held = self.summaries.held
+        try:
+            return held[id(block)]
+        except KeyError:
+            found = held[id(block)] = BlockSummary(block)
+            return found
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> Encoded:
-        scope = self._with(excluded=self.excluded | without) if without else self
+        scope = self.altered(excluded=self.excluded | without) if without else self
         chosen = scope._choose(block, context)
         if chosen is None:
             raise UnsupportedError(
@@ -284,7 +324,7 @@ class PageScope:
     ) -> float | None:
         scope = self
         if without or self.forced is not None:
-            scope = self._with(excluded=self.excluded | without, forced=None)
+            scope = self._without(self.excluded | without)
         if self.forced is not None:
             found = self.encoder.named(self.forced).factory
             return found.score(block, context, scope) if self.encoder.allows(found, context) else None
@@ -352,7 +392,7 @@ class PageScope:
         return _checked_page(chosen, answer)
 
     def _without_layout(self) -> PageScope:
-        return self._with(options=replace(self.options, layout=None))
+        return self.altered(options=replace(self.options, layout=None))
 
     def _named_layout(self, name: str, page: PageContent) -> Provided:
         found = self.encoder.named_layout(name)
@@ -371,10 +411,9 @@ class PageScope:
                 raise self.encoder.table.missing(named)
             return layouts[named]
         scored = [
-            (score, str(provided.factory.key), provided)
-            for provided in self.encoder.layouts()
-            # A layout outside the format is never a guess: it is named, or a hook wants it.
-            if not provided.factory.key.is_private and (score := provided.factory.score(page, self)) is not None
+            (score, name, provided)
+            for provided, name in self.encoder.layouts()
+            if (score := provided.factory.score(page, self)) is not None
         ]
         if not scored:
             names = {"layout": self.options.layout, "codec": self.options.codec}
@@ -406,7 +445,7 @@ class PageScope:
         if self.forced is None:
             raise InternalError("no codec was named")
         found = self.encoder.named(self.forced)
-        scope = self._with(forced=None)
+        scope = self.altered(forced=None)
         if not self.encoder.allows(found.factory, context) or found.factory.score(block, context, scope) is None:
             raise UnsupportedError(
                 f"the codec {self.forced!r} cannot hold {block.shape} in the {context.value} context of "
@@ -416,17 +455,17 @@ class PageScope:
 
     def _best(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
         # The summary keeps the block, hence its identity.
-        key = id(self.summary(block)), context, self.chunk_rules, self.excluded, self.forced
+        key = id(self.summary(block)), context, self.excluded, self.forced
         known = self.summaries.best.get(key)
-        if known is not None and known[0] is self.options:
-            return known[1]
+        if known is not None and known[0] is self.options and known[1] == self.chunk_rules:
+            return known[2]
         found = self._scored(block, context)
-        self.summaries.best[key] = self.options, found
+        self.summaries.best[key] = self.options, self.chunk_rules, found
         return found
 
     def _scored(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
         best: tuple[float, str, Provided] | None = None
-        for provided, name in self.encoder.guesses(context):
+        for provided, name in self.encoder.guesses(context, type(block.shape)):
             if self.excluded and provided.factory.key in self.excluded:
                 continue
             score = provided.factory.score(block, context, self)
@@ -438,7 +477,11 @@ class PageScope:
         """Return the scope that the codec encodes with; a codec outside the format needs permission."""
         key = chosen.factory.key
         self.encoder.permit(key)
-        return self._with(forced=None, excluded=self.excluded | {key})
+        return self._without(self.excluded | {key})
+
+    def _without(self, excluded: frozenset[EncodingKey]) -> PageScope:
+        """Return a scope that names no codec and excludes some."""
+        return PageScope(self.encoder, self.leaf, self.options, self.summaries, self.chunk_rules, excluded)
 
     def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
         answer: EncodedChunks = chosen.factory.encode_blocks(block, value_starts, self._within(chosen))

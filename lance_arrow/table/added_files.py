@@ -141,7 +141,7 @@ class _AddedFiles:
         for rows in _nulls(num_rows - self._position, self._schema):
             writer.write(rows)
         writer.close()
-        file = data_file(self._name, self._fields, self._options.version, writer.num_bytes)
+        file = data_file(self._name, writer.form, writer.num_bytes)
         self.files[self._reader.fragments[self._number].id] = file
         self._writer, self._position = None, 0
         self._number += 1
@@ -160,8 +160,8 @@ def _spread(
     yield from _nulls(int(offsets[0]) - start, schema)
     span = int(offsets[-1]) + 1 - int(offsets[0])
     if span != len(offsets):
-        places = np.full(span, -1, np.int64)
-        places[offsets - offsets[0]] = np.arange(len(offsets))
+        places: NDArray[np.signedinteger] = np.full(span, -1, np.int32 if span < 1 << 31 else np.int64)
+        places[offsets - offsets[0]] = np.arange(len(offsets), dtype=places.dtype)
         indices = pa.array(places, mask=places < 0)
         # Copied first: what is taken of slices of nested lists is not to be relied on.
         arrays = [pa.concat_arrays([array]).take(indices) for array in arrays]

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.schema import column_mapping
+from lance_arrow.container.file_form import FileForm
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.data_file_writer import DataFileWriter
 from lance_arrow.files.write_options import WriteOptions
-from lance_arrow.io import Location, make_folder
+from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
@@ -80,10 +79,10 @@ def write_fragments(
                 name, writer = _begin(line, schema, fields, files, options, prefix)
             writer.write(piece)
             if writer.num_rows == limit:
-                fragments.append(_finish(writer, name, fields, options))
+                fragments.append(_finish(writer, name))
                 writer = None
         if writer is not None:
-            fragments.append(_finish(writer, name, fields, options))
+            fragments.append(_finish(writer, name))
             writer = None
     finally:
         if writer is not None:
@@ -91,18 +90,13 @@ def write_fragments(
     return fragments
 
 
-def data_file(name: str, fields: Sequence[SchemaField], version: FileVersion, size_bytes: int) -> DataFile:
+def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
     """Describe a data file: which fields it holds, in which columns. Source: lance.table.DataFile."""
-    ids = {}
-    for leaf in column_mapping(fields, version):
-        ids[leaf.column] = leaf.field_id
-        # In 2.0, structs and lists have columns too.
-        ids.update({above.header_column: above.field_id for above in leaf.ancestors if above.header_column is not None})
-    columns = sorted(ids)
-    major, minor = (int(part) for part in str(version).split("."))
+    columns = sorted(form.field_ids)
+    major, minor = (int(part) for part in str(form.version).split("."))
     return DataFile(
         path=name,
-        fields=[ids[column] for column in columns],
+        fields=[form.field_ids[column] for column in columns],
         column_indices=columns,
         file_major_version=major,
         file_minor_version=minor,
@@ -116,7 +110,7 @@ def _pieces(rows: Iterator[Rows], limit: int) -> Iterator[Rows]:
     for one in rows:
         start = 0
         while start < one.num_rows:
-            piece = one.slice(start, room)
+            piece = one if one.num_rows <= room and not start else one.slice(start, room)
             yield piece
             start += piece.num_rows
             room = room - piece.num_rows or limit
@@ -130,15 +124,14 @@ def _begin(
     options: WriteOptions,
     prefix: str,
 ) -> tuple[str, DataFileWriter]:
-    folder = posixpath.join(line.path, DATA)
-    make_folder(line.filesystem, folder)
+    folder = files.folder(line, DATA)
     name = f"{prefix}{uuid.uuid4()}.lance"
     place = Location(line.filesystem, posixpath.join(folder, name))
     files.add(place)
     return name, DataFileWriter(place, schema, fields, options)
 
 
-def _finish(writer: DataFileWriter, name: str, fields: Sequence[SchemaField], options: WriteOptions) -> DataFragment:
+def _finish(writer: DataFileWriter, name: str) -> DataFragment:
     writer.close()
-    file = data_file(name, fields, options.version, writer.num_bytes)
+    file = data_file(name, writer.form, writer.num_bytes)
     return DataFragment(files=[file], physical_rows=writer.num_rows)

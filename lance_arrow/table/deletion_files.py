@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyroaring
 from numpy.typing import NDArray
 
-from lance_arrow.io import Location, make_folder, write_file
+from lance_arrow.io import Location, write_file
 from lance_arrow.manifests import seals
 from lance_arrow.manifests.base_paths import DELETIONS
 from lance_arrow.manifests.seals import arrow_footer, seal
@@ -19,6 +19,8 @@ from lance_arrow.table.written_files import WrittenFiles
 
 # Source: table-format 8, where writers change from one form to the other.
 BITMAP_ROWS = 5000
+# Without options, Arrow looks for them in the environment, each time.
+_OPTIONS = pa.ipc.IpcWriteOptions()
 _SCHEMA = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 
@@ -40,8 +42,7 @@ def write_deletions(
     """
     is_bitmap = len(offsets) >= BITMAP_ROWS
     number = secrets.randbits(64)
-    folder = posixpath.join(line.path, DELETIONS)
-    make_folder(line.filesystem, folder)
+    folder = files.folder(line, DELETIONS)
     name = f"{fragment_id}-{read_version}-{number}.{'bin' if is_bitmap else 'arrow'}"
     place = Location(line.filesystem, posixpath.join(folder, name))
     files.add(place)
@@ -56,7 +57,7 @@ def write_deletions(
 
 def _arrow(offsets: NDArray[np.int64], name: bytes) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, _SCHEMA) as writer:
+    with pa.ipc.new_file(sink, _SCHEMA, options=_OPTIONS) as writer:
         writer.write_batch(pa.record_batch([pa.array(offsets.astype(np.uint32))], schema=_SCHEMA))
     data = sink.getvalue().to_pybytes()
     at = arrow_footer(data)

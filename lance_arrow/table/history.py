@@ -108,15 +108,16 @@ def _contents(line: Location, manifests: Sequence[ManifestFile]) -> dict[int, me
     if not reads_small_files(line.filesystem):
         return {}
     sizes = [one.size_bytes for one in manifests]
+    folder = posixpath.join(line.path, VERSIONS)
     if line.is_local:
-        known = list_sizes(line.filesystem, posixpath.join(line.path, VERSIONS))
+        known = list_sizes(line.filesystem, folder)
         sizes = [known.get(str(one.name)) for one in manifests]
     small = [at for at, size in enumerate(sizes) if size is not None and 0 < size <= TAIL_BYTES]
     if not small:
         return {}
     runtime = default_runtime()
     lengths = np.array([sizes[at] for at in small], np.int64)
-    paths = [manifest_place(line, manifests[at].name).path for at in small]
+    paths = [f"{folder}/{manifests[at].name}" for at in small]
     data, starts, flags = read_small_files(
         line.filesystem, paths, lengths, runtime.side_by_side, runtime.settings.num_threads
     )

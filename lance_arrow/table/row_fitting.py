@@ -62,7 +62,7 @@ def fitted_rows(
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
         type_ = stored.schema.field(field.name).type
-        if not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
+        if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             raise InvalidArgumentError(
                 f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
             )
@@ -75,9 +75,11 @@ def fitted_rows(
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
     positions = [stored.given.names.index(name) for name in schema.names]
+    are_all = positions == list(range(len(stored.given.names)))
+    types = [stored.given.types[position] for position in positions]
     for one in rows:
-        if one.schema.equals(stored.given) and [field.type for field in one.select(positions).schema] == schema.types:
-            yield one.select(positions)
+        if types == schema.types and one.schema.equals(stored.given):
+            yield one if are_all else one.select(positions)
             continue
         columns = stored.columns(one)
         yield pa.table(

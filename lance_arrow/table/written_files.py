@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from lance_arrow.io import Location, remove_file
+from lance_arrow.io import Location, make_folder, remove_file
 
 
 class WrittenFiles:
@@ -19,11 +20,20 @@ class WrittenFiles:
     def __init__(self) -> None:
         self.is_in_doubt = False
         self._places: list[Location] = []
+        self._folders: set[str] = set()
 
     @property
     def places(self) -> Sequence[Location]:
         """The files, in the order in which they were added."""
         return self._places
+
+    def folder(self, line: Location, name: str) -> str:
+        """Return the path of a folder below a line of versions, which is there afterwards."""
+        path = posixpath.join(line.path, name)
+        if path not in self._folders:
+            make_folder(line.filesystem, path)
+            self._folders.add(path)
+        return path
 
     def add(self, place: Location) -> None:
         """Remember a file that is about to be made."""

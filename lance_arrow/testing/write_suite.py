@@ -194,6 +194,11 @@ class CodecWriteSuite:
                 assert encoded.sizes.sum() == encoded.nbytes
                 assert_block_equals(decode_blocks(encoded, block, scope), sample)
 
+    def test_kinds_hold_every_shape_that_is_written(self) -> None:
+        kinds = getattr(_runtime().table.codec(self.key), "kinds", None)
+        written = {type(shape) for _, shape, _ in self.writing_cases()}
+        assert kinds is None or written <= set(kinds), "the writer would not ask the codec for blocks that it writes"
+
     def test_contexts_that_are_not_written_are_not_chosen(self) -> None:
         for context in DecodeContext:
             for version in FILE_VERSIONS:
@@ -207,7 +212,7 @@ class CodecWriteSuite:
                     options=EncodeOptions(codec=self.key.case),
                     allow_private=self.is_private,
                 )
-                scope = replace(scope, forced=self.key.case)
+                scope = scope.altered(forced=self.key.case)
                 for shape in shapes:
                     block = filled(make_sample(shape, self.sample_names[-1], self.chunk_values))
                     with pytest.raises(UnsupportedError):

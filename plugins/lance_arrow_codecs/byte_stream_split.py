@@ -49,6 +49,7 @@ class ByteStreamSplit:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundByteStreamSplit:
         """Check the width of the values."""
@@ -60,11 +61,14 @@ class ByteStreamSplit:
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Estimate what a compression around it makes of the streams; without one there is nothing to gain."""
-        if block.shape not in _SHAPES or _chunk_values(block, scope) < 2 or scope.options.bss == "off":
+        is_named = scope.options.codec == self.key.case
+        if scope.options.bss == "off" or not (is_named or _GENERAL in scope.excluded):
             return None
-        if scope.options.codec == self.key.case:
+        if block.shape not in _SHAPES or _chunk_values(block, scope) < 2:
+            return None
+        if is_named:
             return float(len(block.values))
-        if _GENERAL not in scope.excluded or block.num_values == 0:
+        if block.num_values == 0:
             return None
         split, together = _entropies(block)
         if scope.options.bss == "on":

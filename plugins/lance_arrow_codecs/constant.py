@@ -45,6 +45,7 @@ class Constant:
     contexts = frozenset(DecodeContext)
     since = MappingProxyType({DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"})
     writes = MappingProxyType({DecodeContext.BLOCK: "2.3"})
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundConstant:
         """Take the value's width from the value; of a column of booleans it is one byte."""

@@ -43,6 +43,7 @@ class Delta:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDelta:
         """Bind the differences, a block of the width of the values in either context."""

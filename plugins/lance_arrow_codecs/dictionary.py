@@ -52,6 +52,7 @@ class Dictionary:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.3"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDictionary:
         """Bind both children as blocks, which they are in either context."""

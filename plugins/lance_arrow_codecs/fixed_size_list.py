@@ -52,6 +52,7 @@ class FixedSizeLists:
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.3", DecodeContext.PER_VALUE: "2.1"}
     )
     writes = since
+    kinds = (FixedSizeList,)
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope

@@ -61,6 +61,7 @@ class Fsst:
     contexts = frozenset(DecodeContext)
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"})
     writes = since
+    kinds = (VariableWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundFsst:
         """Check the symbol table, and that the child is `variable`, or a private codec of byte strings."""

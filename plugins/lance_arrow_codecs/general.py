@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ plain codecs make tiny is left to them."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
 """The only child of zipped values: the reference decompresses, and decodes nothing more, whatever is named below."""
+_ALONE = frozenset((_VARIABLE, EncodingKey(COMPRESSIVE, "flat")))
+"""Children that choose none themselves: they answer the same, whatever is excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class General:
         if spi.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
             # Samples may be without the value that is too large for everybody.
             return None
-        found = _choice(block, context, wanted, scope)[1]
+        found = _choice(block, context, wanted, scope).num_bytes
         if found is None and _is_named(scope):
             # Named, it may turn out to compress nothing.
             return scope.estimate_child(block, context, without=frozenset({self.key}))
@@ -92,12 +94,16 @@ class General:
         """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
         wanted = _wanted(block, context, scope) or _asked(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
-        key = _SPLIT if wanted.is_unasked else _VARIABLE if is_zipped else _choice(block, context, wanted, scope)[0]
-        inner = spi.with_room(scope)
-        # Streams of times and steps are smooth; zeros for nulls would not be.
-        values = scope.summary(block).forward_filled if wanted.is_unasked else block
-        child = _child(key, values, context, inner)
-        answer = _compressed(child, wanted, scope)
+        key, answers = _SPLIT if wanted.is_unasked else _VARIABLE, None
+        if not is_zipped and not wanted.is_unasked:
+            choice = _choice(block, context, wanted, scope)
+            key, answers = choice.key, choice.answers
+        if answers is None:
+            # Streams of times and steps are smooth; zeros for nulls would not be.
+            values = scope.summary(block).forward_filled if wanted.is_unasked else block
+            plain = _child(key, values, context, spi.with_room(scope))
+            answers = plain, _compressed(plain, wanted, scope)
+        child, answer = answers
         # Who names it wants it, though another codec alone may do better.
         most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
         if answer.nbytes < most:
@@ -108,8 +114,7 @@ class General:
         return scope.encode_child(block, context, without=frozenset({_SPLIT}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """How to compress."""
 
     scheme: str
@@ -119,6 +124,9 @@ class _Wanted:
     def message(self, child: Any) -> CompressiveEncoding:
         compression = BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
         return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
+
+
+_UNASKED = _Wanted("LZ4", None, True)
 
 
 def _is_named(scope: EncodeScope) -> bool:
@@ -146,7 +154,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     elif options.preset == "compact":
         is_asked = True
     elif options.preset == "default" and not is_asked and context is DecodeContext.MINI_BLOCK:
-        return _Wanted("LZ4", None, True) if num_bytes >= _LEAST_BYTES else None
+        return _UNASKED if num_bytes >= _LEAST_BYTES else None
     least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
     return _asked(context, options) if is_asked and num_bytes >= least else None
 
@@ -163,10 +171,27 @@ def _asked(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
     return _Wanted("LZ4", None)
 
 
-def _choice(
-    block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
-) -> tuple[EncodingKey | None, float | None]:
-    """The child that compresses best (None: no matter which) and the bytes it would take (None: no gain)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """What samples say of a block.
+
+    Parameters
+    ----------
+    key
+        The child that compresses best; None: no matter which.
+    num_bytes
+        Bytes that it would take; None: no gain.
+    answers
+        What the child makes of the block, plain and compressed, where the sample was the block, as of small ones.
+    """
+
+    key: EncodingKey | None = None
+    num_bytes: float | None = None
+    answers: tuple[spi.Encoded, spi.Encoded] | None = None
+
+
+def _choice(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
+    """Find the child that compresses best."""
     of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
     return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, spi.with_room(scope)))
 
@@ -190,27 +215,30 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
     return scope.summary(block).remember(("general streams", scope.chunk_rules), find_out)
 
 
-def _try_children(
-    block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope
-) -> tuple[EncodingKey | None, float | None]:
+def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
     samples = _samples(block, context)
     plain_bytes = sum(scope.summary(sample).raw_bytes for sample in samples)
     if not plain_bytes:
-        return None, None
-    sizes = {}
+        return _Choice()
+    sizes: dict[EncodingKey | None, int] = {}
+    answers = {}
     for key in (_VARIABLE,) if context is DecodeContext.PER_VALUE else _children(samples[0], context, scope):
         try:
             encoded = [scope.encode_with(key, sample, context) for sample in samples]
         except UnsupportedError:
             # It could hold the first sample only.
             continue
-        framed = [_compressed(one, wanted, scope).nbytes for one in encoded]
+        compressed = [_compressed(one, wanted, scope) for one in encoded]
+        if samples[0] is block and key in _ALONE:
+            answers[key] = encoded[0], compressed[0]
+        framed = [one.nbytes for one in compressed]
         sizes[key] = sum(framed) if _is_named(scope) else sum(map(min, framed, (one.nbytes for one in encoded)))
     if not sizes:
-        return None, None
+        return _Choice()
     best = min(sizes, key=lambda key: (sizes[key], str(key)))
     part = sizes[best] / plain_bytes
-    return best, part * scope.summary(block).raw_bytes if part < _WORTHWHILE else None
+    num_bytes = part * scope.summary(block).raw_bytes if part < _WORTHWHILE else None
+    return _Choice(best, num_bytes, answers.get(best))
 
 
 def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) -> list[EncodingKey]:

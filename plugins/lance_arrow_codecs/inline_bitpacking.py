@@ -28,12 +28,14 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     FixedWidth,
+    GroupSummary,
     hookimpl,
 )
 
 Positions = NDArray[np.int64]
 _CHUNK_VALUES = 1024
 """Source: spec 5.4."""
+_BYTES_PER_BIT = _CHUNK_VALUES // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class InlineBitpacking:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check the width of unpacked values; the packed width is in each chunk."""
@@ -63,12 +66,14 @@ class InlineBitpacking:
             return None
         if context is DecodeContext.BLOCK and block.num_values > _CHUNK_VALUES:
             return None
-        if scope.summary(block).integers is None:
+        summary = scope.summary(block)
+        if summary.integers is None:
             return None
-        sizes = _sizes(block, scope.summary(block).group_starts, scope)
-        if context is DecodeContext.MINI_BLOCK and int(sizes.max()) > rules.max_bytes & ~7:
+        found = summary.groups(summary.group_starts)
+        largest = summary.integers.itemsize + _BYTES_PER_BIT * found.max_bits
+        if context is DecodeContext.MINI_BLOCK and largest > rules.max_bytes & ~7:
             return None
-        return self._score(block, sizes, scope)
+        return self._score(block, found, scope)
 
     def encode(
         self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
@@ -82,24 +87,26 @@ class InlineBitpacking:
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, each of which must fit a chunk."""
-        if scope.summary(block).integers is None or np.diff(value_starts).max(initial=0) > _CHUNK_VALUES:
+        summary = scope.summary(block)
+        if summary.integers is None or np.diff(value_starts).max(initial=0) > _CHUNK_VALUES:
             return None
-        return self._score(block, _sizes(block, value_starts, scope), scope)
+        return self._score(block, summary.groups(value_starts), scope)
 
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Pack each block to the width of its largest value."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
             raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
         word_bits = block.shape.bits
-        sizes = _sizes(block, value_starts, scope)
-        out = np.empty(int(sizes.sum()), np.uint8)
-        kernels.pack_inline(block.values, value_starts, word_bits, scope.summary(block).groups(value_starts).bits, out)
+        found = scope.summary(block).groups(value_starts)
+        out = np.empty(_num_bytes(block, found), np.uint8)
+        kernels.pack_inline(block.values, value_starts, word_bits, found.bits, out)
         message = InlineBitpackingMessage(uncompressed_bits_per_value=word_bits)
         description = CompressiveEncoding(inline_bitpacking=message)
-        return spi.EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+        sizes = word_bits // 8 + _BYTES_PER_BIT * found.bits
+        return spi.EncodedChunks(description, (out,), sizes[np.newaxis], value_starts[1:] - value_starts[:-1])
 
-    def _score(self, block: BlockSlice, sizes: Positions, scope: EncodeScope) -> float | None:
-        num_bytes = int(sizes.sum())
+    def _score(self, block: BlockSlice, found: GroupSummary, scope: EncodeScope) -> float | None:
+        num_bytes = _num_bytes(block, found)
         # The name alone is reason enough.
         is_named = scope.options.codec == self.key.case
         if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):
@@ -107,12 +114,10 @@ class InlineBitpacking:
         return scope.options.cost(num_bytes)
 
 
-def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> Positions:
-    """Bytes of each chunk: a header word, and all 1024 values even where there are fewer."""
-    summary = scope.summary(block)
-    header_bytes = 0 if summary.integers is None else summary.integers.itemsize
-    sizes: Positions = header_bytes + 128 * summary.groups(value_starts).bits
-    return sizes
+def _num_bytes(block: BlockSlice, found: GroupSummary) -> int:
+    """Bytes of all chunks: a header word, and all 1024 values even where there are fewer."""
+    assert isinstance(block.shape, FixedWidth)
+    return len(found.bits) * block.shape.bytes_per_value + _BYTES_PER_BIT * found.total_bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class OutOfLineBitpacking:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.BLOCK: "2.1"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
         """Check both widths; the packed one is the flat child's, and 0 means that all values are 0."""
@@ -105,7 +106,7 @@ class OutOfLineBitpacking:
 def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> tuple[Positions, int]:
     """Bytes of each block, and the bits of a packed value. Source: spec 5.5."""
     summary = scope.summary(block)
-    packed_bits = 0 if summary.group_bits is None else int(summary.group_bits.max())
+    packed_bits = 0 if summary.integers is None else summary.groups(summary.group_starts).max_bits
     width = 0 if summary.integers is None else summary.integers.itemsize
     num_groups, tails = np.divmod(np.diff(value_starts), _GROUP_VALUES)
     return num_groups * 128 * packed_bits + np.minimum(tails * width, 128 * packed_bits), packed_bits

@@ -49,6 +49,7 @@ class PackedStructs:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.PER_VALUE: "2.3"})
     writes = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1"})
+    kinds = (PackedStruct,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundPackedStruct | BoundPackedValues:
         """Check the widths against the fields of the schema and against the rows."""

@@ -7,6 +7,7 @@ Source: CompressiveEncoding.Rle; spec 5.7, 11.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -59,6 +60,7 @@ class Rle:
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
     since = MappingProxyType({DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.2"})
     writes = since
+    kinds = (FixedWidth,)
 
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
@@ -78,7 +80,7 @@ class Rle:
         if chunk_values < _LEAST_CHUNK_VALUES:
             return None
         block = _filled(block, scope)
-        return self._score(block, spi.starts_of(spi.cut_evenly(block.num_values, chunk_values)), 0, scope)
+        return self._score(block, lambda: spi.even_starts(block.num_values, chunk_values), 0, scope)
 
     def encode(
         self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
@@ -98,7 +100,7 @@ class Rle:
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, headers included."""
-        return self._score(block, value_starts, _HEADER_BYTES * (len(value_starts) - 1), scope)
+        return self._score(block, lambda: value_starts, _HEADER_BYTES * (len(value_starts) - 1), scope)
 
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Find the runs of each block."""
@@ -110,10 +112,12 @@ class Rle:
         kernels.encode_run_blocks(block.values, value_starts, width, sizes, out)
         return spi.EncodedChunks(_description(width), (out,), sizes[np.newaxis], counts)
 
-    def _score(self, block: BlockSlice, value_starts: Positions, header_bytes: int, scope: EncodeScope) -> float | None:
-        """Score runs that end where a part does."""
+    def _score(
+        self, block: BlockSlice, starts: Callable[[], Positions], header_bytes: int, scope: EncodeScope
+    ) -> float | None:
+        """Score runs that end where a part does; `starts` tells where parts begin."""
         options, summary = scope.options, scope.summary(block)
-        if summary.integers is None or summary.num_runs is None or summary.group_bits is None:
+        if summary.integers is None or summary.num_runs is None:
             return None
         width, raw_bytes, num_runs = summary.integers.itemsize, len(block.values), summary.num_runs
         is_named = options.codec == self.key.case
@@ -123,8 +127,9 @@ class Rle:
         if not is_named and (is_unwanted or least >= raw_bytes):
             return None
         # A border of parts cuts one run, and 255 values more are one run more. Where that decides, count exactly.
+        value_starts = starts()
         num_entries = num_runs + len(value_starts) - 2 + block.num_values // _LONGEST_RUN
-        packed_bytes = int((width + 128 * summary.group_bits).sum())
+        packed_bytes = _packed_bytes(summary)
         if least < min(raw_bytes, packed_bytes) <= num_entries * (width + 1) + header_bytes:
             entries = np.empty(len(value_starts) - 1, np.int64)
             kernels.count_run_entries(block.values, value_starts, width, entries)
@@ -134,6 +139,13 @@ class Rle:
             return None
         # As small as packed integers, runs decode faster and have fewer chunks.
         return options.cost(max(num_bytes - 0.5, 0.0))
+
+
+def _packed_bytes(summary: spi.BlockSummary) -> int:
+    """Bytes of the values, each group of 1024 packed to the bits of its largest behind a word."""
+    groups = summary.groups(summary.group_starts)
+    width = 0 if summary.integers is None else summary.integers.itemsize
+    return len(groups.bits) * width + 128 * groups.total_bits
 
 
 def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
@@ -148,20 +160,31 @@ def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
 
 def _gains_by_filling(summary: spi.BlockSummary) -> bool:
     """Whether a sample says that runs over nulls take fewer bytes than other codecs would; filling takes time."""
-    block, num_runs, group_bits = summary.block, summary.num_runs, summary.group_bits
-    if summary.integers is None or num_runs is None or group_bits is None:
+    block, num_runs = summary.block, summary.num_runs
+    if summary.integers is None or num_runs is None:
         return False
     run_bytes = summary.integers.itemsize + 1
-    most_bytes = min(len(block.values), int((summary.integers.itemsize + 128 * group_bits).sum()))
+    most_bytes = min(len(block.values), _packed_bytes(summary))
     # A null ends one run and begins another, at most.
     if (num_runs - 2 * summary.num_nulls) * run_bytes >= most_bytes:
         return False
     step = max(block.num_values // _NUM_SAMPLES, _SAMPLED_VALUES)
     firsts = range(0, block.num_values, step)
-    samples = [spi.BlockSummary(block.part(first, min(first + _SAMPLED_VALUES, block.num_values))) for first in firsts]
-    sampled_runs = sum(spi.BlockSummary(one.forward_filled).num_runs or 0 for one in samples)
-    sampled_values = sum(one.block.num_values for one in samples)
+    samples = [(first, min(first + _SAMPLED_VALUES, block.num_values)) for first in firsts]
+    sampled_runs = sum(_filled_runs(summary, start, stop) for start, stop in samples)
+    sampled_values = sum(stop - start for start, stop in samples)
     return sampled_runs / sampled_values * block.num_values * run_bytes < most_bytes
+
+
+def _filled_runs(summary: spi.BlockSummary, start: int, stop: int) -> int:
+    """Runs of a part once its nulls are filled: of the values that are there, or of zeros where none is."""
+    assert summary.integers is not None
+    assert summary.is_null is not None
+    values = summary.integers[start:stop]
+    present = values[~summary.is_null[start:stop]]
+    if not len(present):
+        present = values
+    return int(np.count_nonzero(present[1:] != present[:-1])) + 1
 
 
 def _integer_bytes(block: BlockSlice, scope: EncodeScope) -> int:

@@ -53,6 +53,7 @@ class Variable:
         {DecodeContext.MINI_BLOCK: "2.1", DecodeContext.BLOCK: "2.1", DecodeContext.PER_VALUE: "2.1"}
     )
     writes = since
+    kinds = (VariableWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Check the offset width; encoded offsets occur in 2.3 only, compressed bytes nowhere yet."""

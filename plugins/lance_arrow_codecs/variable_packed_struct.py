@@ -43,6 +43,7 @@ class VariablePackedStructs:
     contexts = frozenset({DecodeContext.PER_VALUE})
     since = MappingProxyType({DecodeContext.PER_VALUE: "2.2"})
     writes = since
+    kinds = (PackedStruct,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundVariablePackedStruct:
         """Bind the fields and check them against the schema."""

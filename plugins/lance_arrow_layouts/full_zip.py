@@ -18,6 +18,7 @@ from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
 from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl
 
+_BIT = FixedWidth(1)
 _SMALL_VALUES_PENALTY = 2.0
 """Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
 _MISREAD_PENALTY = 1e6
@@ -87,7 +88,7 @@ class FullZip:
 
 def _is_misread(page: spi.PageContent) -> bool:
     """Whether some release of the reference reads other values in a zipped page, or dies; 4.0.0 misreads booleans."""
-    return pages.lacks_structs(page) or page.leaf.shape == FixedWidth(1) or _has_misread_lists(page.levels)
+    return pages.lacks_structs(page) or page.leaf.shape == _BIT or _has_misread_lists(page.levels)
 
 
 def _has_misread_lists(levels: Levels) -> bool:
@@ -95,9 +96,11 @@ def _has_misread_lists(levels: Levels) -> bool:
 
     They take as many levels for visible as there are for items anywhere, not only below the inner-most list.
     """
+    if levels.def_ is None:
+        return False
     visible = levels.max_visible_def
     taken = sum(kind.num_def_levels for kind in levels.layers if not kind.is_list)
-    if levels.def_ is None or taken == visible:
+    if taken == visible:
         return False
     return bool(((levels.def_ > visible) & (levels.def_ <= taken)).any())
 

@@ -12,7 +12,7 @@ Source: lance.encodings21.MiniBlockLayout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
@@ -53,11 +53,10 @@ class MiniBlock:
             return None
         if page.values is None or page.num_values == 0 or page.is_blob:
             return None
-        rules = _rules(page, scope)
+        rules, dictionary = _plan(page, page.values, scope)
         if rules is None:
             return None
         summary = scope.summary(page.values)
-        dictionary = pages.automatic_dictionary(page, scope)
         if dictionary is None:
             plain = scope.for_values().with_rules(rules)
             if plain.estimate_child(page.values, DecodeContext.MINI_BLOCK) is None:
@@ -76,10 +75,10 @@ class MiniBlock:
         UnsupportedError
             A page without values, or one whose levels no chunk can hold.
         """
-        rules = _rules(page, scope) if page.values is not None else None
+        rules, dictionary = (None, None) if page.values is None else _plan(page, page.values, scope)
         if rules is None:
             raise UnsupportedError("a page that chunks cannot hold: no values, or too many entries between them")
-        parts = pages.write_chunked(page, page.levels, rules, scope, pages.automatic_dictionary(page, scope))
+        parts = pages.write_chunked(page, page.levels, rules, scope, dictionary)
         message = MiniBlockLayout(
             rep_compression=parts.rep,
             def_compression=parts.def_,
@@ -95,21 +94,30 @@ class MiniBlock:
         return spi.EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
 
 
-def _rules(page: spi.PageContent, scope: EncodeScope) -> spi.ChunkRules | None:
-    """Rules for chunks of what they will hold: values, or indices."""
+_Plan: TypeAlias = "tuple[spi.ChunkRules | None, pages.Dictionary | None]"
+
+
+def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
+    """Rules for chunks of what they will hold, and the dictionary where that is indices; found out once per page."""
+    # A wrapper may lay out the same values without their structure: each has a plan of its own.
+    plans: dict[int, tuple[spi.Levels, _Plan]] = scope.summary(values).remember("mini-block", dict)
+    levels = page.levels
+    if id(levels) not in plans:
+        # The levels are kept so that their identity stays theirs.
+        plans[id(levels)] = levels, _find_plan(page, values, scope)
+    return plans[id(levels)][1]
+
+
+def _find_plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     dictionary = pages.automatic_dictionary(page, scope)
-    stored = page.values if dictionary is None else dictionary.indices
-    if stored is None:
-        return None
+    stored = values if dictionary is None else dictionary.indices
     # Who asks for chunks, or keeps a dictionary, has no other choice.
     options = scope.options
     wants_chunks = "mini_block" in (options.layout, options.preferred_layout) or options.codec == "dictionary"
     is_forced = wants_chunks or page.items is not None
-    return (
-        pages.rules_for_chunks(page.levels, stored, scope, least=2)
-        if is_forced
-        else pages.rules_for_chunks(page.levels, stored, scope)
-    )
+    if is_forced:
+        return pages.rules_for_chunks(page.levels, stored, scope, least=2), dictionary
+    return pages.rules_for_chunks(page.levels, stored, scope), dictionary
 
 
 @hookimpl

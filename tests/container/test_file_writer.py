@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_arrow
+from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.footer import FileVersion
@@ -62,7 +63,9 @@ def numbers_and_words(num_rows: int) -> pa.Table:
 def write(sink, table: pa.Table, version: str, *, block_sums=None, global_buffers=(), column_buffers=()) -> None:
     """Write two columns in pages of 500 rows, by turns."""
     metadata = {key.decode(): value for key, value in table.schema.metadata.items()}
-    writer = FileWriter(sink, FileVersion(version), fields_from_arrow(table.schema), metadata, block_sums=block_sums)
+    writer = FileWriter(
+        sink, FileForm(FileVersion(version), fields_from_arrow(table.schema), metadata), block_sums=block_sums
+    )
     for start in range(0, table.num_rows, PAGE_ROWS):
         part = table.slice(start, PAGE_ROWS)
         pages = number_page(part["number"].to_numpy(), version), word_page(part["word"].to_pylist(), version)
@@ -224,14 +227,14 @@ def test_an_observer_that_breaks_its_word():
 
 def _writer(version="2.2", type_=pa.int64(), sink=None) -> FileWriter:  # noqa: B008
     sink = open_sink(io.BytesIO()) if sink is None else sink
-    return FileWriter(sink, FileVersion(version), fields_from_arrow(pa.schema([("x", type_)])))
+    return FileWriter(sink, FileForm(FileVersion(version), fields_from_arrow(pa.schema([("x", type_)]))))
 
 
 def test_blobs_are_placed_by_themselves():
     out, listener = io.BytesIO(), Listener()
     with open_sink(out) as sink:
         fields = fields_from_arrow(pa.schema([("x", pa.int64())]))
-        writer = FileWriter(sink, FileVersion.V2_2, fields, block_sums=listener)
+        writer = FileWriter(sink, FileForm(FileVersion.V2_2, fields), block_sums=listener)
         places = [writer.place(part) for part in raw(b"blob", b"", b"b" * 64, b"last")]
         writer.set_column(0, PLAIN)
         writer.finish(0)
@@ -298,6 +301,7 @@ def test_a_writer_killed_half_way_leaves_no_file(tmp_path):
         import os, signal, sys
         import numpy as np
         import pyarrow as pa
+        from lance_arrow.container.file_form import FileForm
         from lance_arrow.container.file_writer import FileWriter
         from lance_arrow.container.footer import FileVersion
         from lance_arrow.container.schema import fields_from_arrow
@@ -306,7 +310,8 @@ def test_a_writer_killed_half_way_leaves_no_file(tmp_path):
 
         def write(path, dies):
             with open_sink(path) as sink:
-                writer = FileWriter(sink, FileVersion.V2_2, fields_from_arrow(pa.schema([("x", pa.int64())])))
+                form = FileForm(FileVersion.V2_2, fields_from_arrow(pa.schema([("x", pa.int64())])))
+                writer = FileWriter(sink, form)
                 for _ in range(3):
                     writer.add_global_buffer(np.zeros(1 << 20, np.uint8))
                 writer.set_column(0, encodings_v20_pb2.ColumnEncoding(values={}))

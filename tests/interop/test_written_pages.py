@@ -16,6 +16,7 @@ from written_pages import MakeValue, content_of, random_rows
 from written_pages import Path as LevelPath
 
 import lance_arrow
+from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import fields_from_arrow
@@ -151,7 +152,7 @@ def write_file(columns: list[Column], path: Path, version: str) -> None:
     fields = fields_from_arrow(schema)
     major, minor = map(int, version.split("."))
     with open_sink(path) as sink:
-        writer = FileWriter(sink, FileVersion(f"{major}.{minor}"), fields)
+        writer = FileWriter(sink, FileForm(FileVersion(f"{major}.{minor}"), fields))
         for number, column in enumerate(columns):
             page = content_of(column.rows(), column.path, shape_of(column.leaf))
             answer = encode_scope(page.leaf, file_version=version, options=column.options).layout(page)
@@ -211,7 +212,7 @@ def test_blobs_lie_beside_their_pages(witness: Witness, tmp_path: Path, version:
     content = content_of(rows, WITH_NULLS, VariableWidth(64), LeafType(PackedStruct((FixedWidth(64), FixedWidth(64)))))
     path = tmp_path / "blobs.lance"
     with open_sink(path) as sink:
-        writer = FileWriter(sink, FileVersion(version), fields_from_arrow(schema))
+        writer = FileWriter(sink, FileForm(FileVersion(version), fields_from_arrow(schema)))
         writer.set_column(0, ColumnEncoding(blob={"inner": ColumnEncoding(values={})}))
         pending = encode_scope(content.leaf, file_version=version).layout(content)
         assert isinstance(pending, PendingPage)

@@ -15,6 +15,7 @@ from fsspec.implementations.local import LocalFileSystem
 from full_disks import no_file_above
 
 from lance_arrow.io import StreamSink, create_exclusively, open_sink, resolve
+from lance_arrow.io.local_sink import LocalSink
 
 OLD = b"an older file"
 
@@ -123,3 +124,15 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     assert sunk.value.filename == made.value.filename == str(tmp_path / "f")
     assert streamed.value.filename == "some stream"
     assert os.listdir(tmp_path) == ["s"]
+
+
+def test_a_folder_above_a_linked_one_is_that_of_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "far" / "real").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "real")
+    monkeypatch.chdir(tmp_path)
+    with LocalSink("link/../x") as sink:
+        # The file appears where it was begun.
+        monkeypatch.chdir("/")
+        sink.write(b"content")
+    assert (tmp_path / "far" / "x").read_bytes() == b"content"
+    assert [one.name for one in (tmp_path / "far").iterdir() if one.is_file()] == ["x"]

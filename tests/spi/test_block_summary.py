@@ -31,7 +31,7 @@ def test_groups_of_other_sizes_are_measured_once():
     summary = BlockSummary(block_of(values))
     value_starts = np.array([0, 2, 5])
     groups = summary.groups(value_starts)
-    assert (groups.bits.tolist(), groups.changes.tolist()) == ([2, 9], [1, 2])
+    assert (groups.bits.tolist(), groups.total_bits, groups.max_bits, groups.num_changes) == ([2, 9], 11, 9, 3)
     assert summary.groups(value_starts) is groups
     assert summary.group_bits.tolist() == [9]
     assert summary.groups(value_starts) is groups

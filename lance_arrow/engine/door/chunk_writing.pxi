@@ -23,6 +23,7 @@ cdef extern from "engine/encode/chunk_writing.hpp" namespace "lance_arrow::engin
         cbool large
 
     Outcome _cut "lance_arrow::engine::cut_levels"(LevelCut, const int64_t*, int64_t, int64_t*, int64_t*)
+    int64_t _padded "lance_arrow::engine::padded"(int64_t)
     Outcome _write "lance_arrow::engine::write_chunks"(ChunkWriting, uint8_t*, int64_t, uint8_t*, int64_t)
 
 
@@ -75,6 +76,55 @@ cdef int _part(const uint8_t[::1] data, const int64_t[::1] sizes, int64_t num_ch
         raise refusal(b"a buffer and the chunks differ in number", -1, 0)
     out.bytes, out.num_bytes, out.sizes, out.done = &data[0], data.shape[0], &sizes[0], 0
     return 0
+
+
+def measure_chunks(
+    tuple level_sizes not None, const int64_t[:, ::1] value_sizes not None, const int64_t[::1] value_counts not None,
+    cbool large,
+) -> tuple[int, int, int, int]:
+    """Add up what `write_chunks` will write.
+
+    Parameters
+    ----------
+    level_sizes, value_sizes, value_counts, large
+        As for `write_chunks`.
+
+    Returns
+    -------
+    num_bytes, max_bytes, num_values, max_values
+        Bytes and values of all chunks, and of the largest one.
+
+    Raises
+    ------
+    InternalError
+        An array has the wrong length.
+    """
+    cdef int64_t num_chunks = value_counts.shape[0]
+    cdef vector[const int64_t*] sizes
+    cdef const int64_t[::1] level
+    cdef int64_t header, size, chunk, num_bytes = 0, max_bytes = 0, num_values = 0, max_values = 0
+    cdef size_t part
+    cdef Py_ssize_t number
+    if value_sizes.shape[1] != num_chunks:
+        raise refusal(b"arrays over chunks have different lengths", -1, 0)
+    for number in range(value_sizes.shape[0]):
+        sizes.push_back(&value_sizes[number, 0])
+    for number in range(len(level_sizes)):
+        level = level_sizes[number]
+        if level is None or level.shape[0] != num_chunks:
+            raise refusal(b"arrays over chunks have different lengths", -1, 0)
+        sizes.push_back(&level[0])
+    header = _padded(2 + 2 * <int64_t> len(level_sizes) + (4 if large else 2) * <int64_t> value_sizes.shape[0])
+    with nogil:
+        for chunk in range(num_chunks):
+            size = header
+            for part in range(sizes.size()):
+                size += _padded(sizes[part][chunk])
+            num_bytes += size
+            max_bytes = max(max_bytes, size)
+            num_values += value_counts[chunk]
+            max_values = max(max_values, value_counts[chunk])
+    return num_bytes, max_bytes, num_values, max_values
 
 
 def write_chunks(

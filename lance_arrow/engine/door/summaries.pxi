@@ -8,7 +8,7 @@ cdef extern from "engine/encode/summaries.hpp" namespace "lance_arrow::engine" n
 def measure_groups(
     const uint8_t[::1] values not None, const int64_t[::1] value_starts not None, int word_bits,
     int64_t[::1] out_bits not None, int64_t[::1] out_changes not None,
-) -> None:
+) -> tuple[int, int, int]:
     """Find in one pass how many bits the largest value of each group needs, and how often values change.
 
     Parameters
@@ -22,14 +22,25 @@ def measure_groups(
     out_changes
         ``(num_groups,) int64``: values of the group that differ from the one before them, which may be the last one
         before the group. (The first of all has none before it.)
+
+    Returns
+    -------
+    total_bits, max_bits, num_changes
+        Bits of all groups added up and of the widest one, and changes of all groups.
     """
     cdef Parts groups = part_table(values, value_starts)
     cdef Outcome outcome
+    cdef int64_t total_bits = 0, max_bits = 0, num_changes = 0, group
     if out_bits.shape[0] != groups.num_parts or out_changes.shape[0] != groups.num_parts:
         raise refusal(b"value_starts and outputs have contradicting lengths", -1, 0)
     with nogil:
         outcome = _measure_groups(groups, word_bits, &out_bits[0], &out_changes[0])
     _check(outcome)
+    for group in range(groups.num_parts):
+        total_bits += out_bits[group]
+        max_bits = max(max_bits, out_bits[group])
+        num_changes += out_changes[group]
+    return total_bits, max_bits, num_changes
 
 
 def all_equal(const uint8_t[::1] values not None, int64_t bytes_per_value) -> bool:

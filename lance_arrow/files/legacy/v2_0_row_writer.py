@@ -18,8 +18,8 @@ from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import UnsupportedError, located
-from lance_arrow.files.row_writer import COLUMN_ENCODING, WrittenLeaf, written_leaves
-from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.files.row_writer import WrittenLeaf
+from lance_arrow.files.writer_plan import WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
     ArrayContent,
@@ -34,7 +34,7 @@ from lance_arrow.spi import (
     VariableWidth,
     block_over,
 )
-from lance_arrow.structure.page_encoder import PageEncoder
+from lance_arrow.structure.page_encoder import COLUMN_ENCODING
 
 _LIST = LeafType(None, (NodeKind.LIST,))
 _HEAD = LeafType(None)
@@ -62,25 +62,18 @@ class _Top:
 class V20RowWriter:
     """Writes the rows of one file of version 2.0; parameters and methods are those of `RowWriter`."""
 
-    def __init__(
-        self,
-        file: FileWriter,
-        tree: Sequence[ColumnNode],
-        runtime: Runtime,
-        encoder: PageEncoder,
-        options: WriteOptions,
-    ) -> None:
+    def __init__(self, file: FileWriter, plan: WriterPlan, runtime: Runtime, page_bytes: int) -> None:
         self._file = file
         self._runtime = runtime
-        self._encoder = encoder
-        self._page_bytes = options.page_bytes
+        self._encoder = plan.encoder
+        self._page_bytes = page_bytes
         self.num_rows = 0
-        self._tops = [_Top(root) for root in tree]
+        self._tops = [_Top(root) for root in plan.tree]
         self._heads: dict[str, int] = {}
         self._struct_rows: dict[str, int] = {}
         self._leaves: dict[int, _Leaf] = {}
-        for one in written_leaves(tree, options):
-            leaf = one.leaf
+        for each in plan.leaves:
+            one, leaf = WrittenLeaf.of(each), each.leaf
             alone = replace(
                 leaf,
                 leaf=leaf.page_leaf,
@@ -90,7 +83,7 @@ class V20RowWriter:
                 list_columns=(),
             )
             self._leaves[leaf.column] = _Leaf(one, alone)
-            self._note_heads(file.leaf(leaf.column))
+            self._note_heads(file.form.leaves[leaf.column])
 
     def _note_heads(self, leaf: LeafColumn) -> None:
         for above in leaf.ancestors:
@@ -118,7 +111,7 @@ class V20RowWriter:
             # The reference reads no more than one page of a struct's column.
             self._add_page(path, ArrayContent(_HEAD, num_rows, None))
         table = self._runtime.table
-        values = table.column_encoding(EncodingKey(COLUMN_ENCODING, "values")).describe(None, None)
+        values = self._encoder.column(None)
         for column in self._heads.values():
             self._file.set_column(column, values)
         for column, leaf in self._leaves.items():
@@ -187,7 +180,7 @@ class V20RowWriter:
             content = self._content(page)
             if page.is_blob:
                 content = self._places_of(page, content)
-            encoded = self._encoder.scope(page.leaf, leaf.of.options).encode_array(content, 0)
+            encoded = self._encoder.scope(page.leaf, leaf.of.plan.options).encode_array(content, 0)
         leaf.of.num_bytes += sum(len(buffer) for buffer in encoded.buffers)
         self._place(leaf.of.leaf.column, encoded, content.num_values)
 

@@ -39,7 +39,7 @@ class TestByteStreamSplit(CodecSuite):
     def scope(self, context, shape, version, **details):
         # As a general codec would ask.
         scope = super().scope(context, shape, version, **details)
-        return replace(scope, excluded=frozenset({EncodingKey(COMPRESSIVE, "general")}))
+        return scope.altered(excluded=frozenset({EncodingKey(COMPRESSIVE, "general")}))
 
     def test_only_what_compresses_better_apart_is_split_by_itself(self):
         shape, count = FixedWidth(32), 4000
@@ -56,10 +56,10 @@ class TestByteStreamSplit(CodecSuite):
         ):
             block = filled(Sample(shape, count, values))
             encoded = self.write(
-                block, DecodeContext.MINI_BLOCK, replace(scope, options=replace(scope.options, bss=bss))
+                block, DecodeContext.MINI_BLOCK, scope.altered(options=replace(scope.options, bss=bss))
             )
             assert (encoded is not None) == is_split, bss
-            assert self.write(block, DecodeContext.MINI_BLOCK, replace(scope, excluded=frozenset())) is None
+            assert self.write(block, DecodeContext.MINI_BLOCK, scope.altered(excluded=frozenset())) is None
             if encoded is not None:
                 assert encoded.value_counts[:-1].tolist() == [1024] * 3
 

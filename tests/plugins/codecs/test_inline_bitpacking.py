@@ -1,7 +1,5 @@
 """Inline bit packing."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import zstandard
@@ -73,7 +71,7 @@ class TestInlineBitpacking(CodecSuite):
             encoded = self.write(block, DecodeContext.MINI_BLOCK, scope)
             sizes = None if encoded is None else encoded.sizes.tolist()
             assert sizes == (None if packed_bits is None else [[4 + 128 * bits for bits in packed_bits]])
-        plain = replace(scope, options=EncodeOptions(compression="none"))
+        plain = scope.altered(options=EncodeOptions(compression="none"))
         block = filled(Sample(FixedWidth(32), 2000, low))
         assert self.write(block, DecodeContext.MINI_BLOCK, plain) is None
         assert self.write(block, DecodeContext.MINI_BLOCK, scope.with_rules(ChunkRules(1 << 14, 512, 4096))) is None

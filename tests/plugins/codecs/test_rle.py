@@ -1,7 +1,5 @@
 """Run-length encoding."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import zstandard
@@ -74,7 +72,7 @@ class TestRle(CodecSuite):
     def test_threshold(self, threshold, is_written):
         values = np.repeat(np.arange(100, dtype="<u4") << 20, 10)
         scope = self.scope(MINI, FixedWidth(32), "2.2")
-        scope = replace(scope, options=EncodeOptions(rle_threshold=threshold))
+        scope = scope.altered(options=EncodeOptions(rle_threshold=threshold))
         encoded = self.write(filled(Sample(FixedWidth(32), 1000, values)), MINI, scope)
         assert (encoded is not None) == is_written
 

@@ -54,6 +54,22 @@ def cut_levels(
         start = stop
 
 
+def measure_chunks(
+    level_sizes: tuple[_Positions, ...], value_sizes: _Positions, value_counts: _Positions, large: bool
+) -> tuple[int, int, int, int]:
+    """Add up bytes and values of chunks, and of the largest one."""
+    if any(len(one) != len(value_counts) for one in (*level_sizes, *value_sizes)) or (
+        value_sizes.shape[1] != len(value_counts)
+    ):
+        raise InternalError("arrays over chunks have different lengths")
+    header = 2 + 2 * len(level_sizes) + (4 if large else 2) * len(value_sizes)
+    sizes = np.full(len(value_counts), (header + 7) & ~7, np.int64)
+    for part in (*value_sizes, *level_sizes):
+        sizes += (part + 7) & ~7
+    totals = (sizes.sum(), sizes.max(initial=0), value_counts.sum(), value_counts.max(initial=0))
+    return tuple(map(int, totals))  # type: ignore[return-value]
+
+
 def write_chunks(
     num_levels: _Positions,
     level_buffers: tuple[_Bytes, ...],

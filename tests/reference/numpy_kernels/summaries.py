@@ -10,7 +10,7 @@ from numpy_kernels.chunks import Bytes, Positions, each_part, words
 
 def measure_groups(
     values: Bytes, value_starts: Positions, word_bits: int, out_bits: Positions, out_changes: Positions
-) -> None:
+) -> tuple[int, int, int]:
     """Find how many bits the largest value of each group needs, and how often values change."""
     if not len(out_bits) == len(out_changes) == len(value_starts) - 1:
         raise InternalError("value_starts and outputs have contradicting lengths")
@@ -21,6 +21,7 @@ def measure_groups(
     for index, start, stop in each_part(values, value_starts, word_bits // 8):
         out_bits[index] = int(integers[start:stop].max(initial=0)).bit_length()
         out_changes[index] = int((integers[start:stop] != before[start:stop]).sum())
+    return int(out_bits.sum()), int(out_bits.max(initial=0)), int(out_changes.sum())
 
 
 def all_equal(values: Bytes, bytes_per_value: int) -> bool:

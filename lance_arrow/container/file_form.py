@@ -1,0 +1,86 @@
+"""`FileForm`: what all files of one schema and version have in common, whatever rows they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lance_arrow.container.fields import SchemaField
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, column_mapping, count_columns
+from lance_arrow.container.schema_messages import file_descriptor
+from lance_arrow.errors import UnsupportedError
+from lance_arrow.proto import file_schema_pb2
+
+_WRITTEN_VERSIONS = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
+
+
+class FileForm:
+    """Columns and descriptor of files to be written; never changes, and is shared by writers.
+
+    Parameters
+    ----------
+    version
+        2.0, 2.1, 2.2 or 2.3.
+    fields
+        Top-level fields of the schema, numbered.
+    schema_metadata
+        Metadata of the schema.
+
+    Attributes
+    ----------
+    leaves
+        Columns of leaves, by column.
+    num_columns
+        Physical columns.
+    field_ids
+        Id of the field of each column. In 2.0, structs and lists have columns too.
+    paths
+        Dotted path of each column.
+    lengths_per_row
+        By column, how many rows its pages count for a row of the file; None where nothing tells.
+
+    Raises
+    ------
+    UnsupportedError
+        Another version, or a type that this version has not; the column is named.
+    """
+
+    def __init__(
+        self,
+        version: FileVersion,
+        fields: Sequence[SchemaField],
+        schema_metadata: Mapping[str, bytes] | None = None,
+    ) -> None:
+        if version not in _WRITTEN_VERSIONS:
+            raise UnsupportedError(f"files of version {version} are read, not written; expected 2.0 to 2.3")
+        leaves = column_mapping(fields, version)
+        self.version = version
+        self.leaves = {leaf.column: leaf for leaf in leaves}
+        self.num_columns = count_columns(leaves)
+        self.field_ids: dict[int, int] = {}
+        self.paths: dict[int, str] = {}
+        self.lengths_per_row: dict[int, int | None] = {}
+        for leaf in leaves:
+            self._note(leaf)
+        self._descriptor = file_descriptor(fields, schema_metadata or {}, 0)
+
+    def _note(self, leaf: LeafColumn) -> None:
+        """Note the columns of a leaf and of what lies above it; nothing tells how many items lists have in 2.0."""
+        self.paths[leaf.column] = leaf.path
+        self.field_ids[leaf.column] = leaf.field_id
+        is_legacy = self.version in LEGACY_VERSIONS
+        in_list = is_legacy and any("list" in above.kind.value for above in leaf.ancestors)
+        self.lengths_per_row[leaf.column] = None if in_list else leaf.lengths_per_row
+        for depth, above in enumerate(leaf.ancestors):
+            if above.header_column is not None:
+                below_list = any("list" in outer.kind.value for outer in leaf.ancestors[depth + 1 :])
+                self.paths[above.header_column] = above.path
+                self.field_ids[above.header_column] = above.field_id
+                self.lengths_per_row[above.header_column] = None if below_list else 1
+
+    def descriptor(self, num_rows: int) -> file_schema_pb2.FileDescriptor:
+        """Return a new descriptor of a file of `num_rows` rows."""
+        made = file_schema_pb2.FileDescriptor()
+        made.CopyFrom(self._descriptor)
+        made.length = num_rows
+        return made
