@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -164,9 +164,15 @@ class _Zones(NamedTuple):
         bounds = self.bounds
         counts = (bounds.num_nulls, bounds.num_nans, self.rows, self.slots)
         exact = (bounds.min_exact, bounds.max_exact)
-        return pa.RecordBatch.from_arrays(
-            [bounds.mins, bounds.maxs, *map(pa.array, exact), *map(pa.array, counts)], schema=zones_schema(type_)
-        )
+        # `pa.array` would import pandas.
+        flags = [_plain(pa.bool_(), len(one), np.packbits(one, bitorder="little")) for one in exact]
+        numbers = [_plain(pa.int64(), len(one), np.ascontiguousarray(one, np.int64)) for one in counts]
+        return pa.RecordBatch.from_arrays([bounds.mins, bounds.maxs, *flags, *numbers], schema=zones_schema(type_))
+
+
+def _plain(type_: pa.DataType, length: int, data: NDArray[Any]) -> pa.Array:
+    """Make an array of values that are all there."""
+    return pa.Array.from_buffers(type_, length, [None, pa.py_buffer(data)], 0)
 
 
 def _factor(zones: _Zones, column_bytes: int, rows_per_zone: int) -> int:

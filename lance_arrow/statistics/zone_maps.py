@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
@@ -221,11 +222,11 @@ def _says_nothing(name: str, columns: dict[str, pa.Array]) -> bool:
     if name in FLAGS:
         has_values = columns[name.removesuffix("_exact")].is_valid()
         return bool(column.equals(has_values))
-    return not column.to_numpy().any()
+    return not pc.max(column).as_py()
 
 
 def _narrow(column: pa.Array) -> pa.Array:
-    largest = int(column.to_numpy().max(initial=0))
+    largest = pc.max(column).as_py() or 0
     return column.cast(next(type_ for type_ in COUNT_TYPES if largest < 1 << type_.bit_width))
 
 
