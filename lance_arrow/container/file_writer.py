@@ -14,6 +14,7 @@ from google.protobuf.any_pb2 import Any as WrappedMessage
 from google.protobuf.message import Message
 
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
+from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, column_mapping, count_columns
@@ -114,7 +115,7 @@ class FileWriter:
     def add_page(
         self,
         column: int,
-        message: Message,
+        message: Message | Description,
         buffers: Sequence[Bytes],
         *,
         length: int,
@@ -128,7 +129,7 @@ class FileWriter:
         column
             Number of the physical column.
         message
-            Layout message of the page.
+            Layout message of the page; of a page that is copied, its description.
         buffers
             Its buffers, in the layout's order; empty ones keep their place.
         length
@@ -147,7 +148,7 @@ class FileWriter:
             buffer_offsets=[place.position for place in places],
             buffer_sizes=[place.size_bytes for place in places],
             length=length,
-            encoding=_described(message, distribution),
+            encoding=_wrapped(message) if isinstance(message, Description) else _described(message, distribution),
             priority=priority,
         )
         self._lengths[column] += length
@@ -313,6 +314,11 @@ def _padded(size_bytes: int) -> int:
 
 
 def _described(message: Message, distribution: str = "") -> file_v2_pb2.Encoding:
-    """Wrap a message as pages and columns hold it. Source: DirectEncoding.encoding."""
-    wrapped = WrappedMessage(type_url=f"{distribution}/{message.DESCRIPTOR.full_name}", value=serialized(message))
+    return _wrapped(Description(message.DESCRIPTOR.full_name, serialized(message), distribution))
+
+
+def _wrapped(description: Description) -> file_v2_pb2.Encoding:
+    """Wrap a description as pages and columns hold it. Source: DirectEncoding.encoding."""
+    type_url = f"{description.distribution}/{description.message}"
+    wrapped = WrappedMessage(type_url=type_url, value=description.value)
     return file_v2_pb2.Encoding(direct=file_v2_pb2.DirectEncoding(encoding=serialized(wrapped)))

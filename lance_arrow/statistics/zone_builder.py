@@ -15,12 +15,14 @@ from lance_arrow.arrays.list_items import list_items
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.statistics.plain_maps import encode_plain
 from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds
-from lance_arrow.statistics.zone_maps import encode_zones
+from lance_arrow.statistics.zone_maps import ZoneMap, encode_zones
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type, zones_schema
 
 _OTHER_BYTES_PER_ZONE = 8
 _SMALLEST_BUDGET_BYTES = 4096
 _COLUMN_BYTES_PER_MAP_BYTE = 1000
+MAX_COARSER = 4
+"""How many times longer zones may become so that a zone map of some rows can be added."""
 
 
 class ZoneBuilder:
@@ -39,7 +41,7 @@ class ZoneBuilder:
     Attributes
     ----------
     rows_per_zone
-        As given; a larger multiple after `finish` with `column_bytes`.
+        As given; a larger multiple after `finish` with `column_bytes`, or after `add_zones`.
 
     Raises
     ------
@@ -85,6 +87,38 @@ class ZoneBuilder:
         self._slots.append(np.diff(starts))
         self._first_rows.append(borders[:-1])
         self._num_rows = stop
+
+    def add_zones(self, zone_map: ZoneMap) -> bool:
+        """Add the next rows by a zone map of theirs, whose zones become parts of zones of these.
+
+        Zones must not cross borders of these. Longer zones make all zones as long, at most `MAX_COARSER` times longer.
+
+        Parameters
+        ----------
+        zone_map
+            Of the same leaf, for as many rows as are added.
+
+        Returns
+        -------
+        bool
+            False where the zones do not fit, and nothing was added: the values are needed.
+        """
+        rows, slots = zone_map.counts("row_count"), zone_map.counts("value_count")
+        own, other = self.rows_per_zone, zone_map.rows_per_zone
+        step = own if len(rows) < 2 and rows.sum() <= own else max(own, other)
+        if zone_map.is_partial or zone_map.low.type != self._type or step % own or step > MAX_COARSER * own:
+            return False
+        first_rows = self._num_rows + np.cumsum(rows) - rows
+        if (first_rows // step != (first_rows + rows - 1) // step).any():
+            return False
+        nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
+        exact = [zone_map.zones.column(name).to_numpy(zero_copy_only=False) for name in ("min_exact", "max_exact")]
+        self.rows_per_zone = step
+        self._parts.append(Bounds(zone_map.low, zone_map.high, *exact, slots - nulls - nans, nulls, nans))
+        self._slots.append(slots)
+        self._first_rows.append(first_rows)
+        self._num_rows += int(rows.sum())
+        return True
 
     def finish(self, column_bytes: int | None = None) -> pa.RecordBatch:
         """Return the zone map, of `zones_schema`.

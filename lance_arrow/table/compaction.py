@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.fragments import fragment_ids
@@ -27,12 +26,12 @@ from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import ReserveFragments, RewriteGroup
+from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -254,17 +253,8 @@ def _rewritten(
     old = [messages.get(int(ids[number])) for number in group]
     for fragment in old:
         check_fragment_known(fragment, base.facts.manifest_path)
-    schema = arrow_schema(base.fields, base.facts.schema_metadata)
-    part = reader.part(group)
-    rows = part.batches(part.projection(schema.names), None, None)
-    new = write_fragments(
-        target.line,
-        schema,
-        base.fields,
-        (batch.replace_schema_metadata(schema.metadata) for batch in rows),
-        files,
-        options=options,
-        max_rows_per_file=max_rows,
+    new = rewritten_fragments(
+        target.line, base.facts, reader, group, files, options=options, max_rows_per_file=max_rows
     )
     if base.facts.has_stable_row_ids:
         carry_rows(reader, group, new)
