@@ -16,7 +16,7 @@ from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.files.copied_rows import CopiedRows
-from lance_arrow.files.row_writer import RowWriter
+from lance_arrow.files.copying_row_writer import CopyingRowWriter
 from lance_arrow.files.row_writers import row_writer
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
@@ -123,7 +123,7 @@ class OneFileWriter:
                 yield dict(zip(tops, part.columns(batch), strict=True))
 
         self._is_broken = True
-        assert isinstance(self._rows, RowWriter)
+        assert isinstance(self._rows, CopyingRowWriter)
         self._rows.copy(rows, decoded)
         self._is_broken = False
 

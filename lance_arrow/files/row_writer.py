@@ -8,7 +8,7 @@ Pages are encoded by several threads and placed in the order in which they becam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +20,12 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.page_split import LeafPages
 from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
-from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_writer import FileWriter
-from lance_arrow.container.stored_pages import StoredPage
 from lance_arrow.errors import located
-from lance_arrow.files.copied_rows import CopiedRows, are_large_pages, copied_pages
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, EncodeOptions, EncodingKey, PendingPage, ZoneMapPlace
 from lance_arrow.statistics.zone_builder import ZoneBuilder
-from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
 
@@ -80,12 +76,6 @@ class _LeafWriter:
     of: WrittenLeaf
     pages: LeafPages
     next_row: int = 0
-
-    @property
-    def has_short_rest(self) -> bool:
-        """Whether rows wait that would make a small page now."""
-        pages = self.pages
-        return pages.held_rows > 0 and not are_large_pages(1, pages.held_rows, pages.held_bytes)
 
 
 @dataclass(slots=True, eq=False)
@@ -151,65 +141,6 @@ class RowWriter:
         self.num_rows += num_rows
         self._place(full)
 
-    def copy(
-        self, rows: CopiedRows, decoded: Callable[[Sequence[int]], Iterator[Mapping[int, list[pa.Array]]]]
-    ) -> None:
-        """Add rows by copying pages of those columns that can be copied, and encoding the others.
-
-        Parameters
-        ----------
-        rows
-            The rows.
-        decoded
-            Decodes top-level columns of them, by number, as `write` wants their arrays.
-
-        Raises
-        ------
-        LanceError
-            As `write`, `copied_pages` and reading; the file cannot be finished any more.
-        """
-        tops = {top for top in rows.columns if not any(one.has_short_rest for one in self._leaves if one.of.top == top)}
-        copied = [leaf for leaf in self._leaves if leaf.of.top in tops]
-        others = [leaf for leaf in self._leaves if leaf.of.top not in tops]
-        self._place([(leaf, rest) for leaf in copied if (rest := leaf.pages.rest())])
-        maps = [zone_map for top in sorted(tops) for zone_map in rows.columns[top].zone_maps()]
-        unbounded = [leaf for leaf, zone_map in zip(copied, maps, strict=True) if not _takes_zones(leaf.of, zone_map)]
-        wanted = sorted({leaf.of.top for leaf in (*others, *unbounded)})
-        for columns in decoded(wanted) if wanted else ():
-            self._place(
-                [
-                    (leaf, arrays)
-                    for leaf in others
-                    for array in columns[leaf.of.top]
-                    for arrays in leaf.pages.add(array)
-                ]
-            )
-            in_parts = [[_FullPage(leaf.of, columns[leaf.of.top], leaf.next_row)] for leaf in unbounded]
-            for _ in self._runtime.map(_add_to_zones, in_parts):
-                pass
-        targets = {
-            id(source): leaf
-            for source, leaf in zip(
-                (source for top in sorted(tops) for source in rows.columns[top].node.leaves()), copied, strict=True
-            )
-        }
-        for source, page in copied_pages([rows.columns[top] for top in sorted(tops)], self._runtime):
-            self._add_copy(targets[id(source)], page)
-        for leaf in copied:
-            leaf.next_row += rows.num_rows
-        self.num_rows += rows.num_rows
-
-    def _add_copy(self, leaf: _LeafWriter, page: StoredPage) -> None:
-        meta = page.meta
-        leaf.of.num_bytes += int(meta.buffer_sizes.sum())
-        self._file.add_page(
-            leaf.of.leaf.column,
-            Description(meta.message, meta.description, meta.distribution),
-            page.buffers,
-            length=meta.num_rows,
-            priority=leaf.next_row + meta.first_row // leaf.of.leaf.lengths_per_row,
-        )
-
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())])
@@ -271,11 +202,6 @@ class RowWriter:
             wrapper = table.column_encoding(EncodingKey(COLUMN_ENCODING, "zone_index"))
             description = wrapper.describe(description, ZoneMapPlace(rows_per_zone, 0))
         self._file.set_column(leaf.leaf.column, description, buffers)
-
-
-def _takes_zones(leaf: WrittenLeaf, zone_map: ZoneMap | None) -> bool:
-    """Add rows of a copied leaf to its zones; return False where that takes the values."""
-    return leaf.zones is None or (zone_map is not None and leaf.zones.add_zones(zone_map))
 
 
 _NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)

@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from lance_arrow.files import copied_rows
-from lance_arrow.files.row_writer import RowWriter
+from lance_arrow.files.copying_row_writer import CopyingRowWriter
 
 
 @contextmanager
 def copied_early(least_rows: int = 0, least_bytes: int = 0) -> Iterator[Counter[str]]:
     """Copy small pages too; what is yielded counts the pages that are copied of each column, by dotted path."""
-    least, add_copy = (copied_rows.LEAST_PAGE_ROWS, copied_rows.LEAST_PAGE_BYTES), RowWriter._add_copy
+    least, add_copy = (copied_rows.LEAST_PAGE_ROWS, copied_rows.LEAST_PAGE_BYTES), CopyingRowWriter._add_copy
     counts: Counter[str] = Counter()
 
-    def counted(self: RowWriter, leaf: Any, page: Any) -> None:
+    def counted(self: CopyingRowWriter, leaf: Any, page: Any) -> None:
         counts[leaf.of.leaf.path] += 1
         add_copy(self, leaf, page)
 
     copied_rows.LEAST_PAGE_ROWS, copied_rows.LEAST_PAGE_BYTES = least_rows, least_bytes
-    RowWriter._add_copy = counted
+    CopyingRowWriter._add_copy = counted
     try:
         yield counts
     finally:
         copied_rows.LEAST_PAGE_ROWS, copied_rows.LEAST_PAGE_BYTES = least
-        RowWriter._add_copy = add_copy
+        CopyingRowWriter._add_copy = add_copy
