@@ -14,7 +14,7 @@ import pyarrow as pa
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.stored_pages import StoredPage
 from lance_arrow.files.copied_rows import CopiedColumn, CopiedRows, are_large_pages, copied_pages
-from lance_arrow.files.row_writer import RowWriter, _add_to_zones, _FullPage, _LeafWriter
+from lance_arrow.files.row_writer import FullPage, LeafWriter, RowWriter, add_to_zones
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 Decoded = Callable[[Sequence[int]], Iterator[Mapping[int, list[pa.Array]]]]
@@ -53,8 +53,8 @@ class CopyingRowWriter(RowWriter):
             self._place(
                 [(leaf, some) for leaf in others for array in arrays[leaf.of.top] for some in leaf.pages.add(array)]
             )
-            parts = [[_FullPage(leaf.of, arrays[leaf.of.top], leaf.next_row)] for leaf in unbounded]
-            for _ in self._runtime.map(_add_to_zones, parts):
+            parts = [[FullPage(leaf.of, arrays[leaf.of.top], leaf.next_row)] for leaf in unbounded]
+            for _ in self._runtime.map(add_to_zones, parts):
                 pass
         targets = dict(zip((source for one in columns for source in one.node.leaves()), copied, strict=True))
         for source, page in copied_pages(columns, self._runtime):
@@ -63,7 +63,7 @@ class CopyingRowWriter(RowWriter):
             leaf.next_row += rows.num_rows
         self.num_rows += rows.num_rows
 
-    def _without_zones(self, columns: Sequence[CopiedColumn], copied: Sequence[_LeafWriter]) -> list[_LeafWriter]:
+    def _without_zones(self, columns: Sequence[CopiedColumn], copied: Sequence[LeafWriter]) -> list[LeafWriter]:
         """Add zone maps of columns to those of the new file; return the leaves whose values are needed instead."""
         bounded = [leaf.of.zones for leaf in copied if leaf.of.zones is not None]
         if all(zones.num_rows % zones.rows_per_zone for zones in bounded):
@@ -72,7 +72,7 @@ class CopyingRowWriter(RowWriter):
         maps = [zone_map for column in columns for zone_map in column.zone_maps()]
         return [leaf for leaf, zone_map in zip(copied, maps, strict=True) if not _takes_zones(leaf, zone_map)]
 
-    def _add_copy(self, leaf: _LeafWriter, page: StoredPage) -> None:
+    def _add_copy(self, leaf: LeafWriter, page: StoredPage) -> None:
         meta = page.meta
         leaf.of.num_bytes += int(meta.buffer_sizes.sum())
         self._file.add_page(
@@ -84,12 +84,12 @@ class CopyingRowWriter(RowWriter):
         )
 
 
-def _has_short_rest(leaf: _LeafWriter) -> bool:
+def _has_short_rest(leaf: LeafWriter) -> bool:
     """Whether rows wait that would make a small page now."""
     num_rows = leaf.pages.held_rows
     return num_rows > 0 and not are_large_pages(1, num_rows, leaf.pages.held_bytes)
 
 
-def _takes_zones(leaf: _LeafWriter, zone_map: ZoneMap | None) -> bool:
+def _takes_zones(leaf: LeafWriter, zone_map: ZoneMap | None) -> bool:
     zones = leaf.of.zones
     return zones is None or (zone_map is not None and zones.add_zones(zone_map))

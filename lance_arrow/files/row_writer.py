@@ -70,7 +70,7 @@ def written_leaves(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterato
 
 
 @dataclass(slots=True, eq=False)
-class _LeafWriter:
+class LeafWriter:
     """One leaf and its rows that are no page yet."""
 
     of: WrittenLeaf
@@ -79,7 +79,7 @@ class _LeafWriter:
 
 
 @dataclass(slots=True, eq=False)
-class _FullPage:
+class FullPage:
     """Rows that make a page."""
 
     of: WrittenLeaf
@@ -121,7 +121,7 @@ class RowWriter:
         self._encoder = encoder
         self.num_rows = 0
         self._leaves = [
-            _LeafWriter(one, LeafPages(one.leaf, options.page_bytes)) for one in written_leaves(tree, options)
+            LeafWriter(one, LeafPages(one.leaf, options.page_bytes)) for one in written_leaves(tree, options)
         ]
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
@@ -147,13 +147,13 @@ class RowWriter:
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]]) -> None:
+    def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]]) -> None:
         pages = []
         for leaf, arrays in full:
-            page = _FullPage(leaf.of, arrays, leaf.next_row)
+            page = FullPage(leaf.of, arrays, leaf.next_row)
             leaf.next_row += page.num_rows
             pages.append(page)
-        by_leaf: dict[int, list[_FullPage]] = {}
+        by_leaf: dict[int, list[FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
         is_small = sum(array.nbytes for page in pages for array in page.arrays) <= _SMALL_BYTES
@@ -161,13 +161,13 @@ class RowWriter:
             self._add(page, encoded)
         # Encoding has refused what contradicts itself: zones need not.
         run = map if is_small else self._runtime.map
-        for _ in run(_add_to_zones, list(by_leaf.values())):
+        for _ in run(add_to_zones, list(by_leaf.values())):
             pass
 
-    def _encoded(self, pages: Sequence[_FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
+    def _encoded(self, pages: Sequence[FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
-    def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
+    def _encode(self, page: FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):
             options = page.of.options
             content = shred(page.of.leaf, page.arrays)
@@ -175,7 +175,7 @@ class RowWriter:
                 content = with_readable_items(content, options)
             return self._encoder.encode(content, options)
 
-    def _add(self, page: _FullPage, encoded: EncodedPage | PendingPage) -> None:
+    def _add(self, page: FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):
             places = [self._file.place(one) for one in encoded.outside]
             encoded = encoded.complete(np.array(places, np.int64))
@@ -207,7 +207,8 @@ class RowWriter:
 _NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)
 
 
-def _add_to_zones(pages: Sequence[_FullPage]) -> None:
+def add_to_zones(pages: Sequence[FullPage]) -> None:
+    """Bound the values of pages of one leaf, which follow each other."""
     zones = pages[0].of.zones
     if zones is not None:
         with located(column=pages[0].of.leaf.path):

@@ -35,6 +35,9 @@ from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
+Progress = Callable[[int, int], None]
+"""Gets how many rows were written, and of how many; begins anew where others changed the same fragments."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
@@ -171,6 +174,7 @@ def compact_table(
     drop_indices: bool,
     options: Callable[[str], WriteOptions],
     message: str | None,
+    on_progress: Progress | None = None,
 ) -> tuple[ManifestMeta, CompactionReport]:
     """Compact a table; arguments are those of `LanceTable.compact`.
 
@@ -192,7 +196,10 @@ def compact_table(
             return None
         refuse_blob_structs(base.fields)
         chosen = options(writable_version(base))
-        made = [_rewritten(target, base, reader, group, plan.target_rows, chosen, files) for group in found.groups]
+        rows = None if on_progress is None else _Meter(reader, found.groups, on_progress).add
+        made = [
+            _rewritten(target, base, reader, group, plan.target_rows, chosen, files, rows) for group in found.groups
+        ]
         number_fragments(target, base, made)
         told.update(
             fragments_rewritten=tuple(one.id for group in made for one in group.old),
@@ -239,6 +246,19 @@ def indices_to_move(target: WritableBranch, base: ManifestMeta) -> IndexSection:
     return section
 
 
+class _Meter:
+    """Counts rows for `Progress`."""
+
+    def __init__(self, reader: TableReader, groups: Sequence[range], on_progress: Progress) -> None:
+        self._on_progress = on_progress
+        self._total = sum(reader.fragment(number).num_rows for group in groups for number in group)
+        self._done = 0
+
+    def add(self, num_rows: int) -> None:
+        self._done += num_rows
+        self._on_progress(self._done, self._total)
+
+
 def _rewritten(
     target: WritableBranch,
     base: ManifestMeta,
@@ -247,6 +267,7 @@ def _rewritten(
     max_rows: int,
     options: WriteOptions,
     files: WrittenFiles,
+    on_rows: Callable[[int], None] | None,
 ) -> RewriteGroup:
     messages = editable(base).fragments
     ids = fragment_ids(base.fragments)
@@ -254,7 +275,7 @@ def _rewritten(
     for fragment in old:
         check_fragment_known(fragment, base.facts.manifest_path)
     new = rewritten_fragments(
-        target.line, base.facts, reader, group, files, options=options, max_rows_per_file=max_rows
+        target.line, base.facts, reader, group, files, options=options, max_rows_per_file=max_rows, on_rows=on_rows
     )
     if base.facts.has_stable_row_ids:
         carry_rows(reader, group, new)

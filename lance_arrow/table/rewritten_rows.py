@@ -6,7 +6,7 @@ encoded. Fragments with deleted rows, and small ones, are read together and enco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -37,6 +37,7 @@ def rewritten_fragments(
     options: WriteOptions,
     max_rows_per_file: int,
     prefix: str = "",
+    on_rows: Callable[[int], None] | None = None,
 ) -> list[DataFragment]:
     """Write live rows of fragments to new files.
 
@@ -52,6 +53,8 @@ def rewritten_fragments(
         Which of its fragments, in the order of rows.
     files, options, max_rows_per_file, prefix
         As for `write_fragments`.
+    on_rows
+        Told of rows when they were written.
 
     Returns
     -------
@@ -66,11 +69,12 @@ def rewritten_fragments(
         As `write_fragments` and `TableReader.batches`.
     """
     schema = arrow_schema(facts.fields, facts.schema_metadata)
+    rows = _rows(reader, numbers, schema, facts.fields, options.version)
     return write_fragments(
         line,
         schema,
         facts.fields,
-        _rows(reader, numbers, schema, facts.fields, options.version),
+        rows if on_rows is None else _told(rows, on_rows),
         files,
         options=options,
         max_rows_per_file=max_rows_per_file,
@@ -98,6 +102,12 @@ def _rows(
         run = []
         yield CopiedRows(reader.fragment(number).num_rows, columns, partial(_decoded, reader, [number], schema))
     yield from _decoded(reader, run, schema, None)
+
+
+def _told(rows: Iterator[Rows | CopiedRows], on_rows: Callable[[int], None]) -> Iterator[Rows | CopiedRows]:
+    for one in rows:
+        yield one
+        on_rows(one.num_rows)
 
 
 def _may_be_copied(fragment: FragmentMeta) -> bool:

@@ -210,3 +210,14 @@ def test_few_rows_make_no_page(tmp_path: Path) -> None:
     with LanceFile(data_file(table, tmp_path / "t")) as file:
         (column,) = file._opened.rows.file.columns([0])
         assert np.diff(column.page_starts).tolist() == [25, 30, 25]
+
+
+def test_progress(tmp_path: Path) -> None:
+    """Rows are told as they are written, copied ones and others, up to all of them."""
+    table = LanceTable.create(tmp_path / "t", rows_of(0, 100), max_rows_per_file=25)
+    table.delete("id = 60")
+    told: list[tuple[int, int]] = []
+    with copied_early():
+        table.compact(on_progress=lambda done, total: told.append((done, total)))
+    assert [done for done, _ in told] == [25, 50, 74, 99]
+    assert {total for _, total in told} == {99}
