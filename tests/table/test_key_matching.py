@@ -26,7 +26,7 @@ def _columns(kind: str, count: int) -> dict[str, pa.Array]:
         case "far":
             return {"a": _ints(pa.int64(), -(1 << 61), 1 << 61, count // 2, 0.0)}
         case "far, some null":
-            return {"a": _ints(pa.uint64(), 0, (1 << 64) - 1, count)}
+            return {"a": _ints(pa.uint64(), 0, 1 << 62, count)}
         case "largest":
             return {"a": _ints(pa.uint64(), (1 << 64) - 60, (1 << 64) - 1, count)}
         case "least":
