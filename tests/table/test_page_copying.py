@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,11 @@ from same import assert_same
 from witness import Witness
 
 from lance_arrow import LanceFile, LanceTable
+from lance_arrow.container.descriptions import Description
 from lance_arrow.errors import CorruptPageError
+from lance_arrow.files import copied_rows
+from lance_arrow.proto import encodings_v21_pb2 as v21
+from lance_arrow.runtime import default_runtime
 from lance_arrow.table.verifying import verify
 
 NEVER = 1 << 60
@@ -162,6 +167,68 @@ def test_what_is_encoded(tmp_path: Path) -> None:
     with copied_early() as counts:
         table.compact()
     assert not counts
+
+
+def test_pages_outside_the_format_are_encoded() -> None:
+    """Other readers refuse the whole file: a compaction does not pass it on."""
+
+    def is_private(*pages: Description) -> bool:
+        meta = SimpleNamespace(pages=SimpleNamespace(descriptions=pages))
+        return copied_rows._is_private(meta, default_runtime())  # type: ignore[arg-type]
+
+    flat = v21.CompressiveEncoding(flat=v21.Flat(bits_per_value=8))
+    private = v21.CompressiveEncoding(private_codec=v21.PrivateCodec(id="a.b/1", distribution="c", children=[flat]))
+    plain, other = (v21.PageLayout(full_zip_layout=v21.FullZipLayout(value_compression=one)) for one in (flat, private))
+    name = plain.DESCRIPTOR.full_name
+    assert not is_private(Description(name, plain.SerializeToString()))
+    assert is_private(Description(name, plain.SerializeToString()), Description(name, other.SerializeToString()))
+    assert is_private(Description("vendor.Layout", b"", "vendor"))
+
+
+def test_files_without_checksums_are_encoded(tmp_path: Path, witness: Witness) -> None:
+    """Nobody could tell whether their pages are what was written; the new file has checksums, and zone maps."""
+    rows = rows_of(0, 60)
+    witness.write_directory(rows, tmp_path / "t", "2.2", max_rows_per_file=20)
+    table = LanceTable.open(tmp_path / "t")
+    before = table.to_table()
+    with copied_early() as counts:
+        table.compact()
+    assert not counts
+    assert_same(before, table.to_table())
+    assert verify(tmp_path / "t").has_checksums
+    # Its own files are copied beside those of the reference.
+    table.append(rows_of(60, 90))
+    witness.change_table(tmp_path / "t", {"do": "append", "rows": rows_of(90, 95)})
+    table = LanceTable.open(tmp_path / "t")
+    before = table.to_table()
+    with copied_early() as counts:
+        table.compact()
+    assert counts["id"] == 2
+    assert_same(before, table.to_table())
+    assert_same(before, witness.read_version(tmp_path / "t", None))
+
+
+def test_damaged_zone_maps_are_made_anew(tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t", rows_of(0, 16384), max_rows_per_file=8192)
+    before = table.to_table()
+    place = data_file(table, tmp_path / "t")
+    expected = zone_maps(place)["id"]
+    with LanceFile(place) as file:
+        meta = file._opened.rows.file.columns([0])[0]
+        start = int(meta.buffer_offsets[0])
+    content = bytearray(place.read_bytes())
+    content[start + 100] ^= 1
+    place.write_bytes(content)
+    with copied_early() as counts:
+        LanceTable.open(tmp_path / "t").compact()
+    table = LanceTable.open(tmp_path / "t")
+    assert counts["id"] == 2
+    assert_same(before, table.to_table())
+    found = zone_maps(data_file(table, tmp_path / "t"))["id"]
+    assert found is not None
+    assert expected is not None
+    assert found[1].slice(0, 1).equals(expected[1])
+    assert verify(tmp_path / "t").ok
 
 
 def test_columns_of_several_files(tmp_path: Path) -> None:
