@@ -123,7 +123,7 @@ class Ours:
             self._parts.append(some)
 
     def pack(self) -> None:
-        self._parts.compact()
+        self._parts.compact(target_rows_per_fragment=self._inputs.created.num_rows)
 
 
 class Reference:
@@ -181,7 +181,7 @@ class Reference:
             self._parts = self._lance.write_dataset(some, self._parts, mode="append")
 
     def pack(self) -> None:
-        self._parts.optimize.compact_files()
+        self._parts.optimize.compact_files(target_rows_per_fragment=self._inputs.created.num_rows)
 
 
 def timed(side: Ours | Reference, case: str, profile: str = "") -> tuple[float, float]:
