@@ -16,7 +16,6 @@ from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.container.stored_pages import StoredPage, StoredPages, has_sums
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.runtime import Runtime
@@ -91,7 +90,7 @@ def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -
     wanted
         The column as the new file has it.
     version
-        Of the new file.
+        Of the new file, 2.1 or later.
 
     Returns
     -------
@@ -100,7 +99,7 @@ def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -
         of another type, has blobs (whose places are those of the file), encodings outside the format, or small pages.
     """
     file = opened.rows.file
-    if file.version is not version or version in LEGACY_VERSIONS or file.checks is None:
+    if file.version is not version or file.checks is None:
         return None
     found = [at for at, one in enumerate(file.fields) if one.id == wanted.id]
     if not found or not _is_same(file.fields[found[0]], wanted, version):

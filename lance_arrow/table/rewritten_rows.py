@@ -37,6 +37,7 @@ def rewritten_fragments(
     options: WriteOptions,
     max_rows_per_file: int,
     prefix: str = "",
+    copies: bool = True,
     on_rows: Callable[[int], None] | None = None,
 ) -> list[DataFragment]:
     """Write live rows of fragments to new files.
@@ -53,6 +54,8 @@ def rewritten_fragments(
         Which of its fragments, in the order of rows.
     files, options, max_rows_per_file, prefix
         As for `write_fragments`.
+    copies
+        Whether pages are copied that need no change; all rows are encoded, as `options` say, when False.
     on_rows
         Told of rows when they were written.
 
@@ -69,7 +72,8 @@ def rewritten_fragments(
         As `write_fragments` and `TableReader.batches`.
     """
     schema = arrow_schema(facts.fields, facts.schema_metadata)
-    rows = _rows(reader, numbers, schema, facts.fields, options.version)
+    version = options.version if copies and options.version not in LEGACY_VERSIONS else None
+    rows = _rows(reader, numbers, schema, facts.fields, version)
     return write_fragments(
         line,
         schema,
@@ -87,13 +91,13 @@ def _rows(
     numbers: Sequence[int],
     schema: pa.Schema,
     fields: Sequence[SchemaField],
-    version: FileVersion,
+    version: FileVersion | None,
 ) -> Iterator[Rows | CopiedRows]:
-    """Yield rows to encode, and fragments to copy, in order."""
+    """Yield rows to encode, and fragments to copy, in order; none of these where `version` is None."""
     run: list[int] = []
     for number in numbers:
         columns: dict[int, CopiedColumn] = {}
-        if version not in LEGACY_VERSIONS and _may_be_copied(reader.fragments[number]):
+        if version is not None and _may_be_copied(reader.fragments[number]):
             columns = _copied_columns(reader.fragment(number), fields, version)
         if not columns:
             run.append(number)

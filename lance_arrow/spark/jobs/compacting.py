@@ -43,11 +43,14 @@ class FragmentRewrite:
         The most rows of a file.
     prefix
         What names of files begin with.
+    copies
+        Whether pages are copied that need no change; those of a rewrite are to be encoded as `options` say.
     """
 
     options: WriteOptions
     max_rows_per_file: int
     prefix: str
+    copies: bool = False
 
 
 def compact(
@@ -97,7 +100,10 @@ def compact(
         if not groups:
             return None
         how = FragmentRewrite(
-            options=PLAIN.of(writable_version(base)), max_rows_per_file=plan.target_rows, prefix=f"{uuid.uuid4()}-"
+            options=PLAIN.of(writable_version(base)),
+            max_rows_per_file=plan.target_rows,
+            prefix=f"{uuid.uuid4()}-",
+            copies=True,
         )
         watch.step(f"{sum(map(len, groups))} of {len(base.fragments)} fragments in {len(groups)} groups")
         made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
@@ -177,6 +183,7 @@ def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
             options=how.options,
             max_rows_per_file=how.max_rows_per_file,
             prefix=how.prefix,
+            copies=how.copies,
         )
         if facts.has_stable_row_ids:
             carry_rows(reader, numbers, new)
