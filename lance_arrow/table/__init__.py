@@ -21,7 +21,8 @@ schema, history; a dataset; new versions.
 | `table_handle`, `table_upkeep` | what its halves share; the half that changes all but values of rows |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
-| `compaction`, `rewritten_rows` | few large fragments of many small ones; their rows, copied or encoded |
+| `compaction` | few large fragments of many small ones |
+| `rewritten_rows`, `group_threads` | their rows, copied or encoded; some groups of fragments at once |
 | `cleanup` | old versions, and files that nothing needs |
 | `branches`, `cloning` | lines that begin with a version of another |
 | `zone_index`, `index_section` | ZONEMAP indices: made, committed, listed |

@@ -2,9 +2,10 @@
 
 fragments in order ─► runs of neighbours worth rewriting ─► groups of about one file's rows ─► new files ─► two commits
 
-One group is read and written at a time, as a stream. What others delete or update meanwhile in the same fragments makes
-the commit fail, and all begins again from the newest version. Fragments whose rows an index names by address are left
-out, and groups are cut so that an index covers all fragments of a group, or none (`indices/movable.py`).
+Groups are read and written as streams, as many at once as the memory budget allows. What others delete or update
+meanwhile in the same fragments makes the commit fail, and all begins again from the newest version. Fragments whose
+rows an index names by address are left out, and groups are cut so that an index covers all fragments of a group, or
+none (`indices/movable.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.table.group_threads import GroupMeter, Progress, side_by_side
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
@@ -34,9 +36,6 @@ from lance_arrow.table.operations.rewriting import ReserveFragments, RewriteGrou
 from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
-
-Progress = Callable[[int, int], None]
-"""Gets how many rows were written, and of how many; begins anew where others changed the same fragments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,10 +195,26 @@ def compact_table(
             return None
         refuse_blob_structs(base.fields)
         chosen = options(writable_version(base))
-        rows = None if on_progress is None else _Meter(reader, found.groups, on_progress).add
-        made = [
-            _rewritten(target, base, reader, group, plan.target_rows, chosen, files, rows) for group in found.groups
-        ]
+        meter = GroupMeter(sum(reader.fragment(number).num_rows for one in found.groups for number in one), on_progress)
+        messages = [[_known(base, number) for number in group] for group in found.groups]
+
+        def rewritten(group: range) -> list[DataFragment]:
+            new = rewritten_fragments(
+                target.line,
+                base.facts,
+                reader,
+                group,
+                files,
+                options=chosen,
+                max_rows_per_file=plan.target_rows,
+                on_rows=meter.add,
+            )
+            if base.facts.has_stable_row_ids:
+                carry_rows(reader, group, new)
+            return new
+
+        written = side_by_side(rewritten, found.groups, meter, target.settings)
+        made = [RewriteGroup(old, new) for old, new in zip(messages, written, strict=True)]
         number_fragments(target, base, made)
         told.update(
             fragments_rewritten=tuple(one.id for group in made for one in group.old),
@@ -246,40 +261,11 @@ def indices_to_move(target: WritableBranch, base: ManifestMeta) -> IndexSection:
     return section
 
 
-class _Meter:
-    """Counts rows for `Progress`."""
-
-    def __init__(self, reader: TableReader, groups: Sequence[range], on_progress: Progress) -> None:
-        self._on_progress = on_progress
-        self._total = sum(reader.fragment(number).num_rows for group in groups for number in group)
-        self._done = 0
-
-    def add(self, num_rows: int) -> None:
-        self._done += num_rows
-        self._on_progress(self._done, self._total)
-
-
-def _rewritten(
-    target: WritableBranch,
-    base: ManifestMeta,
-    reader: TableReader,
-    group: range,
-    max_rows: int,
-    options: WriteOptions,
-    files: WrittenFiles,
-    on_rows: Callable[[int], None] | None,
-) -> RewriteGroup:
-    messages = editable(base).fragments
-    ids = fragment_ids(base.fragments)
-    old = [messages.get(int(ids[number])) for number in group]
-    for fragment in old:
-        check_fragment_known(fragment, base.facts.manifest_path)
-    new = rewritten_fragments(
-        target.line, base.facts, reader, group, files, options=options, max_rows_per_file=max_rows, on_rows=on_rows
-    )
-    if base.facts.has_stable_row_ids:
-        carry_rows(reader, group, new)
-    return RewriteGroup(old, new)
+def _known(base: ManifestMeta, number: int) -> DataFragment:
+    """Return the message of a fragment, of which nothing is unknown."""
+    fragment = editable(base).fragments.get(int(fragment_ids(base.fragments)[number]))
+    check_fragment_known(fragment, base.facts.manifest_path)
+    return fragment
 
 
 def carry_rows(reader: TableReader, group: range, new: Sequence[DataFragment]) -> None:

@@ -11,9 +11,10 @@ from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
 from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
-from lance_arrow.table.compaction import CompactionPlan, CompactionReport, Progress, compact_table
+from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_at, field_paths
+from lance_arrow.table.group_threads import Progress
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.operations.configuration import MapChange, UpdateConfig
 from lance_arrow.table.replacement import replace_columns
