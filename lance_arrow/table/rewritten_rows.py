@@ -21,8 +21,10 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -95,10 +97,14 @@ def _rows(
 ) -> Iterator[Rows | CopiedRows]:
     """Yield rows to encode, and fragments to copy, in order; none of these where `version` is None."""
     run: list[int] = []
-    for number in numbers:
-        columns: dict[int, CopiedColumn] = {}
-        if version is not None and _may_be_copied(reader.fragments[number]):
-            columns = _copied_columns(reader.fragment(number), fields, version)
+
+    def copied(number: int) -> dict[int, CopiedColumn]:
+        if version is None or not _may_be_copied(reader.fragments[number]):
+            return {}
+        return _copied_columns(reader.fragment(number), fields, version)
+
+    # Files are opened ahead.
+    for number, columns in zip(numbers, default_runtime().ahead(copied, numbers), strict=True):
         if not columns:
             run.append(number)
             continue
@@ -128,13 +134,16 @@ def _copied_columns(
     """Return by number the table's columns that lie in one file each, whose pages can be copied."""
     found = {}
     files = fragment.meta.files
+    opened: dict[int, OpenFile] = {}
     for top, field in enumerate(fields):
         places = [fragment.meta.file_of(leaf.field_id) for leaf in column_mapping([field], version)]
         known = [place for place in places if place is not None]
         if len(known) < len(places) or any(file is not known[0][0] for file, _ in known):
             continue
         number = next(at for at, one in enumerate(files) if one is known[0][0])
-        column = copied_column(fragment.open_file(number), field, version)
+        if number not in opened:
+            opened[number] = fragment.open_file(number)
+        column = copied_column(opened[number], field, version)
         if column is not None and [leaf.column for leaf in column.node.leaves()] == [place for _, place in known]:
             found[top] = column
     return found

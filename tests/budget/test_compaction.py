@@ -13,7 +13,11 @@ from outside import run
 
 from lance_arrow import LanceTable
 from lance_arrow.container.stored_pages import StoredPages
+from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import MEBIBYTE
 from lance_arrow.structure.page_encoder import PageEncoder
 
@@ -63,16 +67,25 @@ def test_copied_pages_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         asked.append(len(wave))
         return read(self, wave)
 
+    opened: list[str] = []
+    get = OpenFiles.get
+
+    def open_file(self: OpenFiles, place: FilePlace, scan_options: ScanOptions | None = None) -> OpenFile:
+        opened.append(place.path)
+        return get(self, place, scan_options)
+
     def refused(*args: object, **options: object) -> object:
         raise AssertionError("a row was decoded, or a page encoded")
 
     with copied_early() as counts, monkeypatch.context() as patched:
         patched.setattr(StoredPages, "read", counted)
+        patched.setattr(OpenFiles, "get", open_file)
         patched.setattr(PageEncoder, "encode", refused)
         patched.setattr(TableReader, "batches", refused)
         table.compact()
     assert counts == {"id": 3, "text": 3}
     assert asked == [2, 2, 2]
+    assert len(opened) == len(set(opened)) == 3
     assert table.to_table().equals(rows)
 
 
