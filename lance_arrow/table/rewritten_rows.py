@@ -74,8 +74,8 @@ def rewritten_fragments(
         As `write_fragments` and `TableReader.batches`.
     """
     schema = arrow_schema(facts.fields, facts.schema_metadata)
-    version = options.version if copies and options.version not in LEGACY_VERSIONS else None
-    rows = _rows(reader, numbers, schema, facts.fields, version)
+    copies = copies and options.version not in LEGACY_VERSIONS
+    rows = _rows(reader, numbers, schema, facts.fields, options.version, copies=copies)
     return write_fragments(
         line,
         schema,
@@ -93,18 +93,21 @@ def _rows(
     numbers: Sequence[int],
     schema: pa.Schema,
     fields: Sequence[SchemaField],
-    version: FileVersion | None,
+    version: FileVersion,
+    *,
+    copies: bool,
 ) -> Iterator[Rows | CopiedRows]:
-    """Yield rows to encode, and fragments to copy, in order; none of these where `version` is None."""
-    run: list[int] = []
+    """Yield rows to encode and, if `copies`, fragments to copy, in order."""
 
     def copied(number: int) -> dict[int, CopiedColumn]:
-        if version is None or not _may_be_copied(reader.fragments[number]):
-            return {}
         return _copied_columns(reader.fragment(number), fields, version)
 
-    # Files are opened ahead.
-    for number, columns in zip(numbers, default_runtime().ahead(copied, numbers), strict=True):
+    run: list[int] = []
+    large = {number for number in numbers if copies and _may_be_copied(reader.fragments[number])}
+    # Their files are opened ahead.
+    found = default_runtime().ahead(copied, [number for number in numbers if number in large])
+    for number in numbers:
+        columns = next(found) if number in large else {}
         if not columns:
             run.append(number)
             continue
