@@ -382,6 +382,12 @@ def bench_operations(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_memory(session: nox.Session) -> None:
+    """Measure the peak memory of changes of a table ten times larger than the budget; prints, asserts nothing."""
+    _bench(session, "table_memory")
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

@@ -162,6 +162,11 @@ class LeafPages:
         """Bytes of the leaf that wait for their page to be full."""
         return self._held_bytes
 
+    @property
+    def held_rows(self) -> int:
+        """Rows that wait with them."""
+        return sum(map(len, self._held))
+
     def add(self, array: pa.Array) -> list[list[pa.Array]]:
         """Take the next chunk; return the pages that are full, each as slices of consecutive chunks.
 

@@ -81,13 +81,15 @@ def compact(
 
     Fragments with many deleted rows are rewritten too. Commits a new version if any fragment changed.
     """
-    return view("table_view").compact_table(
-        table,
-        branch=branch,
-        target_rows=target_rows,
-        drop_indices=drop_indices,
-        storage_options=parse_storage_options(storage_option),
-    )
+    with view("progress").progress(f"Compacting {table}", "rows") as report:
+        return view("table_view").compact_table(
+            table,
+            branch=branch,
+            target_rows=target_rows,
+            drop_indices=drop_indices,
+            storage_options=parse_storage_options(storage_option),
+            on_progress=report,
+        )
 
 
 @table_app.command(epilog=_EPILOG)

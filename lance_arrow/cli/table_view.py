@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -212,6 +212,7 @@ def compact_table(
     target_rows: int | None = None,
     drop_indices: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> CompactReport:
     """Compact a table; see `LanceTable.compact`."""
     table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
@@ -219,6 +220,7 @@ def compact_table(
     found = table.compact(
         target_rows_per_fragment=DEFAULT_ROWS_PER_FILE if target_rows is None else target_rows,
         drop_indices=drop_indices,
+        on_progress=on_progress,
     )
     return CompactReport(
         path=table.uri,

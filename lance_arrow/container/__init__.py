@@ -14,6 +14,7 @@ written comes as encoded pages and leaves as bytes in order.
 | `global_buffers` | buffers shared by all columns |
 | `checksums`, `checksum_writer`, `file_checks` | the table of checksums, how it is made, what is compared with it |
 | `columns`, `pages`, `descriptions` | column metadata on demand, pages as ranges, what describes them |
+| `stored_pages` | whole pages as bytes, compared with their checksums, for those who copy them |
 | `buffer_places` | the check every (position, size) passes |
 | `fields` | the field tree on the wire |
 | `logical_types`, `extension_types` | the format's type strings ↔ Arrow types |

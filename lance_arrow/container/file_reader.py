@@ -215,14 +215,14 @@ class LanceFileReader:
 
     def _check_reads(self, checks: FileChecks) -> None:
         verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
-        verified.check_with(checks.blocks, self._contradiction)
+        verified.check_with(checks.blocks, self.contradiction)
         self.source = verified
         if self._verify == "full":
             self.columns(range(self.footer.num_columns))
             checks.read_everything(verified)
 
-    def _contradiction(self, start: int, stop: int) -> CorruptFileError:
-        """Say of a block which column and page it belongs to, as far as that is known."""
+    def contradiction(self, start: int, stop: int) -> CorruptFileError:
+        """Return the error for a block, with its column and page as far as they are known."""
         assert self.checks is not None
         column, page = self.owner_of(self.checks.table, start)
         error = CorruptFileError if page is None else CorruptPageError
@@ -335,7 +335,7 @@ class LanceFileReader:
             return
         wrong = checks.blocks.check(data, _NO_OFFSET, np.array([start]), np.array([stop]))
         if wrong >= 0:
-            raise self._contradiction(*checks.blocks.place(wrong))
+            raise self.contradiction(*checks.blocks.place(wrong))
 
     def close(self) -> None:
         """Close the source."""

@@ -15,6 +15,7 @@ from google.protobuf.any_pb2 import Any as WrappedMessage
 from google.protobuf.message import Message
 
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
+from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
 from lance_arrow.container.schema_messages import serialized
@@ -73,7 +74,7 @@ class FileWriter:
     def add_page(
         self,
         column: int,
-        message: Message,
+        message: Message | Description,
         buffers: Sequence[Bytes],
         *,
         length: int,
@@ -87,7 +88,7 @@ class FileWriter:
         column
             Number of the physical column.
         message
-            Layout message of the page.
+            Layout message of the page; of a page that is copied, its description.
         buffers
             Its buffers, in the layout's order; empty ones keep their place.
         length
@@ -267,8 +268,10 @@ def _padded(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-def _described(message: Message, distribution: str = "") -> bytes:
+def _described(message: Message | Description, distribution: str = "") -> bytes:
     """Wrap a message as pages and columns hold it. Source: DirectEncoding.encoding."""
-    return serialized(
-        WrappedMessage(type_url=f"{distribution}/{message.DESCRIPTOR.full_name}", value=serialized(message))
-    )
+    if isinstance(message, Description):
+        name, value, distribution = message.message, message.value, message.distribution
+    else:
+        name, value = message.DESCRIPTOR.full_name, serialized(message)
+    return serialized(WrappedMessage(type_url=f"{distribution}/{name}", value=value))

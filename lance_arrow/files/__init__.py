@@ -11,6 +11,7 @@ In: a path, a buffer or a stream, and columns, rows, filters, options. Out: tabl
 | `batch_inputs`, `stored_rows`, `offset_checks` | what may be written, as files store it, checked |
 | `writer_plan` | what writers of one schema have in common |
 | `row_writers`, `row_writer` | columns to pages of an open file; which writer fits a version (2.0: `legacy/`) |
+| `copied_rows`, `copying_row_writer` | pages of other files as pages of a new one: which, and how |
 | `data_file_writer` | a data file of a table, whose schema bears field ids |
 | `verification`, `checksum_audit` | `verify`: every checksum compared, every page decoded |
 | `zone_building` | `build_zones`: zone maps beside files that have none |

@@ -60,7 +60,7 @@ class WrittenLeaf:
 
 
 @dataclass(slots=True, eq=False)
-class _LeafWriter:
+class LeafWriter:
     """One leaf and its rows that are no page yet."""
 
     of: WrittenLeaf
@@ -69,7 +69,7 @@ class _LeafWriter:
 
 
 @dataclass(slots=True, eq=False)
-class _FullPage:
+class FullPage:
     """Rows that make a page."""
 
     of: WrittenLeaf
@@ -101,7 +101,7 @@ class RowWriter:
         self._runtime = runtime
         self._encoder = plan.encoder
         self.num_rows = 0
-        self._leaves = [_LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, page_bytes)) for one in plan.leaves]
+        self._leaves = [LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, page_bytes)) for one in plan.leaves]
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
         """Add rows: for each top-level column its arrays, `num_rows` rows in all.
@@ -128,13 +128,13 @@ class RowWriter:
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _place(self, full: Iterable[tuple[_LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
+    def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
         pages = []
         for leaf, arrays in full:
-            page = _FullPage(leaf.of, arrays, leaf.next_row)
+            page = FullPage(leaf.of, arrays, leaf.next_row)
             leaf.next_row += page.num_rows
             pages.append(page)
-        by_leaf: dict[int, list[_FullPage]] = {}
+        by_leaf: dict[int, list[FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
         is_small = num_bytes <= _SMALL_BYTES
@@ -142,13 +142,13 @@ class RowWriter:
             self._add(page, encoded)
         # Encoding has refused what contradicts itself: zones need not.
         run = map if is_small else self._runtime.map
-        for _ in run(_add_to_zones, list(by_leaf.values())):
+        for _ in run(add_to_zones, list(by_leaf.values())):
             pass
 
-    def _encoded(self, pages: Sequence[_FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
+    def _encoded(self, pages: Sequence[FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
-    def _encode(self, page: _FullPage) -> EncodedPage | PendingPage:
+    def _encode(self, page: FullPage) -> EncodedPage | PendingPage:
         with located(column=page.of.leaf.path):
             options = page.of.plan.options
             content = shred(page.of.leaf, page.arrays)
@@ -156,7 +156,7 @@ class RowWriter:
                 content = with_readable_items(content, options)
             return self._encoder.encode(content, options)
 
-    def _add(self, page: _FullPage, encoded: EncodedPage | PendingPage) -> None:
+    def _add(self, page: FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):
             places = [self._file.place(one) for one in encoded.outside]
             encoded = encoded.complete(np.array(places, np.int64))
@@ -181,7 +181,8 @@ class RowWriter:
 _NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)
 
 
-def _add_to_zones(pages: Sequence[_FullPage]) -> None:
+def add_to_zones(pages: Sequence[FullPage]) -> None:
+    """Bound the values of pages of one leaf, which follow each other."""
     zones = pages[0].of.zones
     if zones is not None:
         with located(column=pages[0].of.leaf.path):

@@ -15,12 +15,14 @@ from lance_arrow.arrays.list_items import list_items
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.statistics.plain_maps import encode_plain
 from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds
-from lance_arrow.statistics.zone_maps import encode_zones
+from lance_arrow.statistics.zone_maps import ZoneMap, encode_zones
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type, zones_schema
 
 _OTHER_BYTES_PER_ZONE = 8
 _SMALLEST_BUDGET_BYTES = 4096
 _COLUMN_BYTES_PER_MAP_BYTE = 1000
+MAX_COARSER = 4
+"""How many times longer zones may become so that a zone map of some rows can be added."""
 
 
 class ZoneBuilder:
@@ -39,7 +41,9 @@ class ZoneBuilder:
     Attributes
     ----------
     rows_per_zone
-        As given; a larger multiple after `finish` with `column_bytes`.
+        As given; a larger multiple after `finish` with `column_bytes`, or after `add_zones`.
+    num_rows
+        Rows that were added.
 
     Raises
     ------
@@ -58,7 +62,7 @@ class ZoneBuilder:
         self.rows_per_zone = rows_per_zone
         self._leaf = leaf
         self._type = bounds
-        self._num_rows = 0
+        self.num_rows = 0
         self._parts: list[Bounds] = []
         self._slots: list[NDArray[np.int64]] = []
         self._first_rows: list[NDArray[np.int64]] = []
@@ -74,7 +78,7 @@ class ZoneBuilder:
         if not len(array):
             return
         step = self.rows_per_zone
-        start, stop = self._num_rows, self._num_rows + len(array)
+        start, stop = self.num_rows, self.num_rows + len(array)
         first_border = (start // step + 1) * step
         if stop <= first_border:
             borders = np.array([start, stop], np.int64)
@@ -84,7 +88,39 @@ class ZoneBuilder:
         self._parts.append(bound_array(values, starts))
         self._slots.append(starts[1:] - starts[:-1])
         self._first_rows.append(borders[:-1])
-        self._num_rows = stop
+        self.num_rows = stop
+
+    def add_zones(self, zone_map: ZoneMap) -> bool:
+        """Add the next rows by a zone map of theirs, whose zones become parts of zones of these.
+
+        Zones must not cross borders of these. Longer zones make all zones as long, at most `MAX_COARSER` times longer.
+
+        Parameters
+        ----------
+        zone_map
+            Of the same leaf, for as many rows as are added.
+
+        Returns
+        -------
+        bool
+            False where the zones do not fit, and nothing was added: the values are needed.
+        """
+        rows, slots = zone_map.counts("row_count"), zone_map.counts("value_count")
+        own, other = self.rows_per_zone, zone_map.rows_per_zone
+        step = own if len(rows) < 2 and rows.sum() <= own else max(own, other)
+        if zone_map.is_partial or zone_map.low.type != self._type or step % own or step > MAX_COARSER * own:
+            return False
+        first_rows = self.num_rows + np.cumsum(rows) - rows
+        if (first_rows // step != (first_rows + rows - 1) // step).any():
+            return False
+        nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
+        exact = [zone_map.zones.column(name).to_numpy(zero_copy_only=False) for name in ("min_exact", "max_exact")]
+        self.rows_per_zone = step
+        self._parts.append(Bounds(zone_map.low, zone_map.high, *exact, slots - nulls - nans, nulls, nans))
+        self._slots.append(slots)
+        self._first_rows.append(first_rows)
+        self.num_rows += int(rows.sum())
+        return True
 
     def finish(self, column_bytes: int | None = None) -> pa.RecordBatch:
         """Return the zone map, of `zones_schema`.
@@ -118,11 +154,11 @@ class ZoneBuilder:
         if not self._parts:
             return None
         if len(self._parts) == 1 and len(self._slots[0]) == 1:
-            return _Zones(self._parts[0], np.array([self._num_rows]), self._slots[0])
+            return _Zones(self._parts[0], np.array([self.num_rows]), self._slots[0])
         first_rows = np.concatenate(self._first_rows)
         zones = _Zones(
             _concatenated(self._parts),
-            np.diff(np.append(first_rows, self._num_rows)),
+            np.diff(np.append(first_rows, self.num_rows)),
             np.concatenate(self._slots),
         ).joined(first_rows // self.rows_per_zone)
         if column_bytes is not None:

@@ -22,6 +22,7 @@ schema, history; a dataset; new versions.
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
 | `compaction` | few large fragments of many small ones |
+| `rewritten_rows`, `group_threads` | their rows, copied or encoded; some groups of fragments at once |
 | `cleanup` | old versions, and files that nothing needs |
 | `branches`, `cloning` | lines that begin with a version of another |
 | `zone_index`, `index_section` | ZONEMAP indices: made, committed, listed |

@@ -2,9 +2,10 @@
 
 fragments in order ─► runs of neighbours worth rewriting ─► groups of about one file's rows ─► new files ─► two commits
 
-One group is read and written at a time, as a stream. What others delete or update meanwhile in the same fragments makes
-the commit fail, and all begins again from the newest version. Fragments whose rows an index names by address are left
-out, and groups are cut so that an index covers all fragments of a group, or none (`indices/movable.py`).
+Groups are read and written as streams, as many at once as the memory budget allows. What others delete or update
+meanwhile in the same fragments makes the commit fail, and all begins again from the newest version. Fragments whose
+rows an index names by address are left out, and groups are cut so that an index covers all fragments of a group, or
+none (`indices/movable.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.fragments import fragment_ids
@@ -27,12 +27,13 @@ from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.table.data_files import write_fragments
+from lance_arrow.table.group_threads import GroupMeter, Progress, side_by_side
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import ReserveFragments, RewriteGroup
+from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -172,6 +173,7 @@ def compact_table(
     drop_indices: bool,
     options: Callable[[str], WriteOptions],
     message: str | None,
+    on_progress: Progress | None = None,
 ) -> tuple[ManifestMeta, CompactionReport]:
     """Compact a table; arguments are those of `LanceTable.compact`.
 
@@ -193,7 +195,26 @@ def compact_table(
             return None
         refuse_blob_structs(base.fields)
         chosen = options(writable_version(base))
-        made = [_rewritten(target, base, reader, group, plan.target_rows, chosen, files) for group in found.groups]
+        meter = GroupMeter(sum(reader.fragment(number).num_rows for one in found.groups for number in one), on_progress)
+        messages = [[_known(base, number) for number in group] for group in found.groups]
+
+        def rewritten(group: range) -> list[DataFragment]:
+            new = rewritten_fragments(
+                target.line,
+                base.facts,
+                reader,
+                group,
+                files,
+                options=chosen,
+                max_rows_per_file=plan.target_rows,
+                on_rows=meter.add,
+            )
+            if base.facts.has_stable_row_ids:
+                carry_rows(reader, group, new)
+            return new
+
+        written = side_by_side(rewritten, found.groups, meter, target.settings)
+        made = [RewriteGroup(old, new) for old, new in zip(messages, written, strict=True)]
         number_fragments(target, base, made)
         told.update(
             fragments_rewritten=tuple(one.id for group in made for one in group.old),
@@ -240,35 +261,11 @@ def indices_to_move(target: WritableBranch, base: ManifestMeta) -> IndexSection:
     return section
 
 
-def _rewritten(
-    target: WritableBranch,
-    base: ManifestMeta,
-    reader: TableReader,
-    group: range,
-    max_rows: int,
-    options: WriteOptions,
-    files: WrittenFiles,
-) -> RewriteGroup:
-    messages = editable(base).fragments
-    ids = fragment_ids(base.fragments)
-    old = [messages.get(int(ids[number])) for number in group]
-    for fragment in old:
-        check_fragment_known(fragment, base.facts.manifest_path)
-    schema = arrow_schema(base.fields, base.facts.schema_metadata)
-    part = reader.part(group)
-    rows = part.batches(part.projection(schema.names), None, None)
-    new = write_fragments(
-        target.line,
-        schema,
-        base.fields,
-        (batch.replace_schema_metadata(schema.metadata) for batch in rows),
-        files,
-        options=options,
-        max_rows_per_file=max_rows,
-    )
-    if base.facts.has_stable_row_ids:
-        carry_rows(reader, group, new)
-    return RewriteGroup(old, new)
+def _known(base: ManifestMeta, number: int) -> DataFragment:
+    """Return the message of a fragment, of which nothing is unknown."""
+    fragment = editable(base).fragments.get(int(fragment_ids(base.fragments)[number]))
+    check_fragment_known(fragment, base.facts.manifest_path)
+    return fragment
 
 
 def carry_rows(reader: TableReader, group: range, new: Sequence[DataFragment]) -> None:

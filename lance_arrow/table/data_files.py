@@ -12,6 +12,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import Rows
+from lance_arrow.files.copied_rows import CopiedRows
 from lance_arrow.files.data_file_writer import DataFileWriter
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
@@ -27,7 +28,7 @@ def write_fragments(
     line: Location,
     schema: pa.Schema,
     fields: Sequence[SchemaField],
-    rows: Iterator[Rows],
+    rows: Iterator[Rows | CopiedRows],
     files: WrittenFiles,
     *,
     options: WriteOptions,
@@ -43,7 +44,7 @@ def write_fragments(
     schema, fields
         Schema of the rows, and the same columns with the ids of the table.
     rows
-        In order.
+        In order; pages of `CopiedRows` are copied where these fit the file.
     files
         Told of each file before it is made.
     options
@@ -77,7 +78,10 @@ def write_fragments(
         for piece in _pieces(rows, limit):
             if writer is None:
                 name, writer = _begin(line, schema, fields, files, options, prefix)
-            writer.write(piece)
+            if isinstance(piece, CopiedRows):
+                writer.copy(piece)
+            else:
+                writer.write(piece)
             if writer.num_rows == limit:
                 fragments.append(_finish(writer, name))
                 writer = None
@@ -104,16 +108,21 @@ def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
     )
 
 
-def _pieces(rows: Iterator[Rows], limit: int) -> Iterator[Rows]:
-    """Cut rows where files end."""
+def _pieces(rows: Iterator[Rows | CopiedRows], limit: int) -> Iterator[Rows | CopiedRows]:
+    """Cut rows where files end; pages are not cut."""
     room = limit
     for one in rows:
-        start = 0
-        while start < one.num_rows:
-            piece = one if one.num_rows <= room and not start else one.slice(start, room)
-            yield piece
-            start += piece.num_rows
-            room = room - piece.num_rows or limit
+        if isinstance(one, CopiedRows) and one.num_rows <= room:
+            yield one
+            room = room - one.num_rows or limit
+            continue
+        for part in one.read(None) if isinstance(one, CopiedRows) else (one,):
+            start = 0
+            while start < part.num_rows:
+                piece = part if part.num_rows <= room and not start else part.slice(start, room)
+                yield piece
+                start += piece.num_rows
+                room = room - piece.num_rows or limit
 
 
 def _begin(

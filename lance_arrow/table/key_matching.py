@@ -2,6 +2,8 @@
 
 Each key column becomes numbers, those of its distinct values in the source; the numbers of several columns are joined
 to one, column by column, and made dense again, so that they always fit into 64 bits. Nulls match nothing, as in SQL.
+Integers are looked up in a table over their range, or in sorted ones; only other values are hashed, by Arrow, which
+takes some hundred bytes for each.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ class _Level:
     def __init__(self, name: str, values: pa.Array) -> None:
         self.name = name
         self._values = values
-        self._table = _NumberTable.of(values)
+        self._table = _NumberTable.of(values) or _SortedNumbers.of(values)
         self._joined: Numbers | None = None
 
     @property
@@ -84,13 +86,10 @@ class _NumberTable:
     @classmethod
     def of(cls, values: pa.Array) -> _NumberTable | None:
         """Return the table of some distinct values; None where they are no integers, or lie too far apart."""
-        if not pa.types.is_integer(values.type) or not len(values):
+        if not pa.types.is_integer(values.type):
             return None
         numbers = values.to_numpy()
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low >= min(_MOST_TABLE_ITEMS, _LEAST_TABLE_ITEMS + _TABLE_ITEMS_PER_KEY * len(values)):
-            return None
-        return cls(numbers, low, high)
+        return cls(numbers, int(numbers.min()), int(numbers.max())) if _are_close(numbers, len(numbers)) else None
 
     def places(self, column: pa.Array | pa.ChunkedArray) -> Numbers:
         """Return the place of each value, -1 for others and for nulls."""
@@ -106,6 +105,51 @@ class _NumberTable:
         found = self._table[_above(numbers, self._low)].astype(np.int64)
         found[is_out] = -1
         return found
+
+
+class _SortedNumbers:
+    """Places of integers among sorted ones: no hash table is made, which would take many times their memory."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self._values = values
+
+    @classmethod
+    def of(cls, values: pa.Array) -> _SortedNumbers | None:
+        """Return the places of some distinct values, which ascend; None where they are no integers."""
+        return cls(values.to_numpy()) if pa.types.is_integer(values.type) and len(values) else None
+
+    def places(self, column: pa.Array | pa.ChunkedArray) -> Numbers:
+        """Return the place of each value, -1 for others and for nulls."""
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        is_null = whole.is_null().to_numpy(zero_copy_only=False) if whole.null_count else None
+        numbers = (whole if is_null is None else whole.fill_null(0)).to_numpy(zero_copy_only=False)
+        found = np.minimum(np.searchsorted(self._values, numbers), len(self._values) - 1)
+        found[self._values[found] != numbers] = -1
+        if is_null is not None:
+            found[is_null] = -1
+        return found
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    """Return the distinct values of a column, without null; integers ascend."""
+    plain = _plain(column)
+    if not pa.types.is_integer(plain.type):
+        return pc.drop_null(pc.unique(plain))
+    numbers = plain.drop_null().to_numpy()
+    if not _are_close(numbers, len(numbers)):
+        return pa.array(np.unique(numbers))
+    low = int(numbers.min())
+    flags = np.zeros(int(numbers.max()) - low + 1, bool)
+    flags[_above(numbers, low)] = True
+    return pa.array(np.flatnonzero(flags).astype(numbers.dtype) + numbers.dtype.type(low))
+
+
+def _are_close(numbers: NDArray[Any], count: int) -> bool:
+    """Whether a table over the range of some integers pays for that many of them."""
+    if not len(numbers):
+        return False
+    span = int(numbers.max()) - int(numbers.min())
+    return span < min(_MOST_TABLE_ITEMS, _LEAST_TABLE_ITEMS + _TABLE_ITEMS_PER_KEY * count)
 
 
 def _above(numbers: NDArray[Any], low: int) -> NDArray[np.int64]:
@@ -138,7 +182,7 @@ class SourceKeys:
         for name in names:
             column = source.column(name)
             try:
-                level = _Level(name, pc.drop_null(pc.unique(_plain(column))))
+                level = _Level(name, _distinct(column))
                 if numbers is not None:
                     level.join(column, numbers)
                 numbers = level.numbers(column, numbers)

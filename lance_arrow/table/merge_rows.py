@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
@@ -27,6 +28,7 @@ from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
+_INSERTED_ROWS = 1 << 16
 _HELD_BYTES = 32 << 20
 """Most bytes of rows of the table that are held to look up their keys at once."""
 
@@ -74,8 +76,7 @@ def merge_rows(
             given, rows = fitted_rows(
                 source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
             )
-            batches = [part for one in rows for part in _batches(one)]
-            held.append(pa.Table.from_batches(batches, given).combine_chunks())
+            held.append(_held(rows, given))
         merge = _Merge(clauses, held[0], moved, reader)
         added = write_fragments(
             target.line,
@@ -206,14 +207,16 @@ class _Merge:
         is_new[~is_new] = ~self._is_met[keys[~is_new]]
         self.num_inserted = int(np.count_nonzero(is_new))
         schema = self._moved.table_schema
-        found = self._source.filter(pa.array(is_new))
-        columns = [
-            found.column(field.name)
-            if field.name in found.column_names
-            else pa.chunked_array([pa.nulls(found.num_rows, field.type)])
-            for field in schema
-        ]
-        yield from pa.table(columns, schema=schema).to_batches()
+        for start in range(0, self._source.num_rows, _INSERTED_ROWS):
+            part = self._source.slice(start, _INSERTED_ROWS)
+            found = part.filter(pa.array(is_new[start : start + _INSERTED_ROWS]))
+            columns = [
+                found.column(field.name)
+                if field.name in found.column_names
+                else pa.chunked_array([pa.nulls(found.num_rows, field.type)])
+                for field in schema
+            ]
+            yield from pa.table(columns, schema=schema).to_batches()
 
     def _delete(self, places: pa.RecordBatch, chosen: NDArray[np.bool_]) -> None:
         self.deleted.append(places.column(0).to_numpy(zero_copy_only=False)[chosen].astype(np.uint64))
@@ -278,5 +281,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _batches(rows: pa.Table | pa.RecordBatch) -> list[pa.RecordBatch]:
-    return rows.to_batches() if isinstance(rows, pa.Table) else [rows]
+def _held(rows: Iterator[Rows], schema: pa.Schema) -> pa.Table:
+    """Return rows in one chunk; what they came in is not kept."""
+    batches = [part for one in rows for part in (one.to_batches() if isinstance(one, pa.Table) else [one])]
+    return pa.Table.from_batches(batches, schema).combine_chunks()

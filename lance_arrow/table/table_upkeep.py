@@ -14,6 +14,7 @@ from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_at, field_paths
+from lance_arrow.table.group_threads import Progress
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.operations.configuration import MapChange, UpdateConfig
 from lance_arrow.table.replacement import replace_columns
@@ -119,13 +120,15 @@ class TableUpkeep(TableHandle):
         materialize_deletions_threshold: float = 0.1,
         drop_indices: bool = False,
         message: str | None = None,
+        on_progress: Progress | None = None,
     ) -> CompactionReport:
         """Rewrite small fragments as large ones, and those with many deleted rows without them, in two versions.
 
         Nothing is done, and no version made, where nothing is worth it. Neighbours are put together, one file's rows at
-        a time, for a table of any size. Rows keep their stable ids; without these, ``_rowid`` changes. An index that
-        names rows by stable id covers the new fragments as it covered the old ones. Fragments of an index that names
-        rows by address are not rewritten, and the report names both.
+        a time, for a table of any size. Large pages that hold no deleted rows are copied as they are. Rows keep their
+        stable ids; without these, ``_rowid`` changes. An index that names rows by stable id covers the new fragments as
+        it covered the old ones. Fragments of an index that names rows by address are not rewritten, and the report
+        names both.
 
         Parameters
         ----------
@@ -137,6 +140,8 @@ class TableUpkeep(TableHandle):
             Whether indices that would keep fragments out of the compaction are dropped.
         message
             As for `create`.
+        on_progress
+            Told how many rows were written, and of how many.
 
         Returns
         -------
@@ -147,6 +152,8 @@ class TableUpkeep(TableHandle):
         ------
         CommitConflictError
             Somebody replaced the table, or others changed the same fragments until the time was up.
+        CorruptFileError
+            Bytes that are copied contradict their checksum, or those that are decoded are damaged; nothing is made.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         """
@@ -159,6 +166,7 @@ class TableUpkeep(TableHandle):
             drop_indices=bool(drop_indices),
             options=PLAIN.of,
             message=checked_message(message),
+            on_progress=on_progress,
         )
         self._move(made)
         return report

@@ -1,7 +1,8 @@
 """Time what changes a table beside the reference; prints medians and ratios, asserts nothing.
 
-`python tests/benchmarks/table_operations.py [--rows 1000000] [--rounds 5] [--durability rename]`. Each round makes both
-tables anew; both do one operation after another in turns, the reference in a process of its own.
+`python tests/benchmarks/table_operations.py [--rows 1000000] [--rounds 5] [--durability rename] [--cases parts pack]`.
+Each round makes both tables anew; both do one operation after another in turns, the reference in a process of its own.
+`parts` and `pack` are of another table: ten appends of a tenth of the rows each, and their compaction.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ import pyarrow as pa
 SEED = 22
 APPENDS = 50
 APPENDED_ROWS = 1000
+PARTS = 10
 NARROW = 100_000
 CASES = (
     "create", "append", "delete", "update", "merge", "add", "compact", "open", "count", "history", "cleanup", "scan",
+    "parts", "pack",
 )  # fmt: skip
 REPEATED = {"open": 5, "count": 5, "history": 3, "scan": 3}
 """What leaves the table as it is: the median of some in each round."""
@@ -57,6 +60,7 @@ class Inputs:
 
     def __init__(self, num_rows: int) -> None:
         self.created = rows(0, num_rows)
+        self.parts = [self.created.slice(i * num_rows // PARTS, num_rows // PARTS) for i in range(PARTS)]
         self.appended = [rows(num_rows + i * APPENDED_ROWS, APPENDED_ROWS) for i in range(APPENDS)]
         half = max(num_rows // 20, 1)
         known = self.created.take(pa.array(np.random.default_rng(SEED).permutation(num_rows)[:half]))
@@ -72,6 +76,7 @@ class Ours:
         self._kind, self._path, self._inputs = LanceTable, path, inputs
         self._options: dict[str, Any] = {"durability": durability} if durability else {}
         self._table: Any = None
+        self._parts: Any = None
 
     def create(self) -> None:
         self._table = self._kind.create(self._path, self._inputs.created, **self._options)
@@ -111,6 +116,15 @@ class Ours:
     def scan(self) -> None:
         self._table.to_table()
 
+    def parts(self) -> None:
+        first, *rest = self._inputs.parts
+        self._parts = self._kind.create(f"{self._path}-parts", first, **self._options)
+        for some in rest:
+            self._parts.append(some)
+
+    def pack(self) -> None:
+        self._parts.compact(target_rows_per_fragment=self._inputs.created.num_rows)
+
 
 class Reference:
     """The same by the reference."""
@@ -120,6 +134,7 @@ class Reference:
 
         self._lance, self._path, self._inputs = lance, path, inputs
         self._table: Any = None
+        self._parts: Any = None
 
     def create(self) -> None:
         self._table = self._lance.write_dataset(self._inputs.created, self._path)
@@ -159,6 +174,15 @@ class Reference:
     def scan(self) -> None:
         self._table.to_table()
 
+    def parts(self) -> None:
+        first, *rest = self._inputs.parts
+        self._parts = self._lance.write_dataset(first, f"{self._path}-parts")
+        for some in rest:
+            self._parts = self._lance.write_dataset(some, self._parts, mode="append")
+
+    def pack(self) -> None:
+        self._parts.optimize.compact_files(target_rows_per_fragment=self._inputs.created.num_rows)
+
 
 def timed(side: Ours | Reference, case: str, profile: str = "") -> tuple[float, float]:
     """Return seconds by the clock, and processor time of all threads."""
@@ -195,6 +219,9 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--durability", choices=("fsync", "rename"))
+    parser.add_argument(
+        "--cases", nargs="+", choices=CASES, default=CASES, help="which operations, each after those before"
+    )
     parser.add_argument("--folder", type=Path, help="where tables are made; a temporary folder unless given")
     parser.add_argument("--profile", choices=CASES, default="", help="print where our time goes in one operation")
     parser.add_argument("--no-reference", action="store_true")
@@ -210,11 +237,11 @@ def main() -> int:
             assert other.stdin is not None
             assert other.stdout is not None
             other.stdout.readline()
-            samples: dict[str, list[tuple[float, ...]]] = {case: [] for case in CASES}
+            samples: dict[str, list[tuple[float, ...]]] = {case: [] for case in options.cases}
             # The first round warms up.
             for number in range(options.rounds + 1):
                 ours = Ours(str(folder / f"ours-{number}"), inputs, options.durability or "")
-                for at, case in enumerate(CASES):
+                for at, case in enumerate(options.cases):
                     pair: list[tuple[float, float]] = [(0.0, 0.0)] * 2
                     for side in (0, 1) if (number + at) % 2 else (1, 0):
                         os.sync()

@@ -47,7 +47,7 @@ TASK = "pyspark.worker"
 STEPS = {
     "begin a write": ("create_data_source", "save('source', source())", 10),
     "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 118),
-    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 224),
+    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 226),
     "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 96),
     "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 167),
     "plan a read": (

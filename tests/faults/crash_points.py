@@ -20,6 +20,10 @@ import numpy as np
 import pyarrow as pa
 from fsspec.implementations.memory import MemoryFileSystem
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from copied_early import copied_early
+
 from lance_arrow import LanceTable
 from lance_arrow.errors import TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import Location, list_tree
@@ -153,6 +157,12 @@ def _old_versions(table: LanceTable) -> None:
     table.compact()
 
 
+def _copy(table: LanceTable) -> None:
+    with copied_early() as counts:
+        table.compact()
+    assert counts
+
+
 CASES: dict[str, Case] = {
     "append": Case(lambda table: table.append(rows_of(20, 30), max_rows_per_file=4)),
     "overwrite": Case(lambda table: table.overwrite(rows_of(50, 60))),
@@ -166,6 +176,7 @@ CASES: dict[str, Case] = {
         lambda table: table.replace_columns({"x": "id + 1"}), lambda table: table.add_columns({"x": 0})
     ),
     "compact": Case(lambda table: table.compact()),
+    "compact_by_copying": Case(_copy),
     "compact_zone_map": Case(lambda table: table.compact(), lambda table: table.create_zone_map("id")),
     "restore": Case(lambda table: table.restore(1)),
     "update_config": Case(lambda table: table.update_config({"a": "b"})),

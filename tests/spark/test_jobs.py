@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from copied_early import copied_early
 
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.errors import CommitConflictError, InvalidArgumentError, LanceError
@@ -67,6 +68,18 @@ def test_compaction_keeps_rows_and_their_ids(tmp_path: Path) -> None:
     assert [one.physical_rows for one in twin.manifest.fragments] == [
         one.physical_rows for one in after.manifest.fragments
     ]
+
+
+def test_compactions_copy_pages_and_rewrites_do_not(tmp_path: Path) -> None:
+    """A rewrite is asked for because of other encodings."""
+    table = table_of(tmp_path / "t")
+    before = table.to_table()
+    with copied_early() as counts:
+        jobs.rewrite(NO_SPARK, str(tmp_path / "t"), preset="compact")
+        assert not counts
+        jobs.compact(NO_SPARK, str(tmp_path / "t"))
+    assert counts == {"id": 4, "s": 4, "u": 4}
+    assert LanceTable.open(tmp_path / "t").to_table().to_pydict() == before.to_pydict()
 
 
 def test_deletion_equals_that_of_the_library(tmp_path: Path) -> None:

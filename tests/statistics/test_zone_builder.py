@@ -253,6 +253,37 @@ def test_zones_grow_until_the_map_is_small():
     assert built(leaf, [array], 10).rows_per_zone == 10
 
 
+@pytest.mark.parametrize(("type_", "values"), SCALARS, ids=lambda one: str(one) if isinstance(one, pa.DataType) else "")
+@settings(max_examples=20)
+@given(data=st.data())
+def test_zones_of_zone_maps_are_those_of_the_values(type_, values, data):
+    """Maps of parts are joined where their zones fit; where they do not, nothing was added, and values can be."""
+    (leaf,) = leaves_of(type_)
+    parts = data.draw(
+        st.lists(st.lists(st.sampled_from([None, *values]), min_size=1, max_size=20), min_size=1, max_size=4)
+    )
+    builder = ZoneBuilder(leaf, 3)
+    num_rows = 0
+    for rows in parts:
+        step = data.draw(st.sampled_from([1, 3, 6, 7, 12, 15]))
+        array = pa.array(rows, type_)
+        before = builder.rows_per_zone
+        # A short part makes no zones longer.
+        wider = before if len(rows) <= min(before, step) else max(before, step)
+        starts = range(num_rows, num_rows + len(rows), step)
+        fits = wider % before == 0 and wider <= 4 * before
+        fits &= all(one // wider == (min(one + step, num_rows + len(rows)) - 1) // wider for one in starts)
+        taken = builder.add_zones(built(leaf, [array], step))
+        assert taken or not fits
+        assert builder.rows_per_zone in (before, wider if taken else before)
+        if not taken:
+            builder.add(array)
+        num_rows += len(rows)
+        assert builder.num_rows == num_rows
+    expected = built(leaf, [pa.array(rows, type_) for rows in parts], builder.rows_per_zone)
+    assert builder.finish().equals(expected.zones)
+
+
 def test_bounds_that_cannot_be_cut_outward():
     (leaf,) = leaves_of(pa.binary())
     (zone,) = built(leaf, [pa.array([b"\xff" * 65])], 10).zones.to_pylist()

@@ -25,6 +25,8 @@ def _columns(kind: str, count: int) -> dict[str, pa.Array]:
             return {"a": _ints(pa.int64(), -50, 50, count)}
         case "far":
             return {"a": _ints(pa.int64(), -(1 << 61), 1 << 61, count // 2, 0.0)}
+        case "far, some null":
+            return {"a": _ints(pa.uint64(), 0, 1 << 62, count)}
         case "largest":
             return {"a": _ints(pa.uint64(), (1 << 64) - 60, (1 << 64) - 1, count)}
         case "least":
@@ -42,7 +44,8 @@ def _columns(kind: str, count: int) -> dict[str, pa.Array]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["close", "far", "largest", "least", "bytes", "text", "dates", "dictionary", "three columns"]
+    "kind",
+    ["close", "far", "far, some null", "largest", "least", "bytes", "text", "dates", "dictionary", "three columns"],
 )
 def test_rows_are_found_by_their_keys(kind: str) -> None:
     columns = _columns(kind, 200)

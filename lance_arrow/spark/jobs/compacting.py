@@ -10,7 +10,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lance_arrow.container.schema import arrow_schema
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
@@ -22,10 +21,11 @@ from lance_arrow.spark.jobs.snapshots import FragmentGroup, opened, reader_of
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE, write_fragments
+from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import RewriteGroup
+from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.table_handle import PLAIN
 from lance_arrow.table.writable_branch import checked_message, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
@@ -43,11 +43,14 @@ class FragmentRewrite:
         The most rows of a file.
     prefix
         What names of files begin with.
+    copies
+        Whether pages are copied that need no change; those of a rewrite are to be encoded as `options` say.
     """
 
     options: WriteOptions
     max_rows_per_file: int
     prefix: str
+    copies: bool = False
 
 
 def compact(
@@ -97,7 +100,10 @@ def compact(
         if not groups:
             return None
         how = FragmentRewrite(
-            options=PLAIN.of(writable_version(base)), max_rows_per_file=plan.target_rows, prefix=f"{uuid.uuid4()}-"
+            options=PLAIN.of(writable_version(base)),
+            max_rows_per_file=plan.target_rows,
+            prefix=f"{uuid.uuid4()}-",
+            copies=True,
         )
         watch.step(f"{sum(map(len, groups))} of {len(base.fragments)} fragments in {len(groups)} groups")
         made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
@@ -165,20 +171,20 @@ def rewrite_groups(
 def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
     """Write the live rows of some fragments to new files; in a task."""
     facts = group.facts
-    schema = arrow_schema(facts.fields, facts.schema_metadata)
     reader = group.reader()
-    rows = reader.batches(reader.projection(schema.names), None, None)
+    numbers = range(len(group.fragments))
     with WrittenFiles() as files:
-        new = write_fragments(
+        new = rewritten_fragments(
             group.address.location(),
-            schema,
-            facts.fields,
-            (batch.replace_schema_metadata(schema.metadata) for batch in rows),
+            facts,
+            reader,
+            numbers,
             files,
             options=how.options,
             max_rows_per_file=how.max_rows_per_file,
             prefix=how.prefix,
+            copies=how.copies,
         )
         if facts.has_stable_row_ids:
-            carry_rows(reader, range(len(group.fragments)), new)
+            carry_rows(reader, numbers, new)
     return [one.SerializeToString() for one in new]
