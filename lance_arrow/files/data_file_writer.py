@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,10 @@ import pyarrow as pa
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.files.copied_rows import CopiedRows
+from lance_arrow.files.copying_row_writer import CopyingRowWriter
 from lance_arrow.files.lance_writer import OneFileWriter
+from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 
 
@@ -38,7 +41,29 @@ class DataFileWriter(OneFileWriter):
 
     def __init__(self, sink: Any, schema: pa.Schema, fields: Sequence[SchemaField], options: WriteOptions) -> None:
         self._wanted_fields = tuple(fields)
+        self._version = options.version
         super().__init__(sink, schema, options)
+
+    def copy(self, rows: CopiedRows) -> None:
+        """Write rows of other files, by copying their pages where that can be; see `CopiedRows`.
+
+        Raises
+        ------
+        LanceError
+            As `write`, and as reading goes: the writer cannot go on.
+        """
+        self._check_open()
+        stored = self._stored
+
+        def decoded(tops: Sequence[int]) -> Iterator[Mapping[int, list[pa.Array]]]:
+            part = StoredRows(pa.schema([stored.given.field(top) for top in tops]), self._version)
+            for batch in rows.read(part.given.names):
+                yield dict(zip(tops, part.columns(batch), strict=True))
+
+        self._is_broken = True
+        assert isinstance(self._rows, CopyingRowWriter)
+        self._rows.copy(rows, decoded)
+        self._is_broken = False
 
     def _fields_of(self, schema: pa.Schema) -> Sequence[SchemaField]:
         for ours, theirs in zip(fields_from_arrow(schema), self._wanted_fields, strict=True):

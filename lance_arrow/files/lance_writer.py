@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,10 +16,7 @@ from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
-from lance_arrow.files.copied_rows import CopiedRows
-from lance_arrow.files.copying_row_writer import CopyingRowWriter
 from lance_arrow.files.row_writers import row_writer
-from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.files.writer_plan import writer_plan
 from lance_arrow.io import AnyFileSystem, open_sink
@@ -51,7 +48,7 @@ class OneFileWriter:
     ) -> None:
         runtime = runtime if runtime is not None else default_runtime()
         plan = writer_plan(schema, options, runtime, self._fields_of, self._wanted_fields)
-        self._stored, self._version = plan.stored, options.version
+        self._stored = plan.stored
         self._is_broken = False
         # Until there is a sink, there is nothing to give up.
         self._is_closed = True
@@ -105,27 +102,6 @@ class OneFileWriter:
             columns = self._stored.columns(one)
             if one.num_rows:
                 self._write(columns, one.num_rows)
-
-    def copy(self, rows: CopiedRows) -> None:
-        """Write rows of other files, by copying their pages where that can be; see `CopiedRows`.
-
-        Raises
-        ------
-        LanceError
-            As `write`, and as reading goes: the writer cannot go on.
-        """
-        self._check_open()
-        stored = self._stored
-
-        def decoded(tops: Sequence[int]) -> Iterator[Mapping[int, list[pa.Array]]]:
-            part = StoredRows(pa.schema([stored.given.field(top) for top in tops]), self._version)
-            for batch in rows.read(part.given.names):
-                yield dict(zip(tops, part.columns(batch), strict=True))
-
-        self._is_broken = True
-        assert isinstance(self._rows, CopyingRowWriter)
-        self._rows.copy(rows, decoded)
-        self._is_broken = False
 
     def _write(self, columns: list[list[pa.Array]], num_rows: int) -> None:
         self._is_broken = True
