@@ -70,8 +70,8 @@ def side_by_side(function: Callable[[T], R], groups: Sequence[T], meter: GroupMe
         futures = [threads.submit(function, group) for group in groups]
         try:
             return [future.result() for future in futures]
-        except BaseException:
+        finally:
+            # Where one has failed, or the caller is interrupted, the others end at their next rows.
             meter.is_stopped = True
             for future in futures:
                 future.cancel()
-            raise
