@@ -18,7 +18,7 @@ from lance_arrow.choices import Blobs, Dictionaries, Verify
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.manifests.references import line_name
-from lance_arrow.manifests.versions import VersionChoice, list_manifests, open_version, table_location
+from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
 
 
@@ -84,12 +84,12 @@ def dataset(
     locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
-    manifests = () if many else list_manifests(locations[0])
-    if manifests:
+    newest = None if many else newest_manifest(locations[0])
+    if newest is not None:
         if partitioning is not None:
             raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
         (root,) = locations
-        manifest = open_version(root, choice, default_runtime().settings.limits, listed=manifests)
+        manifest = open_version(root, choice, default_runtime().settings.limits, newest=newest)
         table = table_dataset(manifest, root.filesystem, options)
         return table if schema is None else table.replace_schema(schema)
     if line_name(branch) is not None:

@@ -200,7 +200,7 @@ def open_version(
     choice: VersionChoice,
     limits: Limits | None = None,
     *,
-    listed: Sequence[ManifestFile] | None = None,
+    newest: ManifestFile | None = None,
 ) -> ManifestMeta:
     """Find and read the manifest of a version.
 
@@ -212,8 +212,8 @@ def open_version(
         Which version.
     limits
         As for `read_manifest`.
-    listed
-        Versions of the main branch, if they were listed already.
+    newest
+        The newest version of the main branch, if it was found already.
 
     Raises
     ------
@@ -233,13 +233,12 @@ def open_version(
     line = branch_root(root, branch)
     if version is not None:
         return _numbered(root, line, version, branch, limits)
-    if line is not root:
-        listed = None
     if choice.as_of is not None:
-        manifests = list_manifests(line) if listed is None else listed
+        manifests = list_manifests(line)
         if manifests:
             return _as_of(line, manifests, moment(choice.as_of), limits)
-    newest = newest_manifest(line) if listed is None else next(reversed(listed), None)
+    if newest is None or line is not root:
+        newest = newest_manifest(line)
     if newest is None:
         raise _nothing(root, line, branch)
     return read_listed(line, newest, limits)
