@@ -98,7 +98,8 @@ def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -
     -------
     CopiedColumn or None
         None where pages must be encoded: the file is of another version or has no checksums, the column is not there or
-        of another type, has blobs (whose places are those of the file), encodings outside the format, or small pages.
+        of another type, has blobs (whose places are those of the file), fixed-size lists of structs, encodings outside
+        the format, or small pages.
     """
     from lance_arrow.container.stored_pages import has_sums  # noqa: PLC0415 - where pages are copied
 
@@ -110,7 +111,8 @@ def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -
         return None
     node = opened.rows.roots[found[0]]
     leaves = list(node.leaves())
-    if any(leaf.is_blob or leaf.refusal is not None for leaf in leaves):
+    # Of fixed-size lists of structs, the reference reads no column in which some pages are null and others not.
+    if any(leaf.is_blob or leaf.refusal is not None or any(leaf.dimensions) for leaf in leaves):
         return None
     metas = opened.rows.metas(leaves)
     table = file.checks.table

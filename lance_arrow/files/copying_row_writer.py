@@ -85,7 +85,7 @@ class CopyingRowWriter(RowWriter):
             Description(meta.message, meta.description, meta.distribution),
             page.buffers,
             length=meta.num_rows,
-            priority=leaf.next_row + meta.first_row // leaf.of.leaf.lengths_per_row,
+            priority=leaf.next_row + meta.first_row,
         )
 
 

@@ -231,6 +231,19 @@ def test_damaged_zone_maps_are_made_anew(tmp_path: Path) -> None:
     assert verify(tmp_path / "t").ok
 
 
+def test_fixed_size_lists_of_structs_are_encoded(witness: Witness, tmp_path: Path) -> None:
+    """The reference does not read pages of null lists beside others."""
+    items = [{"x": 0, "y": 1}, {"x": 2, "y": 3}, None]
+    type_ = pa.list_(pa.struct({"x": pa.int32(), "y": pa.int64()}), 3)
+    rows = pa.table({"id": range(4), "list": pa.array([None, items, None, None], type_)})
+    table = LanceTable.create(tmp_path / "t", rows, max_rows_per_file=1, file_version="2.3")
+    with copied_early() as counts:
+        table.compact()
+    assert counts == {"id": 4}
+    assert_same(rows, table.to_table())
+    assert_same(rows.select(["list"]), witness.read_version(tmp_path / "t", None, columns=["list"]))
+
+
 def test_columns_of_several_files(tmp_path: Path) -> None:
     """Columns that were added, renamed, dropped and cast lie in several files, or in none."""
     table = LanceTable.create(tmp_path / "t", rows_of(0, 60), max_rows_per_file=20)
