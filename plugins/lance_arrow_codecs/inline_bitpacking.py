@@ -28,7 +28,6 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    GroupSummary,
     hookimpl,
 )
 
@@ -105,7 +104,7 @@ class InlineBitpacking:
         sizes = word_bits // 8 + _BYTES_PER_BIT * found.bits
         return spi.EncodedChunks(description, (out,), sizes[np.newaxis], value_starts[1:] - value_starts[:-1])
 
-    def _score(self, block: BlockSlice, found: GroupSummary, scope: EncodeScope) -> float | None:
+    def _score(self, block: BlockSlice, found: spi.GroupSummary, scope: EncodeScope) -> float | None:
         num_bytes = _num_bytes(block, found)
         # The name alone is reason enough.
         is_named = scope.options.codec == self.key.case
@@ -114,7 +113,7 @@ class InlineBitpacking:
         return scope.options.cost(num_bytes)
 
 
-def _num_bytes(block: BlockSlice, found: GroupSummary) -> int:
+def _num_bytes(block: BlockSlice, found: spi.GroupSummary) -> int:
     """Bytes of all chunks: a header word, and all 1024 values even where there are fewer."""
     assert isinstance(block.shape, FixedWidth)
     return len(found.bits) * block.shape.bytes_per_value + _BYTES_PER_BIT * found.total_bits
