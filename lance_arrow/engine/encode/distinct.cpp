@@ -15,16 +15,31 @@ uint64_t mix(uint64_t a, uint64_t b) {
 
 constexpr uint64_t kFirst = 0x9E3779B97F4A7C15u, kSecond = 0xD6E8FEB86659FD93u;
 
+// Up to 7 bytes as one number, which differs for different bytes of one size. A copy of a size that the compiler does
+// not know would be a call.
+uint64_t few_bytes(const uint8_t* bytes, int64_t size) {
+  if (size >= 4) {
+    const uint64_t last = load<uint32_t>(bytes + size - 4, 0);
+    return load<uint32_t>(bytes, 0) | last << 32;
+  }
+  if (size == 0) return 0;
+  return bytes[0] | static_cast<uint64_t>(bytes[size / 2]) << 8 | static_cast<uint64_t>(bytes[size - 1]) << 16;
+}
+
 uint64_t hash_bytes(const uint8_t* bytes, int64_t size) {
   uint64_t hash = static_cast<uint64_t>(size) * kFirst;
-  int64_t at = 0;
-  for (; at + 8 <= size; at += 8) hash = mix(hash ^ load<uint64_t>(bytes + at, 0), kSecond);
-  if (at < size) {
-    uint64_t rest = 0;
-    std::memcpy(&rest, bytes + at, static_cast<size_t>(size - at));
-    hash = mix(hash ^ rest, kSecond);
-  }
+  if (size < 8) return mix(mix(hash ^ few_bytes(bytes, size), kSecond) ^ kSecond, kFirst);
+  for (int64_t at = 0; at + 8 < size; at += 8) hash = mix(hash ^ load<uint64_t>(bytes + at, 0), kSecond);
+  // The last 8 bytes may be hashed twice.
+  hash = mix(hash ^ load<uint64_t>(bytes + size - 8, 0), kSecond);
   return mix(hash ^ kSecond, kFirst);
+}
+
+bool equal_bytes(const uint8_t* a, const uint8_t* b, int64_t size) {
+  if (size < 8) return few_bytes(a, size) == few_bytes(b, size);
+  for (int64_t at = 0; at + 8 < size; at += 8)
+    if (load<uint64_t>(a + at, 0) != load<uint64_t>(b + at, 0)) return false;
+  return load<uint64_t>(a + size - 8, 0) == load<uint64_t>(b + size - 8, 0);
 }
 
 struct FixedValues {
@@ -33,9 +48,7 @@ struct FixedValues {
 
   const uint8_t* at(int64_t value) const { return data + value * bytes_per_value; }
   uint64_t hash(int64_t value) const { return hash_bytes(at(value), bytes_per_value); }
-  bool equal(int64_t a, int64_t b) const {
-    return std::memcmp(at(a), at(b), static_cast<size_t>(bytes_per_value)) == 0;
-  }
+  bool equal(int64_t a, int64_t b) const { return equal_bytes(at(a), at(b), bytes_per_value); }
 };
 
 // Values of `words` times 64 bits.
@@ -68,7 +81,7 @@ struct VariableValues {
   uint64_t hash(int64_t value) const { return hash_bytes(data + start(value), size(value)); }
   bool equal(int64_t a, int64_t b) const {
     const int64_t bytes = size(a);
-    return bytes == size(b) && std::memcmp(data + start(a), data + start(b), static_cast<size_t>(bytes)) == 0;
+    return bytes == size(b) && equal_bytes(data + start(a), data + start(b), bytes);
   }
 };
 
