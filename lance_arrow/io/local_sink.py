@@ -49,10 +49,7 @@ class LocalSink(BufferedSink):
         self._descriptor = -1
         text = os.fspath(path)
         super().__init__(text if name is None else name)
-        # The folder is left to the system to resolve, but the process may change its own meanwhile.
-        self._path = text if os.path.isabs(text) else os.path.join(os.getcwd(), text)
-        if os.path.basename(text) in ("", os.curdir, os.pardir):
-            self._path = os.path.realpath(text)
+        self._path = os.path.realpath(text)
         permissions = self._permissions_before()
         folder, own_name = os.path.split(self._path)
         self._hidden_path = os.path.join(folder, hidden_name(own_name))
@@ -67,12 +64,8 @@ class LocalSink(BufferedSink):
             os.fchmod(self._descriptor, permissions)
 
     def _permissions_before(self) -> int | None:
-        """Return the permissions of an older file; follow a link to it."""
         try:
-            mode = os.lstat(self._path).st_mode
-            if stat.S_ISLNK(mode):
-                self._path = os.path.realpath(self._path)
-                mode = os.stat(self._path).st_mode
+            mode = os.stat(self._path).st_mode
         except FileNotFoundError:
             return None
         if stat.S_ISDIR(mode):

@@ -135,7 +135,8 @@ class LateReader:
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        if self._filter.has_blobs or self._late is None or len(intersection(rows, self._sure)):
+        # What no file stores takes no request.
+        if self._filter.has_blobs or not self._late_bytes or len(intersection(rows, self._sure)):
             return False
         if self._bytes_per_row * rows.num_rows <= self._wave_bytes:
             return True
