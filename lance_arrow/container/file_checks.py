@@ -20,7 +20,7 @@ _WAVE_BYTES = 32 << 20
 
 
 check_verify = partial(check_choice, "verify", names(Verify))
-"""Refuse what is no mode of verification; raises `InvalidArgumentError`."""
+"""Check the name of a mode of verification; raises `InvalidArgumentError` for others."""
 
 
 class FileChecks:

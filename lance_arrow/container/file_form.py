@@ -1,4 +1,4 @@
-"""`FileForm`: what all files of one schema and version have in common, whatever rows they hold."""
+"""`FileForm`: what all files of one schema and version have in common."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _known(data: Any) -> tuple[pa.Schema, Iterator[Rows]] | None:
         return data.schema, iter((data,))
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, iter(data)
-    # It loads pandas; there is neither of these as long as nobody else has imported it.
+    # Importing it would load pandas. Datasets and scanners exist only where it was imported before.
     pads = sys.modules.get("pyarrow.dataset")
     if pads is not None and isinstance(data, pads.Dataset):
         data = data.scanner()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodeOptions
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
-from lance_arrow.structure.page_encoder import PageEncoder, options_by_path
+from lance_arrow.structure.page_encoder import PageEncoder
 
 _MAX_PLANS = 64
 _MAX_KEY_BYTES = 64 << 10
@@ -147,7 +148,7 @@ def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[L
     base_options = EncodeOptions(preset=options.preset)
     for top, root in enumerate(tree):
         for leaf in root.leaves():
-            own = options_by_path(
+            own = _options_by_path(
                 base_options, options.column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
             )
             wants_zones = options.zone_rows > 0 if own.zone_map is None else own.zone_map
@@ -164,3 +165,31 @@ def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:
             "blobs of the first kind exist until file version 2.2: write that, or leave lance-encoding:blob out",
             column=leaf.path,
         )
+
+
+def _options_by_path(
+    base: EncodeOptions,
+    column_options: Mapping[str, Mapping[str, Any]],
+    path: str,
+    metadata: Sequence[Mapping[bytes, bytes] | None],
+) -> EncodeOptions:
+    """Return the options of the leaf at `path`: the writer's, then its fields' metadata, then the caller's words.
+
+    Parameters
+    ----------
+    base
+        Options of every column.
+    column_options
+        A caller's words: those for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
+    path
+        Dotted path of the leaf.
+    metadata
+        Metadata of the fields that speak for the leaf, the stronger ones later: its top-level field and its own.
+    """
+    found = base
+    for one in metadata:
+        found = found.with_metadata(one)
+    for name in sorted(column_options, key=len):
+        if path == name or path.startswith(f"{name}."):
+            found = found.with_words(column_options[name], column=name)
+    return found

@@ -233,3 +233,20 @@ class _Provisions(Mapping[EncodingKey, Provided]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+_ANSWERED: dict[tuple[type, type], bool] = {}
+
+
+def has_methods(factory: Any, protocol: type) -> bool:
+    """Whether a factory has the methods of a protocol; to ask takes longer than many an answer, so once per class."""
+    asked = type(factory), protocol
+    found = _ANSWERED.get(asked)
+    if found is None:
+        found = _ANSWERED[asked] = isinstance(factory, protocol)
+    return found
+
+
+def version_number(version: str) -> tuple[int, ...]:
+    """Return a file version as numbers, which compare as versions do."""
+    return tuple(map(int, version.split(".")))

@@ -8,7 +8,7 @@ PageContent ──► hook or smallest score ──► LayoutEncoder ──► s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -46,7 +46,7 @@ from lance_arrow.spi import (
     Scratch,
     ZoneMapPlace,
 )
-from lance_arrow.spi.table import EncodingTable, Provided
+from lance_arrow.spi.table import EncodingTable, Provided, has_methods, version_number
 
 COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 _MAX_COLUMNS = 64
@@ -139,13 +139,15 @@ class PageEncoder:
         return self._remembered("layouts", self._layouts)
 
     def _layouts(self) -> tuple[tuple[Provided, str], ...]:
-        written = (one for one in self.table.layouts.values() if _has(one.factory, LayoutEncoder))
+        written = (one for one in self.table.layouts.values() if has_methods(one.factory, LayoutEncoder))
         return tuple((one, str(one.factory.key)) for one in written if not one.factory.key.is_private)
 
     def arrays(self) -> tuple[Provided, ...]:
         """Array encodings that can be written."""
         arrays = self.table.arrays.values()
-        return self._remembered("arrays", lambda: tuple(one for one in arrays if _has(one.factory, ArrayEncoder)))
+        return self._remembered(
+            "arrays", lambda: tuple(one for one in arrays if has_methods(one.factory, ArrayEncoder))
+        )
 
     def _remembered(self, key: Hashable, find: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         found = self._writers.get(key)
@@ -154,21 +156,18 @@ class PageEncoder:
         return found
 
     def _codecs(self, context: DecodeContext, protocol: type) -> tuple[Provided, ...]:
-        return tuple(
-            one
-            for one in self.table.codecs.values()
-            if _has(one.factory, CodecEncoder) and _has(one.factory, protocol) and self.allows(one.factory, context)
-        )
+        written = (one for one in self.table.codecs.values() if has_methods(one.factory, CodecEncoder))
+        return tuple(one for one in written if has_methods(one.factory, protocol) and self.allows(one.factory, context))
 
     def allows(self, encoder: Any, context: DecodeContext) -> bool:
         since = getattr(encoder, "writes", {}).get(context)
-        return since is not None and _number(since) <= _number(self.file_version)
+        return since is not None and version_number(since) <= version_number(self.file_version)
 
     def named(self, name: str) -> Provided:
         """Return the codec that a caller named: the case of a known encoding, or the id of a private one."""
         for key, provided in self.table.codecs.items():
             if key.case == name:
-                if not _has(provided.factory, CodecEncoder):
+                if not has_methods(provided.factory, CodecEncoder):
                     raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} can only be read")
                 return provided
         raise self.table.missing(EncodingKey(PRIVATE_CODEC if "/" in name else "codec", name))
@@ -179,7 +178,7 @@ class PageEncoder:
         provided = self.table.layouts.get(key)
         if provided is None:
             raise self.table.missing(key)
-        if not _has(provided.factory, LayoutEncoder):
+        if not has_methods(provided.factory, LayoutEncoder):
             raise UnsupportedError(f"the layout {name!r} of plugin {provided.plugin.name!r} can only be read")
         return provided
 
@@ -208,22 +207,6 @@ def _checked_page(chosen: Provided, page: Any) -> EncodedPage:
     if name != key.message:
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned a page described by {described}")
     return replace(page, distribution=chosen.plugin.distribution)
-
-
-_ANSWERED: dict[tuple[type, type], bool] = {}
-
-
-def _has(factory: Any, protocol: type) -> bool:
-    """Whether a factory has the methods of a protocol; to ask takes longer than many an answer, so once per class."""
-    asked = type(factory), protocol
-    found = _ANSWERED.get(asked)
-    if found is None:
-        found = _ANSWERED[asked] = isinstance(factory, protocol)
-    return found
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 @functools.lru_cache(maxsize=64)
@@ -343,7 +326,7 @@ class PageScope:
             found = self.encoder.table.codecs.get(named)
             if found is None:
                 raise self.encoder.table.missing(named)
-            if not _has(found.factory, BlocksEncoder):
+            if not has_methods(found.factory, BlocksEncoder):
                 return self._encode_one_by_one(found, block, value_starts)
             return self._encode_all(found, block, value_starts)
         scored = [
@@ -376,7 +359,7 @@ class PageScope:
 
     def scheme(self, name: str) -> SchemeEncoder:
         found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
-        if not _has(found, SchemeEncoder):
+        if not has_methods(found, SchemeEncoder):
             raise UnsupportedError(f"the buffer scheme {name} can only be read")
         return found
 
@@ -513,31 +496,3 @@ class PageScope:
 
     def _hook(self) -> Any:
         return self.encoder.table.plugins.manager.hook
-
-
-def options_by_path(
-    base: EncodeOptions,
-    column_options: Mapping[str, Mapping[str, Any]],
-    path: str,
-    metadata: Sequence[Mapping[bytes, bytes] | None],
-) -> EncodeOptions:
-    """Return the options of the leaf at `path`: the writer's, then its fields' metadata, then the caller's words.
-
-    Parameters
-    ----------
-    base
-        Options of every column.
-    column_options
-        A caller's words: those for ``a`` hold for every leaf below ``a``; those for a longer path are stronger.
-    path
-        Dotted path of the leaf.
-    metadata
-        Metadata of the fields that speak for the leaf, the stronger ones later: its top-level field and its own.
-    """
-    found = base
-    for one in metadata:
-        found = found.with_metadata(one)
-    for name in sorted(column_options, key=len):
-        if path == name or path.startswith(f"{name}."):
-            found = found.with_words(column_options[name], column=name)
-    return found

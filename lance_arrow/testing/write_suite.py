@@ -33,6 +33,7 @@ from lance_arrow.spi import (
     EncodingKey,
     LeafType,
 )
+from lance_arrow.spi.table import version_number
 from lance_arrow.structure.page_encoder import PageScope
 from lance_arrow.testing.round_trip import decode, decode_blocks, encode_scope
 from lance_arrow.testing.samples import (
@@ -96,7 +97,7 @@ class CodecWriteSuite:
             for context, since in writes(self.key).items()
             for shape in self.shapes
             for version in FILE_VERSIONS
-            if self.can_write(shape, context) and _number(since) <= _number(version)
+            if self.can_write(shape, context) and version_number(since) <= version_number(version)
         ]
 
     def scope(
@@ -203,7 +204,7 @@ class CodecWriteSuite:
         for context in DecodeContext:
             for version in FILE_VERSIONS:
                 since = writes(self.key).get(context)
-                if since is not None and _number(since) <= _number(version):
+                if since is not None and version_number(since) <= version_number(version):
                     continue
                 shapes = [shape for shape in self.shapes if self.supports(shape, context)]
                 scope = encode_scope(
@@ -279,7 +280,3 @@ def _parts(encoded: Encoded) -> list[Any]:
         return [described, None if encoded.buffer is None else encoded.buffer.tobytes()]
     offsets = None if encoded.offsets is None else encoded.offsets.tolist()
     return [described, encoded.data.tobytes(), encoded.value_bits, offsets, encoded.length_bits]
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))

@@ -56,7 +56,7 @@ _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
 """The only child of zipped values: the reference decompresses, and decodes nothing more, whatever is named below."""
 _ALONE = frozenset((_VARIABLE, EncodingKey(COMPRESSIVE, "flat")))
-"""Children that choose none themselves: they answer the same, whatever is excluded."""
+"""Children without children of their own: what is excluded does not change their answer."""
 
 
 @dataclass(frozen=True, slots=True)

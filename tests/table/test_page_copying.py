@@ -186,7 +186,7 @@ def test_pages_outside_the_format_are_encoded() -> None:
 
 
 def test_files_without_checksums_are_encoded(tmp_path: Path, witness: Witness) -> None:
-    """Nobody could tell whether their pages are what was written; the new file has checksums, and zone maps."""
+    """Without checksums, damage of their pages would not be found; the new file has checksums, and zone maps."""
     rows = rows_of(0, 60)
     witness.write_directory(rows, tmp_path / "t", "2.2", max_rows_per_file=20)
     table = LanceTable.open(tmp_path / "t")

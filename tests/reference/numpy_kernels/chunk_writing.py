@@ -66,8 +66,8 @@ def measure_chunks(
     sizes = np.full(len(value_counts), (header + 7) & ~7, np.int64)
     for part in (*value_sizes, *level_sizes):
         sizes += (part + 7) & ~7
-    totals = (sizes.sum(), sizes.max(initial=0), value_counts.sum(), value_counts.max(initial=0))
-    return tuple(map(int, totals))  # type: ignore[return-value]
+    num_bytes, num_values = int(sizes.sum()), int(value_counts.sum())
+    return num_bytes, int(sizes.max(initial=0)), num_values, int(value_counts.max(initial=0))
 
 
 def write_chunks(
