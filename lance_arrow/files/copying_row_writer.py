@@ -54,10 +54,7 @@ class CopyingRowWriter(RowWriter):
         unbounded = self._without_zones(columns, copied)
         wanted = sorted({leaf.of.plan.top for leaf in (*others, *unbounded)})
         for arrays in decoded(wanted) if wanted else ():
-            full = [
-                (leaf, some) for leaf in others for array in arrays[leaf.of.plan.top] for some in leaf.pages.add(array)
-            ]
-            self._place(full, sum(array.nbytes for _, some in full for array in some))
+            self._hold(others, arrays)
             parts = [[FullPage(leaf.of, arrays[leaf.of.plan.top], leaf.next_row)] for leaf in unbounded]
             for _ in self._runtime.map(add_to_zones, parts):
                 pass

@@ -3,12 +3,13 @@
     arrays of a column ──► LeafPages: row borders ──► shred: levels and values ──► PageEncoder ──► FileWriter
                                      └──► ZoneBuilder: bounds of runs of rows ──► column buffer
 
-Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes.
+Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Where
+columns are so many or the memory budget so small that waiting rows would exceed half of it, pages end sooner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,8 @@ from lance_arrow.statistics.zone_builder import ZoneBuilder
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
 """Most rows, and bytes, of short arrays that are joined before they are bounded."""
+_PAGES_IN_BUDGET = 32
+"""Threads encode some pages at once, each of which is held as rows, levels and encoded bytes."""
 _SMALL_BYTES = 1 << 20
 """Pages of no more bytes are encoded sooner than threads take turns with the interpreter."""
 
@@ -91,7 +94,7 @@ class RowWriter:
     plan
         Leaves, and what encodes their pages.
     runtime
-        Threads.
+        Threads, and the memory budget.
     page_bytes
         Most bytes of a page.
     """
@@ -101,6 +104,9 @@ class RowWriter:
         self._runtime = runtime
         self._encoder = plan.encoder
         self.num_rows = 0
+        budget = runtime.settings.memory_budget_bytes
+        self._most_held_bytes = budget // 2
+        page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
         self._leaves = [LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, page_bytes)) for one in plan.leaves]
 
     def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
@@ -111,15 +117,8 @@ class RowWriter:
         LanceError
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
-        full = [
-            (leaf, arrays)
-            for leaf in self._leaves
-            for array in columns[leaf.of.plan.top]
-            for arrays in leaf.pages.add(array)
-        ]
+        self._hold(self._leaves, columns)
         self.num_rows += num_rows
-        if full:
-            self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
 
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
@@ -127,6 +126,31 @@ class RowWriter:
         self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes)
         for leaf in self._leaves:
             self._describe(leaf.of)
+
+    def _hold(
+        self, leaves: Sequence[LeafWriter], columns: Sequence[Sequence[pa.Array]] | Mapping[int, Sequence[pa.Array]]
+    ) -> None:
+        """Add arrays of top-level columns to leaves, and place the pages that are full."""
+        full = [
+            (leaf, arrays) for leaf in leaves for array in columns[leaf.of.plan.top] for arrays in leaf.pages.add(array)
+        ]
+        if full:
+            self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
+        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        if held_bytes > self._most_held_bytes:
+            self._place_largest(held_bytes)
+
+    def _place_largest(self, held_bytes: int) -> None:
+        """Place the largest pages that wait, until half as much waits as may."""
+        largest = sorted(self._leaves, key=lambda leaf: leaf.pages.held_bytes, reverse=True)
+        full = []
+        left_bytes = held_bytes
+        for leaf in largest:
+            if left_bytes <= self._most_held_bytes // 2:
+                break
+            left_bytes -= leaf.pages.held_bytes
+            full.append((leaf, leaf.pages.rest()))
+        self._place(full, held_bytes - left_bytes)
 
     def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
         pages = []
