@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
@@ -20,11 +18,10 @@ from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable
-from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
-from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown, write_deleted
+from lance_arrow.table.row_deletion import live_addresses, write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
@@ -125,21 +122,12 @@ def delete_rows(
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         reader = reader_of(base)
         expression = as_expression(predicate, reader.columns.full_schema)
-        addresses = _addresses(reader, expression)
+        rows = live_addresses(reader, expression)
         text = predicate if isinstance(predicate, str) else str(expression)
-        updated, removed = write_deleted(target.line, base, reader, addresses, files)
+        updated, removed = write_deleted(target.line, base, reader, rows, files)
         return Delete(updated=updated, removed=removed, predicate=text)
 
     return target.retried(base, attempt, message)
-
-
-def _addresses(reader: TableReader, expression: Predicate) -> NDArray[np.uint64]:
-    """Return where the rows lie that satisfy a predicate, ``(n,) uint64`` row addresses."""
-    check_addresses_shown(reader)
-    projection = reader.projection([ADDRESS])
-    batches = reader.batches(projection, expression, None, wants_all=True)
-    parts = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
-    return np.concatenate(parts).astype(np.uint64) if parts else np.empty(0, np.uint64)
 
 
 def restore_version(target: WritableBranch, base: ManifestMeta, old: ManifestMeta, message: str | None) -> ManifestMeta:

@@ -8,7 +8,6 @@ import secrets
 import numpy as np
 import pyarrow as pa
 import pyroaring
-from numpy.typing import NDArray
 
 from lance_arrow.io import Location, write_file
 from lance_arrow.manifests import seals
@@ -25,7 +24,7 @@ _SCHEMA = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 
 def write_deletions(
-    line: Location, fragment_id: int, read_version: int, offsets: NDArray[np.int64], files: WrittenFiles
+    line: Location, fragment_id: int, read_version: int, offsets: pyroaring.BitMap, files: WrittenFiles
 ) -> DeletionFile:
     """Write which rows of a fragment are deleted.
 
@@ -36,7 +35,7 @@ def write_deletions(
     fragment_id, read_version
         What the name is made of.
     offsets
-        ``(n,) int64``, strictly ascending: all deleted rows, old and new.
+        All deleted rows, old and new.
     files
         Told of the file before it is made.
     """
@@ -55,18 +54,17 @@ def write_deletions(
     )
 
 
-def _arrow(offsets: NDArray[np.int64], name: bytes) -> bytes:
+def _arrow(offsets: pyroaring.BitMap, name: bytes) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, _SCHEMA, options=_OPTIONS) as writer:
-        writer.write_batch(pa.record_batch([pa.array(offsets.astype(np.uint32))], schema=_SCHEMA))
+        writer.write_batch(pa.record_batch([pa.array(np.asarray(offsets.to_array(), np.uint32))], schema=_SCHEMA))
     data = sink.getvalue().to_pybytes()
     at = arrow_footer(data)
     assert at is not None
     return b"".join((data[:at], seal(seals.DELETIONS, name, data[:at], data[at:]), data[at:]))
 
 
-def _bitmap(offsets: NDArray[np.int64], name: bytes) -> bytes:
-    bitmap = pyroaring.BitMap(offsets.astype(np.uint32))
-    bitmap.run_optimize()
-    data = bytes(bitmap.serialize())
+def _bitmap(offsets: pyroaring.BitMap, name: bytes) -> bytes:
+    offsets.run_optimize()
+    data = bytes(offsets.serialize())
     return data + seal(seals.DELETIONS, name, data)

@@ -23,7 +23,8 @@ Numbers = NDArray[np.int64]
 
 _MOST_ROWS_PER_SEARCH = 1 << 20
 _LEAST_TABLE_ITEMS = 1 << 16
-_MOST_TABLE_ITEMS = 1 << 24
+_TABLE_ITEM_BYTES = 4
+_MOST_TABLE_BYTES = 64 << 20
 _TABLE_ITEMS_PER_KEY = 64
 
 
@@ -36,12 +37,14 @@ class _Level:
         The column.
     values
         Its distinct values in the source, without null.
+    most_table_bytes
+        As for `SourceKeys`.
     """
 
-    def __init__(self, name: str, values: pa.Array) -> None:
+    def __init__(self, name: str, values: pa.Array, most_table_bytes: int) -> None:
         self.name = name
         self._values = values
-        self._table = _NumberTable.of(values) or _SortedNumbers.of(values)
+        self._table = _NumberTable.of(values, most_table_bytes) or _SortedNumbers.of(values)
         self._joined: Numbers | None = None
 
     @property
@@ -84,12 +87,13 @@ class _NumberTable:
         self._table[_above(values, low)] = np.arange(len(values), dtype=np.int32)
 
     @classmethod
-    def of(cls, values: pa.Array) -> _NumberTable | None:
+    def of(cls, values: pa.Array, most_bytes: int) -> _NumberTable | None:
         """Return the table of some distinct values; None where they are no integers, or lie too far apart."""
         if not pa.types.is_integer(values.type):
             return None
         numbers = values.to_numpy()
-        return cls(numbers, int(numbers.min()), int(numbers.max())) if _are_close(numbers, len(numbers)) else None
+        is_close = _are_close(numbers, most_bytes)
+        return cls(numbers, int(numbers.min()), int(numbers.max())) if is_close else None
 
     def places(self, column: pa.Array | pa.ChunkedArray) -> Numbers:
         """Return the place of each value, -1 for others and for nulls."""
@@ -130,13 +134,13 @@ class _SortedNumbers:
         return found
 
 
-def _distinct(column: pa.ChunkedArray) -> pa.Array:
+def _distinct(column: pa.ChunkedArray, most_table_bytes: int) -> pa.Array:
     """Return the distinct values of a column, without null; integers ascend."""
     plain = _plain(column)
     if not pa.types.is_integer(plain.type):
         return pc.drop_null(pc.unique(plain))
     numbers = plain.drop_null().to_numpy()
-    if not _are_close(numbers, len(numbers)):
+    if not _are_close(numbers, most_table_bytes):
         return pa.array(np.unique(numbers))
     low = int(numbers.min())
     flags = np.zeros(int(numbers.max()) - low + 1, bool)
@@ -144,12 +148,13 @@ def _distinct(column: pa.ChunkedArray) -> pa.Array:
     return pa.array(np.flatnonzero(flags).astype(numbers.dtype) + numbers.dtype.type(low))
 
 
-def _are_close(numbers: NDArray[Any], count: int) -> bool:
-    """Whether a table over the range of some integers pays for that many of them."""
+def _are_close(numbers: NDArray[Any], most_bytes: int) -> bool:
+    """Whether a table over the range of some integers pays for them, and fits."""
     if not len(numbers):
         return False
     span = int(numbers.max()) - int(numbers.min())
-    return span < min(_MOST_TABLE_ITEMS, _LEAST_TABLE_ITEMS + _TABLE_ITEMS_PER_KEY * count)
+    most_items = min(_MOST_TABLE_BYTES, most_bytes) // _TABLE_ITEM_BYTES
+    return span < min(most_items, _LEAST_TABLE_ITEMS + _TABLE_ITEMS_PER_KEY * len(numbers))
 
 
 def _above(numbers: NDArray[Any], low: int) -> NDArray[np.int64]:
@@ -168,6 +173,8 @@ class SourceKeys:
         Its rows.
     names
         The key columns.
+    most_table_bytes
+        Most bytes of a table over the range of integer keys; other integers are searched.
 
     Raises
     ------
@@ -175,14 +182,14 @@ class SourceKeys:
         Values of a key column cannot be compared.
     """
 
-    def __init__(self, source: pa.Table, names: Sequence[str]) -> None:
+    def __init__(self, source: pa.Table, names: Sequence[str], most_table_bytes: int = _MOST_TABLE_BYTES) -> None:
         self.names = tuple(names)
         numbers: Numbers | None = None
         self._levels: list[_Level] = []
         for name in names:
             column = source.column(name)
             try:
-                level = _Level(name, _distinct(column))
+                level = _Level(name, _distinct(column, most_table_bytes), most_table_bytes)
                 if numbers is not None:
                     level.join(column, numbers)
                 numbers = level.numbers(column, numbers)

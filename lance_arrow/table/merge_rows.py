@@ -1,36 +1,37 @@
-"""`merge_rows`: does a merge: one pass over the table, updated rows written as they are met, inserted ones at last."""
+"""`merge_rows`: does a merge: updated rows are written as the table is read, inserted ones at last.
+
+A source that fits in memory takes one pass over the table, another one a pass for each part of its keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
-from lance_arrow.scan.row_filter import columns_of, evaluated
-from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.data_files import write_fragments
-from lance_arrow.table.key_matching import SourceKeys
+from lance_arrow.table.merge_pass import MergePass, inserted_rows
+from lance_arrow.table.merge_source import SourcePart, merge_source
 from lance_arrow.table.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
+from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
-_INSERTED_ROWS = 1 << 16
-_HELD_BYTES = 32 << 20
-"""Most bytes of rows of the table that are held to look up their keys at once."""
+_PARTS_IN_BUDGET = 4
+"""A part of a source is held with its keys, and beside rows of the table and pages that are written."""
 
 
 def merge_rows(
@@ -52,7 +53,8 @@ def merge_rows(
     reader_of
         Makes a reader of a version.
     clauses, source, schema
-        What `TableMerge` was told. The source is held in memory.
+        What `TableMerge` was told. A source that takes more than a quarter of the memory budget is held in temporary
+        files, and merged part by part.
     options
         Makes the options for the file version of the table.
     max_rows_per_file, message
@@ -66,222 +68,99 @@ def merge_rows(
         Rows inserted, updated, deleted.
     """
     counts: dict[str, int] = {}
-    held: list[pa.Table] = []
+    memory_bytes = target.settings.memory_budget_bytes
 
-    def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
-        chosen = options(writable_version(base))
-        reader = reader_of(base)
-        moved = MovedRows(base, reader, clauses.on)
-        if not held:
-            given, rows = fitted_rows(
-                source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
+    with ExitStack() as held:
+        source_rows: list[_Source] = []
+
+        def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
+            chosen = options(writable_version(base))
+            reader = reader_of(base)
+            moved = MovedRows(base, reader, clauses.on)
+            if not source_rows:
+                given, rows = fitted_rows(
+                    source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
+                )
+                _check_keys(clauses, given)
+                parts = held.enter_context(merge_source(rows, given, clauses.on, memory_bytes // _PARTS_IN_BUDGET))
+                source_rows.append(_Source(given.names, parts))
+            merge = _Merge(clauses, source_rows[0].parts, moved, reader, memory_bytes)
+            added = write_fragments(
+                target.line,
+                moved.table_schema,
+                moved.fields,
+                merge.rows(),
+                files,
+                options=chosen,
+                max_rows_per_file=max_rows_per_file,
             )
-            held.append(_held(rows, given))
-        merge = _Merge(clauses, held[0], moved, reader)
-        added = write_fragments(
-            target.line,
-            moved.table_schema,
-            moved.fields,
-            merge.rows(),
-            files,
-            options=chosen,
-            max_rows_per_file=max_rows_per_file,
-        )
-        moved.keep(added)
-        gone = np.concatenate([moved.addresses, *merge.deleted])
-        updated, removed = write_deleted(target.line, base, reader, gone, files)
-        counts.update(
-            num_inserted_rows=merge.num_inserted,
-            num_updated_rows=len(moved.addresses),
-            num_deleted_rows=sum(map(len, merge.deleted)),
-        )
-        names = held[0].column_names
-        return Update(
-            updated=updated,
-            removed=removed,
-            added=added,
-            fields=[field.id for top in base.fields if top.name in names for field in top.walk()],
-            depends_on_keys=clauses.inserts or clauses.deletes_others or clauses.fails,
-        )
+            moved.keep(added)
+            counts.update(
+                num_inserted_rows=merge.num_inserted,
+                num_updated_rows=len(moved.addresses),
+                num_deleted_rows=len(merge.deleted),
+            )
+            merge.deleted.update(moved.addresses)
+            updated, removed = write_deleted(target.line, base, reader, merge.deleted, files)
+            names = source_rows[0].names
+            return Update(
+                updated=updated,
+                removed=removed,
+                added=added,
+                fields=[field.id for top in base.fields if top.name in names for field in top.walk()],
+                depends_on_keys=clauses.inserts or clauses.deletes_others or clauses.fails,
+            )
 
-    return target.retried(base, attempt, message), counts
+        return target.retried(base, attempt, message), counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    names: Sequence[str]
+    parts: Sequence[SourcePart]
+
+
+def _check_keys(clauses: MergeClauses, given: pa.Schema) -> None:
+    for name in clauses.on:
+        if name not in given.names:
+            raise InvalidArgumentError(
+                f"the key column {name!r} is not in the source, or not in the table", column=name
+            )
 
 
 class _Merge:
-    """One pass; `rows` yields what is to be written, and the rest is known afterwards."""
+    """The passes for the parts of a source; `rows` yields what is to be written, and the rest is known afterwards."""
 
-    def __init__(self, clauses: MergeClauses, source: pa.Table, moved: MovedRows, reader: TableReader) -> None:
-        self._clauses, self._source, self._moved = clauses, source, moved
-        for name in clauses.on:
-            if name not in source.column_names:
-                raise InvalidArgumentError(
-                    f"the key column {name!r} is not in the source, or not in the table", column=name
-                )
-        self._keys = SourceKeys(source, clauses.on)
-        self._is_met = np.zeros(len(self._keys.row_of), bool)
-        self.deleted: list[NDArray[np.uint64]] = []
+    def __init__(
+        self,
+        clauses: MergeClauses,
+        parts: Sequence[SourcePart],
+        moved: MovedRows,
+        reader: TableReader,
+        memory_bytes: int,
+    ) -> None:
+        self._clauses, self._parts, self._moved = clauses, parts, moved
+        self._reader, self._memory_bytes = reader, memory_bytes
+        self.deleted = RowAddresses()
         self.num_inserted = 0
-        self._others = _expression(clauses.others_condition, reader.columns.full_schema)
-        both = _both_schema(source.schema, moved.table_schema)
-        self._condition = _expression(clauses.update_condition, both)
-        wanted = set(clauses.on)
-        if self._others is not None:
-            wanted.update(path[0] for path in columns_of(self._others, reader.columns.full_schema))
-        if self._condition is not None:
-            wanted.update(_target_columns(self._condition, both))
-        if clauses.updates:
-            wanted.update(name for name in moved.table_schema.names if name not in source.column_names)
-        self._wanted = [name for name in moved.table_schema.names if name in wanted]
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        within = None if self._clauses.deletes_others else _key_range(self._source, self._clauses.on)
-        for batch, places, keys in self._with_keys(self._moved.batches(within, self._wanted)):
-            is_matched = keys >= 0
-            self._is_met[keys[is_matched]] = True
-            if is_matched.any():
-                yield from self._matched(batch, places, keys, is_matched)
-            if self._clauses.deletes_others and not is_matched.all():
-                chosen = ~is_matched & _flags(self._others, batch)
-                self._delete(places, chosen)
-        if self._clauses.inserts:
-            yield from self._inserted()
-
-    def _with_keys(
-        self, batches: Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]
-    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
-        """Yield rows with the keys that they have; several batches are looked up at once where that hashes the keys."""
-        held: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
-        num_rows = num_bytes = 0
-        for batch, places in batches:
-            held.append((batch, places))
-            num_rows += batch.num_rows
-            num_bytes += batch.nbytes
-            if num_rows >= self._keys.rows_per_search or num_bytes >= _HELD_BYTES:
-                yield from self._found(held)
-                held, num_rows, num_bytes = [], 0, 0
-        yield from self._found(held)
-
-    def _found(
-        self, held: list[tuple[pa.RecordBatch, pa.RecordBatch]]
-    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
-        if not held:
+        """Yield updated rows of all parts first: the ids that they keep are those of the first rows of new files."""
+        new: list[NDArray[np.uint8]] = []
+        for part in self._parts:
+            new.append((yield from self._updated(part)))
+        if not self._clauses.inserts:
             return
-        keys = self._keys.find(pa.Table.from_batches([batch.select(self._keys.names) for batch, _ in held]))
-        start = 0
-        for batch, places in held:
-            yield batch, places, keys[start : start + batch.num_rows]
-            start += batch.num_rows
+        for part, bits in zip(self._parts, new, strict=True):
+            source = part.rows()
+            is_new = np.unpackbits(bits, count=source.num_rows).astype(bool)
+            self.num_inserted += int(np.count_nonzero(is_new))
+            yield from inserted_rows(source, is_new, self._moved.table_schema)
 
-    def _matched(
-        self, batch: pa.RecordBatch, places: pa.RecordBatch, keys: NDArray[np.int64], is_matched: NDArray[np.bool_]
-    ) -> Iterator[pa.RecordBatch]:
-        if self._clauses.fails:
-            row = self._source.select(self._clauses.on).slice(int(self._keys.row_of[keys[is_matched][0]]), 1)
-            raise InvalidArgumentError(f"the table has a row of the key {row.to_pylist()[0]}, which the source has too")
-        if self._clauses.deletes:
-            self._delete(places, is_matched)
-        if not self._clauses.updates:
-            return
-        batch, places, keys = (_kept(batch, is_matched), _kept(places, is_matched), keys[is_matched])
-        repeated = keys[self._keys.is_repeated[keys]]
-        if len(repeated):
-            row = self._source.select(self._clauses.on).slice(int(self._keys.row_of[repeated[0]]), 1)
-            raise InvalidArgumentError(
-                f"several rows of the source have the key {row.to_pylist()[0]}, as a row to update"
-            )
-        values = self._source.take(pa.array(self._keys.row_of[keys]))
-        if self._condition is not None:
-            chosen = _flags(self._condition, _both(values, batch))
-            batch, places, values = _kept(batch, chosen), _kept(places, chosen), values.filter(pa.array(chosen))
-        if not batch.num_rows:
-            return
-        self._moved.remember(places)
-        names = self._moved.table_schema.names
-        given = values.combine_chunks()
-        columns = [_whole(given.column(name)) if name in given.column_names else batch.column(name) for name in names]
-        yield pa.RecordBatch.from_arrays(columns, schema=self._moved.table_schema)
-
-    def _inserted(self) -> Iterator[pa.RecordBatch]:
-        keys = self._keys.key_of
-        is_new = keys < 0
-        is_new[~is_new] = ~self._is_met[keys[~is_new]]
-        self.num_inserted = int(np.count_nonzero(is_new))
-        schema = self._moved.table_schema
-        for start in range(0, self._source.num_rows, _INSERTED_ROWS):
-            part = self._source.slice(start, _INSERTED_ROWS)
-            found = part.filter(pa.array(is_new[start : start + _INSERTED_ROWS]))
-            columns = [
-                found.column(field.name)
-                if field.name in found.column_names
-                else pa.chunked_array([pa.nulls(found.num_rows, field.type)])
-                for field in schema
-            ]
-            yield from pa.table(columns, schema=schema).to_batches()
-
-    def _delete(self, places: pa.RecordBatch, chosen: NDArray[np.bool_]) -> None:
-        self.deleted.append(places.column(0).to_numpy(zero_copy_only=False)[chosen].astype(np.uint64))
-
-
-def _key_range(source: pa.Table, names: tuple[str, ...]) -> pc.Expression | None:
-    """Return a condition that rows with a key of the source satisfy, for zone maps to judge."""
-    found = []
-    for name in names:
-        column = source.column(name)
-        if not has_order(column.type) or pa.types.is_floating(column.type):
-            continue
-        try:
-            bounds = pc.min_max(column)
-        except pa.ArrowNotImplementedError:
-            continue
-        if bounds["min"].is_valid:
-            found.append((pc.field(name) >= bounds["min"]) & (pc.field(name) <= bounds["max"]))
-    return all_of(found)
-
-
-def _expression(given: Predicate | None, schema: pa.Schema) -> pc.Expression | None:
-    return None if given is None else as_expression(given, schema)
-
-
-def _both_schema(source: pa.Schema, target: pa.Schema) -> pa.Schema:
-    return pa.schema([("source", pa.struct(list(source))), ("target", pa.struct(list(target)))])
-
-
-def _both(source: pa.Table, target: pa.RecordBatch) -> pa.RecordBatch:
-    whole = source.combine_chunks()
-    values = [_whole(column) for column in whole.columns]
-    left = pa.StructArray.from_arrays(values, fields=list(whole.schema))
-    right = pa.StructArray.from_arrays(target.columns, fields=list(target.schema))
-    return pa.RecordBatch.from_arrays([left, right], names=["source", "target"])
-
-
-def _target_columns(expression: pc.Expression, schema: pa.Schema) -> set[str]:
-    paths = columns_of(expression, schema)
-    if any(path == ("target",) for path in paths):
-        return set(schema.field("target").type.names)
-    return {path[1] for path in paths if path[0] == "target"}
-
-
-def _flags(expression: pc.Expression | None, batch: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Return which rows satisfy a condition; null is no."""
-    if expression is None:
-        return np.ones(batch.num_rows, bool)
-    with fitting("the condition {} does not fit", batch.schema, expression):
-        found = evaluated(expression, batch)
-    if not pa.types.is_boolean(found.type):
-        raise InvalidArgumentError(f"the condition {expression} gives {found.type}, expected bool")
-    flags: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
-
-
-def _kept(batch: pa.RecordBatch, flags: NDArray[np.bool_]) -> pa.RecordBatch:
-    return batch if flags.all() else batch.filter(pa.array(flags))
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def _held(rows: Iterator[Rows], schema: pa.Schema) -> pa.Table:
-    """Return rows in one chunk; what they came in is not kept."""
-    batches = [part for one in rows for part in (one.to_batches() if isinstance(one, pa.Table) else [one])]
-    return pa.Table.from_batches(batches, schema).combine_chunks()
+    def _updated(self, part: SourcePart) -> Generator[pa.RecordBatch, None, NDArray[np.uint8]]:
+        """Yield updated rows; return a bit for each row of the source that says whether it is new."""
+        found = MergePass(
+            self._clauses, part.rows(), part.within, self._moved, self._reader, self.deleted, self._memory_bytes
+        )
+        yield from found.updated()
+        return np.packbits(found.is_new())

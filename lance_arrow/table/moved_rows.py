@@ -17,6 +17,7 @@ from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate
+from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.writable_branch import refuse_blob_structs
 
@@ -56,7 +57,8 @@ class MovedRows:
         for name in self._kept:
             if name in reader.columns.schema.names:
                 raise UnsupportedError(f"the table has a column {name!r}, which hides what rows are", column=name)
-        self._addresses: list[NDArray[np.uint64]] = []
+        self.addresses = RowAddresses()
+        """Where the rows lay that `remember` was told of."""
         self._ids: list[NDArray[np.uint64]] = []
         self._created: list[NDArray[np.uint64]] = []
 
@@ -90,15 +92,10 @@ class MovedRows:
 
     def remember(self, places: pa.RecordBatch) -> None:
         """Remember rows that are written, in the order they are."""
-        self._addresses.append(_numbers(places, 0))
+        self.addresses.add(places.column(0).to_numpy(zero_copy_only=False))
         if self._kept:
             self._ids.append(_numbers(places, 1))
             self._created.append(_numbers(places, 2))
-
-    @property
-    def addresses(self) -> NDArray[np.uint64]:
-        """``(n,) uint64``: where the rows lay."""
-        return np.concatenate(self._addresses) if self._addresses else np.empty(0, np.uint64)
 
     def keep(self, fragments: list[DataFragment]) -> None:
         """Give the rows, which new fragments begin with, the ids they had; nothing without stable row ids."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+import pyroaring
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
@@ -11,12 +11,14 @@ from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.deletion_files import write_deletions
+from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.written_files import WrittenFiles
 
-_ROWS_PER_OFFSET = 64
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
 
@@ -32,8 +34,25 @@ def check_addresses_shown(reader: TableReader) -> None:
         raise UnsupportedError(f"the table has a column {ADDRESS!r}, which hides the addresses of rows", column=ADDRESS)
 
 
+def live_addresses(reader: TableReader, predicate: Predicate | None) -> RowAddresses:
+    """Return the addresses of live rows that satisfy a predicate.
+
+    Raises
+    ------
+    UnsupportedError
+        A column of the table has the name of the addresses.
+    LanceError
+        As `TableReader.batches`.
+    """
+    check_addresses_shown(reader)
+    found = RowAddresses()
+    for batch in reader.batches(reader.projection([ADDRESS]), predicate, None, wants_all=True):
+        found.add(batch.column(0).to_numpy(zero_copy_only=False))
+    return found
+
+
 def write_deleted(
-    line: Location, base: ManifestMeta, reader: TableReader, addresses: NDArray[np.uint64], files: WrittenFiles
+    line: Location, base: ManifestMeta, reader: TableReader, rows: RowAddresses, files: WrittenFiles
 ) -> tuple[list[DataFragment], list[int]]:
     """Write which rows are gone, fragment by fragment.
 
@@ -43,8 +62,8 @@ def write_deleted(
         Folder of the table, or of its branch.
     base, reader
         The version, and what reads it.
-    addresses
-        ``(n,) uint64`` of rows to be deleted, in any order.
+    rows
+        Rows to be deleted.
     files
         Told of each file before it is made.
 
@@ -60,22 +79,16 @@ def write_deleted(
     UnsupportedError
         Something of a fragment is unknown, so that it cannot be changed.
     """
-    if not len(addresses):
+    if not rows:
         return [], []
-    owners = (addresses >> np.uint64(32)).astype(np.int64)
-    offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    if (owners[1:] < owners[:-1]).any():
-        order = np.argsort(owners, kind="stable")
-        owners, offsets = owners[order], offsets[order]
     messages = editable(base).fragments
     numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
     updated: list[DataFragment] = []
     removed: list[int] = []
-    starts = np.flatnonzero(np.concatenate([np.ones(1, bool), owners[1:] != owners[:-1]]))
-    for fragment_id, part in zip(owners[starts].tolist(), np.split(offsets, starts[1:]), strict=True):
-        rows = reader.fragment(numbers[fragment_id])
-        gone = _joined(part, None if rows.deletions is None else rows.deletions.offsets, rows.num_physical)
-        if len(gone) == rows.num_physical:
+    for fragment_id, offsets in rows.by_fragment():
+        held = reader.fragment(numbers[fragment_id])
+        gone = with_deleted(held, offsets)
+        if len(gone) == held.num_physical:
             removed.append(fragment_id)
             continue
         fragment = messages.get(fragment_id)
@@ -85,14 +98,8 @@ def write_deleted(
     return updated, removed
 
 
-def _joined(new: NDArray[np.int64], old: NDArray[np.int64] | None, num_rows: int) -> NDArray[np.int64]:
-    """Return the offsets that are in one of two lists, each once, ascending; `old` is so already."""
-    if old is None and (new[1:] > new[:-1]).all():
-        return new
-    old = np.empty(0, np.int64) if old is None else old
-    if num_rows > _ROWS_PER_OFFSET * (len(new) + len(old)):
-        return np.union1d(new, old)
-    # A flag for each row is set and read in order, a list of them would be sorted.
-    flags = np.zeros(num_rows, bool)
-    flags[new] = flags[old] = True
-    return np.flatnonzero(flags)
+def with_deleted(rows: FragmentRows, offsets: pyroaring.BitMap) -> pyroaring.BitMap:
+    """Return some rows of a fragment and those that are deleted already."""
+    if rows.deletions is None:
+        return offsets
+    return offsets | pyroaring.BitMap(rows.deletions.offsets.astype(np.uint32))

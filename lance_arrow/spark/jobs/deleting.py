@@ -6,7 +6,6 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
@@ -22,7 +21,7 @@ from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.operations.base import Delete
-from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
+from lance_arrow.table.row_deletion import live_addresses, with_deleted
 from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -100,14 +99,12 @@ def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
     """Find the rows of one fragment that are to go, and write its deletion file; in a task."""
     (fragment,) = group.fragments
     reader = group.reader()
-    check_addresses_shown(reader)
-    rows = reader.batches(reader.projection([ADDRESS]), expression, None)
-    parts = [np.asarray(batch.column(0).to_numpy(zero_copy_only=False), np.uint64) for batch in rows]
-    if not parts:
+    found = live_addresses(reader, expression)
+    if not found:
         return 0, None
-    offsets = np.unique((np.concatenate(parts) & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    ((_, offsets),) = found.by_fragment()
     held = reader.fragment(0)
-    gone = offsets if held.deletions is None else np.union1d(offsets, held.deletions.offsets).astype(np.int64)
+    gone = with_deleted(held, offsets)
     if len(gone) == held.num_physical:
         return len(offsets), None
     with WrittenFiles() as files:

@@ -40,6 +40,7 @@ from lance_arrow.spark.write_plans import FilePlan
 from lance_arrow.spark.writer import task_name
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.operations.rows import Update
+from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.table_handle import PLAIN
 from lance_arrow.table.writable_branch import checked_message, writable_version
@@ -126,7 +127,8 @@ def merge(
 
     Notes
     -----
-    The driver holds 8 bytes for each row of the table that is updated or deleted, 24 with stable row ids.
+    The driver holds one bit to two bytes for each row of the table that is updated or deleted. A task holds 16 bytes
+    more for each row that it updates of a table with stable row ids.
     """
     watch = Stopwatch("merge", on_progress)
     rules = MergeRules(
@@ -163,7 +165,7 @@ class _Written:
 
     fragments: tuple[bytes, ...]
     num_rows: int
-    addresses: NDArray[np.uint64]
+    addresses: RowAddresses
 
 
 class _Merge:
@@ -219,10 +221,10 @@ class _Merge:
     def __exit__(self, *error: object) -> None:
         self._joined.unpersist()
 
-    def written(self, files: WrittenFiles) -> tuple[list[DataFragment], NDArray[np.uint64]]:
+    def written(self, files: WrittenFiles) -> tuple[list[DataFragment], RowAddresses]:
         """Write rows, and return the new fragments and the addresses of rows that go."""
         rules, mark = self._rules, sf.col(f"{_MARK}{_ADDRESS}")
-        gone = [np.empty(0, np.uint64)]
+        gone = RowAddresses()
         added: list[bytes] = []
         matched = self._joined.filter(mark.isNotNull())
         if rules.matched == "update":
@@ -233,15 +235,15 @@ class _Merge:
             ]
             marks = [sf.col(f"{_MARK}{name}").alias(name) for name in self._marks]
             wrote = self._run(matched.select(*names, *marks), self._updates, len(self._marks), files)
-            gone += [one.addresses for one in wrote]
+            for one in wrote:
+                gone.update(one.addresses)
             self.counts["rows_updated"] = sum(one.num_rows for one in wrote)
+            if len(gone) != self.counts["rows_updated"]:
+                raise InvalidArgumentError("several rows of the source have the key of one row of the table")
             added += [fragment for one in wrote for fragment in one.fragments]
         elif rules.matched == "delete":
-            gone.append(np.unique(_addresses(matched.select(mark))))
-            self.counts["rows_deleted"] += len(gone[-1])
-        found = np.concatenate(gone)
-        if rules.matched == "update" and len(np.unique(found)) != len(found):
-            raise InvalidArgumentError("several rows of the source have the key of one row of the table")
+            gone = _addresses(matched.select(mark))
+            self.counts["rows_deleted"] += len(gone)
         if rules.not_matched == "insert":
             self._watch.step("inserting rows")
             fresh = self._joined.filter(mark.isNull()).select(*[sf.col(f"`{name}`") for name in self._source.columns])
@@ -255,8 +257,8 @@ class _Merge:
             left = self._table.join(keys, list(rules.on), "left_anti")
             others = _addresses(left.select(_ADDRESS))
             self.counts["rows_deleted"] += len(others)
-            found = np.concatenate([found, others])
-        return [DataFragment.FromString(one) for one in added], np.unique(found)
+            gone.update(others)
+        return [DataFragment.FromString(one) for one in added], gone
 
     def _run(self, rows: DataFrame, plan: FilePlan, num_marks: int, files: WrittenFiles) -> list[_Written]:
         """Write rows in tasks; the last columns say where they lie and what they are."""
@@ -276,27 +278,36 @@ class _Merge:
 
 def _write(plan: FilePlan, num_marks: int, batches: Iterator[pa.RecordBatch]) -> _Written:
     """Write the rows of one task."""
-    marks: list[list[NDArray[np.uint64]]] = [[] for _ in range(num_marks)]
+    addresses = RowAddresses()
+    kept: list[list[NDArray[np.uint64]]] = [[] for _ in range(1, num_marks)]
 
     def rows() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             first = batch.num_columns - num_marks
-            for number in range(num_marks):
-                marks[number].append(np.array(batch.column(first + number).to_numpy(zero_copy_only=False), np.uint64))
+            marks = [column.to_numpy(zero_copy_only=False).astype(np.uint64) for column in batch.columns[first:]]
+            if marks:
+                addresses.add(marks[0])
+            for held, mark in zip(kept, marks[1:], strict=False):
+                held.append(mark)
             yield batch.select(range(first))
 
     message = write_task(plan, rows(), task=task_name())
-    columns = [np.concatenate(one) if one else np.empty(0, np.uint64) for one in marks]
     fragments = [DataFragment.FromString(one) for one in message.fragments]
-    if num_marks > 1:
-        keep_rows(fragments, columns[1], columns[2])
-    return _Written(
-        tuple(one.SerializeToString() for one in fragments),
-        message.num_rows,
-        columns[0] if columns else np.empty(0, np.uint64),
-    )
+    if kept and kept[0]:
+        keep_rows(fragments, *map(np.concatenate, kept))
+    return _Written(tuple(one.SerializeToString() for one in fragments), message.num_rows, addresses)
 
 
-def _addresses(frame: DataFrame) -> NDArray[np.uint64]:
-    column = frame.toArrow().column(0)
-    return np.asarray(column.to_numpy(), np.uint64) if len(column) else np.empty(0, np.uint64)
+def _addresses(frame: DataFrame) -> RowAddresses:
+    """Return the addresses in the only column; tasks join theirs before they send them."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = RowAddresses()
+        for batch in batches:
+            found.add(batch.column(0).to_numpy(zero_copy_only=False).astype(np.uint64))
+        yield pa.record_batch({"result": pa.array([pickle.dumps(found)], pa.binary())})
+
+    rows = RowAddresses()
+    for row in frame.mapInArrow(run, "result binary").collect():
+        rows.update(pickle.loads(row["result"]))
+    return rows
