@@ -8,8 +8,7 @@ schema, history; a dataset; new versions.
 | `lance_table` | `LanceTable`: start here |
 | `table_edits`, `changes` | the half of it that writes: files first, then one commit |
 | `updates` | rows that change and move |
-| `merging`, `merge_rows` | a merge as it is described, and as it is done |
-| `merge_source`, `merge_pass`, `key_matching` | its source in parts, one pass for a part, how rows find each other |
+| `merges/` | rows of a source matched by keys with those of a table |
 | `writable_branch` | a line of versions that can be written, again when others were first |
 | `data_files`, `deletion_files`, `row_fitting` | rows into files, which rows are gone, rows as tables want them |
 | `row_addresses` | rows as a bitmap for each fragment |

@@ -17,7 +17,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.scan.computed_columns import ComputedColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.table.key_matching import SourceKeys
+from lance_arrow.table.merges.key_matching import SourceKeys
 
 BatchFunction = Callable[[pa.RecordBatch], Any]
 

@@ -13,8 +13,8 @@ from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.changes import append_rows, delete_rows, replace_rows, restore_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.merge_rows import merge_rows
-from lance_arrow.table.merging import MergeClauses, TableMerge
+from lance_arrow.table.merges.merge_rows import merge_rows
+from lance_arrow.table.merges.merging import MergeClauses, TableMerge
 from lance_arrow.table.table_handle import PLAIN, FileOptions, TableHandle
 from lance_arrow.table.updates import update_rows
 from lance_arrow.table.writable_branch import checked_message, overwriting_version

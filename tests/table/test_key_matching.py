@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_arrow.table.key_matching import SourceKeys
+from lance_arrow.table.merges.key_matching import SourceKeys
 
 _RANDOM = np.random.default_rng(22)
 

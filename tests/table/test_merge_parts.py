@@ -16,7 +16,7 @@ from lance_arrow import LanceTable
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.table.merge_source import SourcePart, merge_source
+from lance_arrow.table.merges.merge_source import SourcePart, merge_source
 
 SMALL_BUDGET = 256 << 10
 COLUMNS = ("number", "far", "text", "day", "float")
@@ -59,7 +59,7 @@ def num_parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(len(parts))
             yield parts
 
-    monkeypatch.setattr("lance_arrow.table.merge_rows.merge_source", watched)
+    monkeypatch.setattr("lance_arrow.table.merges.merge_rows.merge_source", watched)
     return found
 
 

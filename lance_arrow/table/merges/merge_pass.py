@@ -14,8 +14,8 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_filter import columns_of, evaluated
 from lance_arrow.statistics.zone_types import has_order
-from lance_arrow.table.key_matching import SourceKeys
-from lance_arrow.table.merging import MergeClauses
+from lance_arrow.table.merges.key_matching import SourceKeys
+from lance_arrow.table.merges.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.row_addresses import RowAddresses
 

@@ -19,9 +19,9 @@ from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import write_fragments
-from lance_arrow.table.merge_pass import MergePass, inserted_rows
-from lance_arrow.table.merge_source import SourcePart, merge_source
-from lance_arrow.table.merging import MergeClauses
+from lance_arrow.table.merges.merge_pass import MergePass, inserted_rows
+from lance_arrow.table.merges.merge_source import SourcePart, merge_source
+from lance_arrow.table.merges.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_addresses import RowAddresses
