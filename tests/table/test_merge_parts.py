@@ -16,7 +16,7 @@ from lance_arrow import LanceTable
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.table.merges.merge_source import SourcePart, merge_source
+from lance_arrow.table.row_parts import RowPart, parted_rows
 
 SMALL_BUDGET = 256 << 10
 COLUMNS = ("number", "far", "text", "day", "float")
@@ -54,12 +54,12 @@ def num_parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
     @contextmanager
-    def watched(*arguments: Any) -> Iterator[Sequence[SourcePart]]:
-        with merge_source(*arguments) as parts:
+    def watched(*arguments: Any) -> Iterator[Sequence[RowPart]]:
+        with parted_rows(*arguments) as parts:
             found.append(len(parts))
             yield parts
 
-    monkeypatch.setattr("lance_arrow.table.merges.merge_rows.merge_source", watched)
+    monkeypatch.setattr("lance_arrow.table.merges.merge_rows.parted_rows", watched)
     return found
 
 
@@ -136,7 +136,7 @@ def test_refused(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_every_row_is_in_one_part(folder: Path, column: str, is_sorted: bool) -> None:
     source = made(9000, 3)
     source = source.sort_by("number") if is_sorted else source
-    with merge_source(iter(source.to_batches(max_chunksize=333)), source.schema, ["float", column], 40_000) as parts:
+    with parted_rows(iter(source.to_batches(max_chunksize=333)), source.schema, column, 40_000) as parts:
         assert len(parts) == -(-source.nbytes // 40_000)
         held = [part.rows() for part in parts]
         assert max(part.nbytes for part in held) < 2 * 40_000
@@ -149,14 +149,22 @@ def test_every_row_is_in_one_part(folder: Path, column: str, is_sorted: bool) ->
 
 
 def test_one_part(folder: Path) -> None:
-    """Keys without an order, and one value alone, cannot part a source."""
+    """One value alone cannot part rows, and nothing does without a column."""
     source = pa.table({"float": np.arange(9000.0), "same": ["x"] * 9000})
 
-    def held(keys: list[str]) -> list[SourcePart]:
-        with merge_source(iter(source.to_batches()), source.schema, keys, 10_000) as parts:
+    def held(by: str | None) -> list[RowPart]:
+        with parted_rows(iter(source.to_batches()), source.schema, by, 10_000) as parts:
             assert pa.concat_tables([part.rows() for part in parts]).equals(source)
             return [part for part in parts if part.rows().num_rows]
 
-    assert held(["float"])[0].within is None
-    assert len(held(["same"])) == 1
+    assert held(None)[0].within is None
+    assert len(held("same")) == 1
     assert not list(folder.iterdir())
+
+
+def test_keys_without_ranges(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Floating point numbers are matched in one part: no range holds NaN."""
+    monkeypatch.setattr("lance_arrow.runtime._default", Runtime(Settings(memory_budget_bytes=SMALL_BUDGET)))
+    source = made(9000, 2).set_column(4, "float", pa.array(np.append(np.arange(8999.0), np.nan)))
+    table = LanceTable.create(tmp_path / "t", source)
+    assert table.merge(source, on="float").when_matched_update_all().execute()["num_updated_rows"] == 9000

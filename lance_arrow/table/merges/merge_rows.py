@@ -20,13 +20,13 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.merges.merge_pass import MergePass, inserted_rows
-from lance_arrow.table.merges.merge_source import SourcePart, merge_source
 from lance_arrow.table.merges.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
+from lance_arrow.table.row_parts import RowPart, parted_rows, parts_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -82,7 +82,9 @@ def merge_rows(
                     source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
                 )
                 _check_keys(clauses, given)
-                parts = held.enter_context(merge_source(rows, given, clauses.on, memory_bytes // _PARTS_IN_BUDGET))
+                parts = held.enter_context(
+                    parted_rows(rows, given, _parting(clauses, given), memory_bytes // _PARTS_IN_BUDGET)
+                )
                 source_rows.append(_Source(given.names, parts))
             merge = _Merge(clauses, source_rows[0].parts, moved, reader, memory_bytes)
             added = write_fragments(
@@ -117,7 +119,7 @@ def merge_rows(
 @dataclass(frozen=True, slots=True)
 class _Source:
     names: Sequence[str]
-    parts: Sequence[SourcePart]
+    parts: Sequence[RowPart]
 
 
 def _check_keys(clauses: MergeClauses, given: pa.Schema) -> None:
@@ -128,13 +130,19 @@ def _check_keys(clauses: MergeClauses, given: pa.Schema) -> None:
             )
 
 
+def _parting(clauses: MergeClauses, given: pa.Schema) -> str | None:
+    """Return the first key column whose ranges tell rows apart; NaN, which no range holds, may be a key."""
+    types = ((name, given.field(name).type) for name in clauses.on)
+    return next((name for name, type_ in types if parts_rows(type_) and not pa.types.is_floating(type_)), None)
+
+
 class _Merge:
     """The passes for the parts of a source; `rows` yields what is to be written, and the rest is known afterwards."""
 
     def __init__(
         self,
         clauses: MergeClauses,
-        parts: Sequence[SourcePart],
+        parts: Sequence[RowPart],
         moved: MovedRows,
         reader: TableReader,
         memory_bytes: int,
@@ -157,7 +165,7 @@ class _Merge:
             self.num_inserted += int(np.count_nonzero(is_new))
             yield from inserted_rows(source, is_new, self._moved.table_schema)
 
-    def _updated(self, part: SourcePart) -> Generator[pa.RecordBatch, None, NDArray[np.uint8]]:
+    def _updated(self, part: RowPart) -> Generator[pa.RecordBatch, None, NDArray[np.uint8]]:
         """Yield updated rows; return a bit for each row of the source that says whether it is new."""
         found = MergePass(
             self._clauses, part.rows(), part.within, self._moved, self._reader, self.deleted, self._memory_bytes

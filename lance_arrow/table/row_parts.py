@@ -1,7 +1,7 @@
-"""`MergeSource`: the rows of a merge's source in parts that fit in memory; each part has a range of keys of its own.
+"""`parted_rows`: rows in parts that fit in memory; each part has a range of the values of a column to itself.
 
 fits ──► one part, in memory
-else ──► temporary file ──► borders from a sample of a key column ──► a file for each range of keys ──► parts
+else ──► temporary file ──► borders from a sample of the column ──► a file for each range of values ──► parts
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _MOST_PARTS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePart:
-    """Rows of a source whose keys no other part has.
+class RowPart:
+    """Rows whose values of a column no other part has.
 
     Parameters
     ----------
     within
-        A condition that holds for every row of a table that may have a key of the part, and for no row that may have a
-        key of another part; None where there is one part.
+        A condition that holds for every row with a value of the part's range, and for no other; None where there is
+        one part. Parts ascend; nulls, and values that are not a number, are in the first one.
     held
         The rows in one chunk, or the path of a file in Arrow's stream format that holds them.
     """
@@ -50,20 +50,20 @@ class SourcePart:
 
 
 @contextmanager
-def merge_source(
-    rows: Iterator[Rows], schema: pa.Schema, keys: Sequence[str], most_bytes: int
-) -> Iterator[Sequence[SourcePart]]:
-    """Hold the rows of a source, in memory or in temporary files that are removed at the end.
+def parted_rows(
+    rows: Iterator[Rows], schema: pa.Schema, by: str | None, most_bytes: int
+) -> Iterator[Sequence[RowPart]]:
+    """Hold rows in memory, or in temporary files that are removed at the end.
 
     Parameters
     ----------
     rows, schema
         The rows; they are read once.
-    keys
-        The key columns. Rows that take more memory are parted by the first one whose values have an order, floating
-        point numbers not counted; without such a column there is one part.
+    by
+        The column whose ranges part rows that take more memory, of a type that `parts_rows` accepts; None for one part
+        in memory, whatever it takes.
     most_bytes
-        Most bytes of a part, about. Rows of one value of the key column that parts them stay together.
+        Most bytes of a part, about. Rows of one value stay together, in their order.
 
     Raises
     ------
@@ -73,22 +73,26 @@ def merge_source(
     batches = _batches(rows)
     held: list[pa.RecordBatch] = []
     num_bytes = 0
-    by = next((name for name in keys if _parts_rows(schema.field(name).type)), None)
     for batch in batches:
         held.append(batch)
         num_bytes += batch.nbytes
         if num_bytes > most_bytes and by is not None:
             break
     else:
-        yield [SourcePart(None, pa.Table.from_batches(held, schema).combine_chunks())]
+        yield [RowPart(None, pa.Table.from_batches(held, schema).combine_chunks())]
         return
-    with tempfile.TemporaryDirectory(prefix="lance-arrow-merge-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lance-arrow-rows-") as folder:
         # What was read is let go batch by batch, while it is written.
         held.reverse()
         whole = posixpath.join(folder, "whole")
         num_bytes, sample = _spill(_drained(held, batches), schema, whole, by)
         borders = _borders(sample, min(_MOST_PARTS, -(-num_bytes // most_bytes)))
         yield _parted(folder, whole, schema, by, borders)
+
+
+def parts_rows(type_: pa.DataType) -> bool:
+    """Whether ranges of values of a type can part rows."""
+    return not isinstance(type_, pa.BaseExtensionType | pa.DictionaryType) and has_order(type_)
 
 
 def _batches(rows: Iterator[Rows]) -> Iterator[pa.RecordBatch]:
@@ -101,11 +105,6 @@ def _drained(held: list[pa.RecordBatch], following: Iterator[pa.RecordBatch]) ->
     while held:
         yield held.pop()
     yield from following
-
-
-def _parts_rows(type_: pa.DataType) -> bool:
-    is_plain = not isinstance(type_, pa.BaseExtensionType | pa.DictionaryType)
-    return is_plain and has_order(type_) and not pa.types.is_floating(type_)
 
 
 def _spill(
@@ -139,7 +138,7 @@ def _borders(sample: pa.Array | pa.ChunkedArray, num_parts: int) -> list[pa.Scal
     return list(pc.unique(ordered.take(pa.array(places)))) if len(places) else []
 
 
-def _parted(folder: str, whole: str, schema: pa.Schema, by: str, borders: Sequence[pa.Scalar]) -> list[SourcePart]:
+def _parted(folder: str, whole: str, schema: pa.Schema, by: str, borders: Sequence[pa.Scalar]) -> list[RowPart]:
     """Write the rows of a file into one for each range of values: up to a border, that included; nulls to the first."""
     paths = [posixpath.join(folder, str(number)) for number in range(len(borders) + 1)]
     with ExitStack() as opened:
@@ -158,7 +157,7 @@ def _parted(folder: str, whole: str, schema: pa.Schema, by: str, borders: Sequen
         within = all_of([above, below])
         if within is not None and not number:
             within |= field.is_null()
-        parts.append(SourcePart(within, path))
+        parts.append(RowPart(within, path))
     return parts
 
 
