@@ -72,6 +72,10 @@ def compact(
     target_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows that a fragment should have; default: 1048576.")
     ] = None,
+    cluster_by: Annotated[
+        list[str] | None,
+        typer.Option("--cluster-by", help="Sort all rows by this column; repeat it for more columns."),
+    ] = None,
     drop_indices: Annotated[
         bool, typer.Option("--drop-indices", help="Drop indices that keep fragments from being rewritten.")
     ] = False,
@@ -79,13 +83,15 @@ def compact(
 ) -> Any:
     """Rewrite small fragments as large ones.
 
-    Fragments with many deleted rows are rewritten too. Commits a new version if any fragment changed.
+    Fragments with many deleted rows are rewritten too; with --cluster-by, all fragments are. Commits a new version if
+    any fragment changed.
     """
     with view("progress").progress(f"Compacting {table}", "rows") as report:
         return view("table_view").compact_table(
             table,
             branch=branch,
             target_rows=target_rows,
+            cluster_by=cluster_by or (),
             drop_indices=drop_indices,
             storage_options=parse_storage_options(storage_option),
             on_progress=report,

@@ -210,6 +210,7 @@ def compact_table(
     *,
     branch: str | None,
     target_rows: int | None = None,
+    cluster_by: Sequence[str] = (),
     drop_indices: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -219,6 +220,7 @@ def compact_table(
     version, count = table.version, len(table.manifest.fragments)
     found = table.compact(
         target_rows_per_fragment=DEFAULT_ROWS_PER_FILE if target_rows is None else target_rows,
+        cluster_by=cluster_by,
         drop_indices=drop_indices,
         on_progress=on_progress,
     )

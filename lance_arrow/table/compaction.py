@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.row_id_writing import encode_row_ids, encode_row_versions
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.manifests.zone_indices import REUSE_TYPE, details_type
 from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.table.clustered_rows import check_cluster_columns, clustered_fragments, give_rows
 from lance_arrow.table.group_threads import GroupMeter, Progress, side_by_side
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
@@ -48,10 +49,13 @@ class CompactionPlan:
         Rows that a fragment should have.
     deleted_part
         Fragments of which a larger part than this is deleted are rewritten whatever their size.
+    cluster_by
+        Columns to sort rows by. All fragments are rewritten then: those that no index keeps apart make one group.
     """
 
     target_rows: int
     deleted_part: float
+    cluster_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.target_rows, int) or isinstance(self.target_rows, bool) or self.target_rows < 1:
@@ -80,6 +84,8 @@ class CompactionPlan:
         list of range
             Numbers of fragments; each group saves a fragment, or has many deleted rows.
         """
+        if self.cluster_by:
+            return _runs(len(live), keys)
         needs = [all_ and (all_ - left) / all_ > self.deleted_part for all_, left in zip(physical, live, strict=True)]
         found: list[range] = []
         start = rows = 0
@@ -118,7 +124,8 @@ class CompactionPlan:
         if not self.groups(physical, live):
             return MovableGroups(groups=())
         section = indices_to_move(target, base)
-        remaking = IndexRemaking(section, base, reader, target.line)
+        # An index is made again from where rows move to when they stay in their order.
+        remaking = IndexRemaking(IndexSection() if self.cluster_by else section, base, reader, target.line)
         return movable_groups(
             section, base, lambda keys: self.groups(physical, live, keys), remaking, drop_indices=drop_indices
         )
@@ -188,6 +195,7 @@ def compact_table(
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
         reader = reader_of(base)
+        check_cluster_columns(plan.cluster_by, arrow_schema(base.fields, base.facts.schema_metadata))
         found = plan.choose(target, base, reader, drop_indices=drop_indices)
         told.clear()
         told["kept_out"] = found.kept_out
@@ -199,6 +207,19 @@ def compact_table(
         messages = [[_known(base, number) for number in group] for group in found.groups]
 
         def rewritten(group: range) -> list[DataFragment]:
+            if plan.cluster_by:
+                return clustered_fragments(
+                    target.line,
+                    base.facts,
+                    reader,
+                    group,
+                    files,
+                    cluster_by=plan.cluster_by,
+                    options=chosen,
+                    max_rows_per_file=plan.target_rows,
+                    memory_bytes=target.settings.memory_budget_bytes,
+                    on_rows=meter.add,
+                )
             new = rewritten_fragments(
                 target.line,
                 base.facts,
@@ -226,6 +247,12 @@ def compact_table(
 
     after = target.retried(base, attempt, message)
     return after, CompactionReport(version_before=base.version, version_after=after.version, **told)
+
+
+def _runs(count: int, keys: Sequence[tuple[int, ...]] | None) -> list[range]:
+    """Return the longest runs of neighbours of one key."""
+    borders = [at for at in range(1, count) if keys is not None and keys[at] != keys[at - 1]]
+    return [range(start, stop) for start, stop in zip([0, *borders], [*borders, count], strict=True) if stop > start]
 
 
 def number_fragments(target: WritableBranch, base: ManifestMeta, made: Sequence[RewriteGroup]) -> None:
@@ -278,11 +305,4 @@ def carry_rows(reader: TableReader, group: range, new: Sequence[DataFragment]) -
             offsets = expanded(rows.live.starts, rows.live.stops)
             parts.append(rows.virtual(kind.value, offsets, None).to_numpy())
         carried.append(np.concatenate(parts))
-    start = 0
-    for fragment in new:
-        stop = start + fragment.physical_rows
-        ids, created, updated = (one[start:stop] for one in carried)
-        fragment.inline_row_ids = encode_row_ids(ids)
-        fragment.inline_created_at_versions = encode_row_versions(created)
-        fragment.inline_last_updated_at_versions = encode_row_versions(updated)
-        start = stop
+    give_rows(new, *carried)

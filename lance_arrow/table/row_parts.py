@@ -33,7 +33,7 @@ class RowPart:
     ----------
     within
         A condition that holds for every row with a value of the part's range, and for no other; None where there is
-        one part. Parts ascend; nulls, and values that are not a number, are in the first one.
+        one part. Parts ascend; NaN and nulls are in the last one.
     held
         The rows in one chunk, or the path of a file in Arrow's stream format that holds them.
     """
@@ -139,7 +139,7 @@ def _borders(sample: pa.Array | pa.ChunkedArray, num_parts: int) -> list[pa.Scal
 
 
 def _parted(folder: str, whole: str, schema: pa.Schema, by: str, borders: Sequence[pa.Scalar]) -> list[RowPart]:
-    """Write the rows of a file into one for each range of values: up to a border, that included; nulls to the first."""
+    """Write the rows of a file into one for each range of values: up to a border, that included; nulls to the last."""
     paths = [posixpath.join(folder, str(number)) for number in range(len(borders) + 1)]
     with ExitStack() as opened:
         streams = [
@@ -155,7 +155,7 @@ def _parted(folder: str, whole: str, schema: pa.Schema, by: str, borders: Sequen
         above = field > borders[number - 1] if number else None
         below = field <= borders[number] if number < len(borders) else None
         within = all_of([above, below])
-        if within is not None and not number:
+        if within is not None and below is None:
             within |= field.is_null()
         parts.append(RowPart(within, path))
     return parts
@@ -167,6 +167,6 @@ def _part(
     """Write the rows of a batch to the streams of their ranges."""
     number = np.zeros(batch.num_rows, np.int64)
     for border in borders:
-        number += pc.greater(batch.column(by), border).fill_null(False).to_numpy(zero_copy_only=False)
+        number += ~pc.less_equal(batch.column(by), border).fill_null(False).to_numpy(zero_copy_only=False)
     for part in np.unique(number).tolist():
         streams[part].write_batch(batch.filter(pa.array(number == part)))

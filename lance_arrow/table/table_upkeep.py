@@ -118,6 +118,7 @@ class TableUpkeep(TableHandle):
         *,
         target_rows_per_fragment: int = DEFAULT_ROWS_PER_FILE,
         materialize_deletions_threshold: float = 0.1,
+        cluster_by: str | Sequence[str] = (),
         drop_indices: bool = False,
         message: str | None = None,
         on_progress: Progress | None = None,
@@ -136,6 +137,10 @@ class TableUpkeep(TableHandle):
             Rows that a fragment should have.
         materialize_deletions_threshold
             Fragments of which a larger part is deleted are rewritten whatever their size.
+        cluster_by
+            Columns to sort all rows by, ascending, NaN and nulls last, so that predicates on the first one skip most
+            files and zones. Every fragment is rewritten, each time. Rows that take more than an eighth of the memory
+            budget are sorted through temporary files of twice their decoded size.
         drop_indices
             Whether indices that would keep fragments out of the compaction are dropped.
         message
@@ -150,6 +155,8 @@ class TableUpkeep(TableHandle):
 
         Raises
         ------
+        InvalidArgumentError
+            A column of `cluster_by` is not there, or has no order.
         CommitConflictError
             Somebody replaced the table, or others changed the same fragments until the time was up.
         CorruptFileError
@@ -157,7 +164,11 @@ class TableUpkeep(TableHandle):
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         """
-        plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
+        plan = CompactionPlan(
+            target_rows=target_rows_per_fragment,
+            deleted_part=materialize_deletions_threshold,
+            cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by),
+        )
         made, report = compact_table(
             self._target(),
             self._manifest,

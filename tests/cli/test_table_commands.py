@@ -105,6 +105,17 @@ def test_compact_with_a_zone_map(command: Callable[..., Any], table: LanceTable)
     assert sorted(found.to_table(filter="id >= 23")["id"].to_pylist()) == [23, 24]
 
 
+def test_compact_sorts(command: Callable[..., Any], table: LanceTable) -> None:
+    count = LanceTable.open(table.uri).count_rows()
+    outcome = command("table", "compact", table.uri, "--cluster-by", "id", "--json")
+    assert (outcome.code, outcome.document["new_fragments"], outcome.document["num_rows"]) == (0, 1, count)
+    ids = LanceTable.open(table.uri).to_table()["id"].to_pylist()
+    assert ids == sorted(ids)
+    outcome = command("table", "compact", table.uri, "--cluster-by", "nothing")
+    assert outcome.code == 2
+    assert "no column 'nothing'" in outcome.err
+
+
 def test_compact_beside_an_index(command: Callable[..., Any], table: LanceTable) -> None:
     put_index(LanceTable.open(table.uri), "old", "BTreeIndexDetails", [0, 2])
     put_index(LanceTable.open(table.uri), "all", "BTreeIndexDetails", [1, 3])
