@@ -143,7 +143,7 @@ def read_manifest(
         source.close()
 
 
-def manifest_source(place: Location, size_bytes: int | None = None) -> RangeSource:
+def manifest_source(place: Location, size_bytes: int | None = None, *, most_bytes: int = TAIL_BYTES) -> RangeSource:
     """Open the file of a manifest; a small one is read at once, so that its sections take no further request.
 
     Parameters
@@ -152,6 +152,8 @@ def manifest_source(place: Location, size_bytes: int | None = None) -> RangeSour
         Its file.
     size_bytes
         Size of the file, if a listing told.
+    most_bytes
+        What is small.
 
     Raises
     ------
@@ -160,7 +162,7 @@ def manifest_source(place: Location, size_bytes: int | None = None) -> RangeSour
     """
     source = open_source(place, size_bytes=size_bytes)
     size = source.size()
-    if size > TAIL_BYTES:
+    if size > most_bytes:
         return source
     try:
         return BufferSource(read_end(source, size).data)

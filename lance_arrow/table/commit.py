@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 from lance_arrow.choices import Durability
@@ -29,9 +30,15 @@ from lance_arrow.errors import (
 )
 from lance_arrow.io import Location, file_exists, make_folder, sync_files, sync_folder, write_file
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
-from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_section
+from lance_arrow.manifests.manifest import (
+    ManifestMeta,
+    manifest_from_bytes,
+    manifest_from_source,
+    manifest_source,
+    read_section,
+)
 from lance_arrow.manifests.names import ManifestName, NamingScheme
-from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place
 from lance_arrow.manifests.writing import finish, manifest_bytes
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import IndexSection
@@ -45,6 +52,7 @@ from lance_arrow.table.written_files import WrittenFiles
 
 _FIRST_DELAY_SECONDS = 0.005
 _LONGEST_DELAY_SECONDS = 1.0
+_MOST_READ_AT_ONCE = 4 << 20
 
 
 def commit(
@@ -197,8 +205,7 @@ class _Commit:
                 path=self._line.name,
             )
         for manifest in fresh:
-            meta = read_listed(self._line, manifest, self._settings.limits)
-            theirs = self._transaction_of(manifest, meta)
+            meta, theirs = self._recorded(manifest)
             if meta.transaction_file == self._transaction_name or (
                 theirs is not None and theirs.uuid == self._transaction.uuid
             ):
@@ -211,12 +218,16 @@ class _Commit:
             self._newest, self._checked = meta, meta.version
         return None
 
-    def _transaction_of(self, manifest: ManifestFile, meta: ManifestMeta) -> TransactionMeta | None:
-        try:
-            return read_transaction(self._line, manifest_place(self._line, manifest.name), meta, self._settings.limits)
-        except (CorruptFileError, UnsupportedError):
-            # Treated as an operation that nobody knows: refused, not passed over.
-            return None
+    def _recorded(self, manifest: ManifestFile) -> tuple[ManifestMeta, TransactionMeta | None]:
+        """Read a version that others may have made, and its transaction: in one request, but for huge manifests."""
+        place, limits = manifest_place(self._line, manifest.name), self._settings.limits
+        with closing(manifest_source(place, manifest.size_bytes, most_bytes=_MOST_READ_AT_ONCE)) as source:
+            meta = manifest_from_source(source, place, self._line, manifest.version, limits)
+            try:
+                return meta, read_transaction(self._line, place, meta, limits, source=source)
+            except (CorruptFileError, UnsupportedError):
+                # Treated as an operation that nobody knows: refused, not passed over.
+                return meta, None
 
     def _check(self, meta: ManifestMeta, theirs: TransactionMeta | None) -> None:
         if theirs is None:

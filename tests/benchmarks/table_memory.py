@@ -109,6 +109,11 @@ def compact_small(folder: Path) -> None:
     _opened(folder, "small").compact()
 
 
+def cluster(folder: Path) -> None:
+    """Rows are sorted through temporary files."""
+    _opened(folder).compact(cluster_by="double")
+
+
 def scan(folder: Path) -> None:
     for _ in _opened(folder).to_batches():
         pass
@@ -122,8 +127,8 @@ def filtered(folder: Path) -> None:
 CASES: dict[str, Callable[[Path], None]] = {
     one.__name__: one
     for one in (
-        create, append, delete, update, update_all, merge, merge_by_text, add_columns, compact, compact_small, scan,
-        filtered,
+        create, append, delete, update, update_all, merge, merge_by_text, add_columns, compact, compact_small, cluster,
+        scan, filtered,
     )
 }  # fmt: skip
 
