@@ -1,6 +1,7 @@
 """Time what changes a table beside the reference; prints medians and ratios, asserts nothing.
 
 `python tests/benchmarks/table_operations.py [--rows 1000000] [--rounds 5] [--durability rename] [--cases parts pack]`.
+With `--at s3`, tables are on an S3 emulator (moto) on loopback, whose own work is a part of all times.
 Each round makes both tables anew; both do one operation after another in turns, the reference in a process of its own.
 `parts` and `pack` are of another table: ten appends of a tenth of the rows each, and their compaction.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import datetime
+import json
 import os
 import pstats
 import shutil
@@ -18,12 +20,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+
 import numpy as np
 import pyarrow as pa
+from running import SERVERS
 
 SEED = 22
 APPENDS = 50
@@ -70,11 +76,12 @@ class Inputs:
 class Ours:
     """The operations by `LanceTable`."""
 
-    def __init__(self, path: str, inputs: Inputs, durability: str) -> None:
+    def __init__(self, path: str, inputs: Inputs, durability: str, storage_options: dict[str, Any] | None) -> None:
         from lance_arrow import LanceTable  # noqa: PLC0415 - not in the reference's process
 
         self._kind, self._path, self._inputs = LanceTable, path, inputs
-        self._options: dict[str, Any] = {"durability": durability} if durability else {}
+        self._storage = {"storage_options": storage_options}
+        self._options: dict[str, Any] = {**self._storage, **({"durability": durability} if durability else {})}
         self._table: Any = None
         self._parts: Any = None
 
@@ -102,10 +109,10 @@ class Ours:
         self._table.compact()
 
     def open(self) -> None:
-        self._kind.open(self._path)
+        self._kind.open(self._path, **self._storage)
 
     def count(self) -> None:
-        self._kind.open(self._path).count_rows()
+        self._kind.open(self._path, **self._storage).count_rows()
 
     def history(self) -> None:
         self._table.history()
@@ -129,19 +136,20 @@ class Ours:
 class Reference:
     """The same by the reference."""
 
-    def __init__(self, path: str, inputs: Inputs) -> None:
+    def __init__(self, path: str, inputs: Inputs, storage_options: dict[str, str] | None) -> None:
         import lance  # noqa: PLC0415 - in this process alone
 
         self._lance, self._path, self._inputs = lance, path, inputs
+        self._storage = {"storage_options": storage_options}
         self._table: Any = None
         self._parts: Any = None
 
     def create(self) -> None:
-        self._table = self._lance.write_dataset(self._inputs.created, self._path)
+        self._table = self._lance.write_dataset(self._inputs.created, self._path, **self._storage)
 
     def append(self) -> None:
         for some in self._inputs.appended:
-            self._table = self._lance.write_dataset(some, self._table, mode="append")
+            self._table = self._lance.write_dataset(some, self._table, mode="append", **self._storage)
 
     def delete(self) -> None:
         self._table.delete(f"narrow < {NARROW // 100}")
@@ -160,10 +168,10 @@ class Reference:
         self._table.optimize.compact_files()
 
     def open(self) -> None:
-        self._lance.dataset(self._path)
+        self._lance.dataset(self._path, **self._storage)
 
     def count(self) -> None:
-        self._lance.dataset(self._path).count_rows()
+        self._lance.dataset(self._path, **self._storage).count_rows()
 
     def history(self) -> None:
         self._table.versions()
@@ -176,9 +184,9 @@ class Reference:
 
     def parts(self) -> None:
         first, *rest = self._inputs.parts
-        self._parts = self._lance.write_dataset(first, f"{self._path}-parts")
+        self._parts = self._lance.write_dataset(first, f"{self._path}-parts", **self._storage)
         for some in rest:
-            self._parts = self._lance.write_dataset(some, self._parts, mode="append")
+            self._parts = self._lance.write_dataset(some, self._parts, mode="append", **self._storage)
 
     def pack(self) -> None:
         self._parts.optimize.compact_files(target_rows_per_fragment=self._inputs.created.num_rows)
@@ -201,7 +209,24 @@ def timed(side: Ours | Reference, case: str, profile: str = "") -> tuple[float, 
     return sorted(found)[len(found) // 2]
 
 
-def serve_reference(folder: Path, num_rows: int) -> int:
+@contextmanager
+def place(at: str, folder: Path) -> Iterator[tuple[str, dict[str, Any] | None, dict[str, str] | None]]:
+    """Yield the URL of a folder, and what fsspec and the reference are to be given for it."""
+    if at == "local":
+        yield str(folder), None, None
+        return
+    with SERVERS[at](folder) as server:
+        theirs = {
+            "aws_endpoint": server.options["endpoint_url"],
+            "aws_access_key_id": server.options["key"],
+            "aws_secret_access_key": server.options["secret"],
+            "aws_region": "us-east-1",
+            "allow_http": "true",
+        }
+        yield server.root, dict(server.options), theirs
+
+
+def serve_reference(root: str, storage_options: dict[str, str] | None, num_rows: int) -> int:
     """Do what is asked on standard input, ``round case`` a line; answer with seconds."""
     inputs = Inputs(num_rows)
     sides: dict[str, Reference] = {}
@@ -209,7 +234,7 @@ def serve_reference(folder: Path, num_rows: int) -> int:
     for line in sys.stdin:
         number, case = line.split()
         if number not in sides:
-            sides = {number: Reference(str(folder / f"theirs-{number}"), inputs)}
+            sides = {number: Reference(f"{root}/theirs-{number}", inputs, storage_options)}
         print(*timed(sides[number], case), flush=True)
     return 0
 
@@ -223,16 +248,20 @@ def main() -> int:
         "--cases", nargs="+", choices=CASES, default=CASES, help="which operations, each after those before"
     )
     parser.add_argument("--folder", type=Path, help="where tables are made; a temporary folder unless given")
+    parser.add_argument("--at", choices=("local", "s3"), default="local")
     parser.add_argument("--profile", choices=CASES, default="", help="print where our time goes in one operation")
     parser.add_argument("--no-reference", action="store_true")
-    parser.add_argument("--reference", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--reference", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.reference:
-        return serve_reference(options.folder, options.rows)
-    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
-        folder = Path(temporary)
+        root, storage_options = options.reference
+        return serve_reference(root, json.loads(storage_options), options.rows)
+    with (
+        tempfile.TemporaryDirectory(dir=options.folder) as temporary,
+        place(options.at, Path(temporary)) as (root, storage_options, theirs),
+    ):
         inputs = Inputs(options.rows)
-        command = [sys.executable, __file__, "--reference", "--folder", temporary, "--rows", str(options.rows)]
+        command = [sys.executable, __file__, "--reference", root, json.dumps(theirs), "--rows", str(options.rows)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdin is not None
             assert other.stdout is not None
@@ -240,7 +269,7 @@ def main() -> int:
             samples: dict[str, list[tuple[float, ...]]] = {case: [] for case in options.cases}
             # The first round warms up.
             for number in range(options.rounds + 1):
-                ours = Ours(str(folder / f"ours-{number}"), inputs, options.durability or "")
+                ours = Ours(f"{root}/ours-{number}", inputs, options.durability or "", storage_options)
                 for at, case in enumerate(options.cases):
                     pair: list[tuple[float, float]] = [(0.0, 0.0)] * 2
                     for side in (0, 1) if (number + at) % 2 else (1, 0):
@@ -254,10 +283,13 @@ def main() -> int:
                             pair[1] = float(seconds), float(cpu_seconds)
                     if number:
                         samples[case].append((*pair[0], *pair[1]))
-                for path in folder.iterdir():
-                    shutil.rmtree(path)
+                if options.at == "local":
+                    for path in Path(root).iterdir():
+                        shutil.rmtree(path)
             other.stdin.close()
-    print(f"{options.rows:,} rows, durability {options.durability or 'as by default'}, {options.rounds} rounds; ms")
+    print(
+        f"{options.rows:,} rows, {options.at}, durability {options.durability or 'as by default'}, {options.rounds} rounds; ms"
+    )
     names = "".join(f" {name:>9}" for name in ("median", "best", "processor"))
     print(f"{'':<8}{names} |{names} of the reference | ratio of")
     for case, found in samples.items():

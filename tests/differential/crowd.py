@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -169,14 +169,15 @@ def run(
 
 
 @contextmanager
-def place(at: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-    """A folder here, or on a server that is started and stopped again; with what fsspec is to be given."""
+def place(at: str) -> Iterator[tuple[str, Mapping[str, Any] | None, Callable[[], int]]]:
+    """A folder here, or on a server that is started and stopped again; what fsspec is to be given; requests so far."""
     with tempfile.TemporaryDirectory() as folder:
         if at == "local":
-            yield folder, None
+            yield folder, None, lambda: 0
             return
         with SERVERS[at](Path(folder)) as server:
-            yield server.root, dict(server.options)
+            log = Path(folder, "server.log")
+            yield server.root, dict(server.options), lambda: log.read_bytes().count(b" HTTP/1.1")
 
 
 def _messages(roles: Sequence[str], steps: int) -> Iterator[str]:
@@ -201,12 +202,17 @@ def main() -> int:
         "appends": (["append"] * arguments.processes, arguments.steps),
         "mixed": ([ROLES[at % len(ROLES)] for at in range(arguments.processes)], max(1, arguments.steps // 10)),
     }
-    with place(arguments.at) as (root, options):
+    with place(arguments.at) as (root, options, num_requests):
         for name, (roles, steps) in crowds.items():
             if arguments.only in (None, name):
+                before = num_requests()
                 versions, seconds = run(f"{root}/{name}.lance", roles, steps, stable=True, options=options)
+                requests = f", {(num_requests() - before) / versions:.0f} requests each" if num_requests() else ""
                 asked = f"{name} on {arguments.at}: {len(roles)} processes x {steps}"
-                print(f"{asked}: {versions} versions, each follows from the one before, {seconds:.0f} s", flush=True)
+                print(
+                    f"{asked}: {versions} versions, each follows from the one before, {seconds:.0f} s{requests}",
+                    flush=True,
+                )
     return 0
 
 
