@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.folders import list_names as list_names
     from lance_arrow.io.folders import list_sizes as list_sizes
     from lance_arrow.io.folders import make_folder as make_folder
+    from lance_arrow.io.folders import may_write_at_once as may_write_at_once
     from lance_arrow.io.folders import remove_file as remove_file
     from lance_arrow.io.folders import write_file as write_file
     from lance_arrow.io.foreign_errors import foreign_errors as foreign_errors
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import coalesce as coalesce
     from lance_arrow.io.sink import ByteSink as ByteSink
     from lance_arrow.io.small_files import read_small_files as read_small_files
+    from lance_arrow.io.small_files import read_whole as read_whole
     from lance_arrow.io.small_files import reads_small_files as reads_small_files
     from lance_arrow.io.source import Bytes as Bytes
     from lance_arrow.io.source import Coalescing as Coalescing
@@ -91,6 +93,7 @@ else:
                 "list_names",
                 "list_sizes",
                 "make_folder",
+                "may_write_at_once",
                 "remove_file",
                 "write_file",
             ),
@@ -102,7 +105,7 @@ else:
             "lance_arrow.io.open_source": ("locate", "open_source"),
             "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce"),
             "lance_arrow.io.sink": ("ByteSink",),
-            "lance_arrow.io.small_files": ("read_small_files", "reads_small_files"),
+            "lance_arrow.io.small_files": ("read_small_files", "read_whole", "reads_small_files"),
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
             "lance_arrow.io.stream_sink": ("StreamSink",),
             "lance_arrow.io.syncing": ("sync_files", "sync_folder"),

@@ -146,6 +146,11 @@ def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
         filesystem.create_dir(folder, recursive=True)
 
 
+def may_write_at_once(filesystem: AnyFileSystem) -> bool:
+    """Whether several threads may write files, and gain time by it: stores of objects answer each request late."""
+    return isinstance(filesystem, AsyncFileSystem)
+
+
 def write_file(place: Location, data: bytes) -> None:
     """Make a file appear with this content all at once, whatever was there."""
     with open_sink(place) as sink:

@@ -15,7 +15,7 @@ from pyarrow import fs as arrow_fs
 from lance_arrow.engine import read_files
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import has_ranges
-from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.source import Bytes, Positions
 
 SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
@@ -31,6 +31,41 @@ def reads_small_files(filesystem: AnyFileSystem) -> bool:
     if type(filesystem) is LocalFileSystem:
         return True
     return not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem)
+
+
+@foreign_errors()
+def read_whole(place: Location, most_bytes: int) -> bytes | None:
+    """Read a whole file in one request, without asking for its size first.
+
+    Parameters
+    ----------
+    place
+        The file.
+    most_bytes
+        Its size is expected to be below.
+
+    Returns
+    -------
+    bytes
+        None where the filesystem is local or has no ranges, the file is larger or empty: `open_source` reads it then.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    """
+    filesystem = place.filesystem
+    if type(filesystem) is LocalFileSystem or not reads_small_files(filesystem):
+        return None
+    assert not isinstance(filesystem, arrow_fs.FileSystem)
+    try:
+        content: bytes = filesystem.cat_file(place.path, start=0, end=most_bytes)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        # Stores refuse ranges of an empty file.
+        return None
+    return content if len(content) < most_bytes else None
 
 
 @foreign_errors()

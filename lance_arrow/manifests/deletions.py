@@ -12,7 +12,7 @@ import pyroaring
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import Location, open_source
+from lance_arrow.io import Location, open_source, read_whole
 from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
 from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
@@ -20,6 +20,9 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 
 _BYTES_PER_OFFSET = 8
+_MOST_BYTES_PER_ROW = 8
+_OTHER_BYTES = 16 << 10
+"""Deletion files have four bytes a row or less, and few others: what is asked for when their size is not known."""
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -86,7 +89,9 @@ def read_deletions(
     """
     with located(path=place.name):
         limits = limits if limits is not None else Limits()
-        data = _content(place, manifest_path, limits)
+        count = num_rows if meta.num_deleted_rows is None else min(num_rows, meta.num_deleted_rows)
+        expected_bytes = min(_MOST_BYTES_PER_ROW * count + _OTHER_BYTES, limits.max_metadata_bytes)
+        data = _content(place, expected_bytes, manifest_path, limits)
         bounds = _Bounds(num_rows, meta.num_deleted_rows, manifest_path, limits)
         read = _bitmap if meta.is_bitmap else _arrow
         return DeletionVector(read(data, meta.name.encode(), bounds), num_rows)
@@ -118,8 +123,11 @@ class _Bounds:
             )
 
 
-def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
+def _content(place: Location, expected_bytes: int, manifest_path: str, limits: Limits) -> bytes:
     try:
+        data = read_whole(place, expected_bytes)
+        if data is not None:
+            return data
         source = open_source(place)
     except FileNotFoundError as error:
         raise MissingFileError(
@@ -128,8 +136,8 @@ def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
         ) from error
     try:
         size = limits.check("max_metadata_bytes", source.size())
-        (data,) = source.read(np.array([0]), np.array([size]))
-        return data.tobytes()
+        (content,) = source.read(np.array([0]), np.array([size]))
+        return content.tobytes()
     finally:
         source.close()
 

@@ -10,14 +10,14 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
-from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.row_addresses import RowAddresses
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles, written_at_once
 
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
@@ -83,7 +83,7 @@ def write_deleted(
         return [], []
     messages = editable(base).fragments
     numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
-    updated: list[DataFragment] = []
+    changed: list[tuple[DataFragment, pyroaring.BitMap]] = []
     removed: list[int] = []
     for fragment_id, offsets in rows.by_fragment():
         held = reader.fragment(numbers[fragment_id])
@@ -93,9 +93,15 @@ def write_deleted(
             continue
         fragment = messages.get(fragment_id)
         check_fragment_known(fragment, base.facts.manifest_path)
-        fragment.deletion_file.CopyFrom(write_deletions(line, fragment_id, base.version, gone, files))
-        updated.append(fragment)
-    return updated, removed
+        changed.append((fragment, gone))
+
+    def write(one: tuple[DataFragment, pyroaring.BitMap]) -> DeletionFile:
+        fragment, gone = one
+        return write_deletions(line, fragment.id, base.version, gone, files)
+
+    for (fragment, _), file in zip(changed, written_at_once(line, write, changed), strict=True):
+        fragment.deletion_file.CopyFrom(file)
+    return [fragment for fragment, _ in changed], removed
 
 
 def with_deleted(rows: FragmentRows, offsets: pyroaring.BitMap) -> pyroaring.BitMap:

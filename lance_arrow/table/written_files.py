@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from lance_arrow.io import Location, make_folder, remove_file
+from lance_arrow.io import Location, make_folder, may_write_at_once, remove_file
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_FAR_WRITES = 8
+"""Files that are written at once to a store that takes its time to answer."""
+
+
+def written_at_once(line: Location, write: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Write a small file for each item, several at once in stores of objects; results in order.
+
+    Raises
+    ------
+    LanceError, OSError
+        As `write`; the first one by the order of items, after all writes have ended.
+    """
+    if len(items) < 2 or not may_write_at_once(line.filesystem):
+        return [write(item) for item in items]
+    with ThreadPoolExecutor(min(_FAR_WRITES, len(items)), thread_name_prefix="lance-arrow-writes") as threads:
+        return list(threads.map(write, items))
 
 
 class WrittenFiles:

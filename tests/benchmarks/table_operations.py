@@ -288,7 +288,8 @@ def main() -> int:
                         shutil.rmtree(path)
             other.stdin.close()
     print(
-        f"{options.rows:,} rows, {options.at}, durability {options.durability or 'as by default'}, {options.rounds} rounds; ms"
+        f"{options.rows:,} rows, {options.at}, durability {options.durability or 'as by default'}, "
+        f"{options.rounds} rounds; ms"
     )
     names = "".join(f" {name:>9}" for name in ("median", "best", "processor"))
     print(f"{'':<8}{names} |{names} of the reference | ratio of")

@@ -13,7 +13,7 @@ from lance_arrow import LanceTable
 
 
 class Store(MemoryFileSystem):
-    """Files in memory; remembers what is read of manifests, and whose sizes are asked for."""
+    """Files in memory; remembers what is read of manifests and deletion files, and whose sizes are asked for."""
 
     store: ClassVar[dict[str, Any]] = {}
     pseudo_dirs: ClassVar[list[str]] = [""]
@@ -36,7 +36,7 @@ class Store(MemoryFileSystem):
         return super()._open(path, mode, **kwargs)
 
     def _note(self, path: str) -> None:
-        if path.endswith((".manifest", ".txn")):
+        if path.endswith((".manifest", ".txn", ".arrow", ".bin")):
             self.asked.append(path.rsplit("/", 1)[1])
 
 
@@ -55,3 +55,16 @@ def test_versions_of_others_take_a_request_each(num_fragments: int) -> None:
     assert stale.version == 5
     found = [name for name in Store.asked if name in others]
     assert (len(found), len(set(found))) == (3, 3)
+
+
+def test_deletion_files_take_a_request_each() -> None:
+    Store.store.clear()
+    store = Store(skip_instance_cache=True)
+    rows = pa.table({"a": np.arange(40_000)})
+    table = LanceTable.create("/t", rows, filesystem=store, max_rows_per_file=10_000, unsafe_single_writer=True)
+    table.delete("a % 1000 = 7 OR a BETWEEN 20000 AND 26000")
+    found = LanceTable.open("/t", filesystem=store)
+    Store.asked.clear()
+    assert found.to_table().num_rows == 40_000 - 4 * 10 - 6001 + 6
+    names = [name for name in Store.asked if name.endswith((".arrow", ".bin"))]
+    assert (len(names), len(set(names))) == (4, 4)
