@@ -21,7 +21,7 @@ from lance_arrow.proto.table_pb2 import DataFile
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import data_file
 from lance_arrow.table.row_deletion import ADDRESS
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import ClosingFiles, WrittenFiles
 
 _NULL_ROWS = 1 << 16
 
@@ -70,14 +70,14 @@ def write_added_files(
     """
     wanted = [*columns, ADDRESS]
     made = _AddedFiles(line, reader, fields, files, options)
-    with ExitStack() as on_failure:
-        on_failure.callback(made.abort)
+    with ExitStack() as at_last:
+        at_last.callback(made.end)
+        at_last.callback(made.abort)
         for batch in reader.batches(reader.projection(wanted), None, batch_size, wants_all=True):
             if batch.num_rows:
                 addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
                 made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)
         made.finish()
-        on_failure.pop_all()
     return made.files
 
 
@@ -102,6 +102,7 @@ class _AddedFiles:
         self._name = ""
         self._writer: DataFileWriter | None = None
         self._position = 0
+        self._closing = ClosingFiles(line)
         make_folder(line.filesystem, self._folder)
 
     def write(self, arrays: Sequence[pa.Array], addresses: NDArray[np.uint64]) -> None:
@@ -122,9 +123,14 @@ class _AddedFiles:
         """Finish the files of all fragments."""
         while self._number < len(self._reader.fragments):
             self._next()
+        self._closing.finish()
+
+    def end(self) -> None:
+        """Wait for files that are being closed."""
+        self._closing.end()
 
     def abort(self) -> None:
-        """Give up the file that is being written."""
+        """Give up the file that is being written, if there is one."""
         if self._writer is not None:
             self._writer.abort()
 
@@ -140,9 +146,13 @@ class _AddedFiles:
         num_rows = self._reader.fragment(self._number).num_physical
         for rows in _nulls(num_rows - self._position, self._schema):
             writer.write(rows)
-        writer.close()
-        file = data_file(self._name, writer.form, writer.num_bytes)
-        self.files[self._reader.fragments[self._number].id] = file
+        name, fragment_id = self._name, self._reader.fragments[self._number].id
+
+        def close() -> None:
+            writer.close()
+            self.files[fragment_id] = data_file(name, writer.form, writer.num_bytes)
+
+        self._closing.close(close)
         self._writer, self._position = None, 0
         self._number += 1
 

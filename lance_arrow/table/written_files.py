@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -29,6 +30,41 @@ def written_at_once(line: Location, write: Callable[[T], R], items: Sequence[T])
         return [write(item) for item in items]
     with ThreadPoolExecutor(min(_FAR_WRITES, len(items)), thread_name_prefix="lance-arrow-writes") as threads:
         return list(threads.map(write, items))
+
+
+class ClosingFiles:
+    """Closes writers, several at once in stores of objects: a file is sent when its writer is closed.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    """
+
+    def __init__(self, line: Location) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+        self._pending: deque[Future[None]] = deque()
+        if may_write_at_once(line.filesystem):
+            self._threads = ThreadPoolExecutor(_FAR_WRITES, thread_name_prefix="lance-arrow-writes")
+
+    def close(self, close: Callable[[], None]) -> None:
+        """Call `close`, now or in a thread; wait for the first of those before where they are many."""
+        if self._threads is None:
+            close()
+            return
+        if len(self._pending) >= _FAR_WRITES:
+            self._pending.popleft().result()
+        self._pending.append(self._threads.submit(close))
+
+    def finish(self) -> None:
+        """Wait until all are closed; raise what the first one that failed raised."""
+        while self._pending:
+            self._pending.popleft().result()
+
+    def end(self) -> None:
+        """Wait for what was begun, whether it fails or not."""
+        if self._threads is not None:
+            self._threads.shutdown()
 
 
 class WrittenFiles:
