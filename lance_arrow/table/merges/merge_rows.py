@@ -18,6 +18,7 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.statistics.zone_types import is_variable
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.merges.merge_pass import MergePass, inserted_rows
 from lance_arrow.table.merges.merging import MergeClauses
@@ -131,9 +132,15 @@ def _check_keys(clauses: MergeClauses, given: pa.Schema) -> None:
 
 
 def _parting(clauses: MergeClauses, given: pa.Schema) -> str | None:
-    """Return the first key column whose ranges tell rows apart; NaN, which no range holds, may be a key."""
+    """Return the key column whose ranges part rows: not of floating point, as no range holds NaN, which may be a key.
+
+    Numbers and times come before text: tables are more often in their order, so that passes skip zones.
+    """
     types = ((name, given.field(name).type) for name in clauses.on)
-    return next((name for name, type_ in types if parts_rows(type_) and not pa.types.is_floating(type_)), None)
+    names = [
+        (is_variable(type_), name) for name, type_ in types if parts_rows(type_) and not pa.types.is_floating(type_)
+    ]
+    return min(names, key=lambda one: one[0])[1] if names else None
 
 
 class _Merge:
