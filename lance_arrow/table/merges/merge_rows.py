@@ -32,7 +32,8 @@ from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable
 from lance_arrow.table.written_files import WrittenFiles
 
 _PARTS_IN_BUDGET = 4
-"""A part of a source is held with its keys, and beside rows of the table and pages that are written."""
+_HASHED_PARTS_IN_BUDGET = 8
+"""A part of a source is held with its keys, which take more if they are hashed, beside rows of the table and pages."""
 
 
 def merge_rows(
@@ -83,9 +84,7 @@ def merge_rows(
                     source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
                 )
                 _check_keys(clauses, given)
-                parts = held.enter_context(
-                    parted_rows(rows, given, _parting(clauses, given), memory_bytes // _PARTS_IN_BUDGET)
-                )
+                parts = held.enter_context(parted_rows(rows, given, *_parting(clauses, given, memory_bytes)))
                 source_rows.append(_Source(given.names, parts))
             merge = _Merge(clauses, source_rows[0].parts, moved, reader, memory_bytes)
             added = write_fragments(
@@ -131,16 +130,19 @@ def _check_keys(clauses: MergeClauses, given: pa.Schema) -> None:
             )
 
 
-def _parting(clauses: MergeClauses, given: pa.Schema) -> str | None:
-    """Return the key column whose ranges part rows: not of floating point, as no range holds NaN, which may be a key.
+def _parting(clauses: MergeClauses, given: pa.Schema, memory_bytes: int) -> tuple[str | None, int]:
+    """Return the key column whose ranges part rows, and the bytes of a part.
 
-    Numbers and times come before text: tables are more often in their order, so that passes skip zones.
+    Floating point numbers part nothing: no range holds NaN, which may be a key. Numbers and times come before text:
+    tables are more often in their order, so that passes skip zones.
     """
     types = ((name, given.field(name).type) for name in clauses.on)
     names = [
         (is_variable(type_), name) for name, type_ in types if parts_rows(type_) and not pa.types.is_floating(type_)
     ]
-    return min(names, key=lambda one: one[0])[1] if names else None
+    are_hashed = any(not pa.types.is_integer(given.field(name).type) for name in clauses.on)
+    part_bytes = memory_bytes // (_HASHED_PARTS_IN_BUDGET if are_hashed else _PARTS_IN_BUDGET)
+    return min(names, key=lambda one: one[0])[1] if names else None, part_bytes
 
 
 class _Merge:
