@@ -9,5 +9,5 @@
 | `pytorch` | `RowDataset` (map-style, takes rows) and `BatchDataset` (iterable, scans shares) |
 | `wanted_rows` | what all of them do first: open the dataset, check columns and filter, divide the rows |
 
-DuckDB, DataFusion and pandas need nothing of ours: their pages are docs/duckdb.md, docs/datafusion.md, docs/pandas.md.
+DuckDB, DataFusion and pandas need nothing of ours: their pages are docs/engines.
 """
