@@ -51,4 +51,4 @@ def test_hooks_order_and_title_pages() -> None:
     assert opened[1] == "spark.md"
     titles = [next(iter(page)) for page in opened[0]["Decisions"]]
     numbers = [int(re.split(r"\D", title)[0]) for title in titles]
-    assert numbers == list(range(len(numbers), 0, -1))
+    assert numbers == sorted(numbers, reverse=True)
