@@ -60,7 +60,7 @@ SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 # What the site of the documentation is built and searched with.
-DOCS_REQUIREMENTS = ["mkdocs-material==9.*", "mkdocstrings[python]>=1", "lunr>=0.8"]
+DOCS_REQUIREMENTS = ["mkdocs-material==9.*", "mkdocstrings[python]>=1", "lunr>=0.8", "ruff==0.17.*"]
 ENGINE_PAGES = ("docs/engines/ray.md", "docs/engines/hugging_face.md", "docs/how_to/train_with_pytorch.md")
 # What is run under sanitizers; tests that count calls or measure memory and time are elsewhere.
 SANITIZED = (
