@@ -81,9 +81,9 @@ class Settings:
     memory_budget_bytes: int = 512 * MEBIBYTE
     """Bytes that a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the caller's batch.
 
-    They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far ahead. One batch, or one
-    row, may exceed it. Sizes are estimated from column metadata; the estimate of strings and lists is corrected after
-    the first rows.
+    They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far
+    ahead. One batch, or one row, may exceed it. Sizes are estimated from column metadata; the estimate of strings and
+    lists is corrected after the first rows.
     """
 
     commit_seconds: float = 60.0
