@@ -59,7 +59,9 @@ TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
 SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
-ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
+# What the site of the documentation is built and searched with.
+DOCS_REQUIREMENTS = ["mkdocs-material==9.*", "mkdocstrings[python]>=1", "lunr>=0.8", "ruff==0.17.*"]
+ENGINE_PAGES = ("docs/engines/ray.md", "docs/engines/hugging_face.md", "docs/how_to/train_with_pytorch.md")
 # What is run under sanitizers; tests that count calls or measure memory and time are elsewhere.
 SANITIZED = (
     "kernels", "container", "arrays", "scan", "statistics", "pruning", "plugins", "faults", "files", "arrow_dataset",
@@ -121,7 +123,7 @@ def _install(session: nox.Session, extras: str, *requirements: str, sanitizers: 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run every test that must pass, then the lint and wire-message sessions."""
+    """Run every test that must pass, then the lint, wire-message and documentation sessions."""
     _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
     workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
@@ -130,6 +132,7 @@ def tests(session: nox.Session) -> None:
     if not session.posargs:
         session.notify("lint")
         session.notify("protos", ["--check"])
+        session.notify("docs")
 
 
 @nox.session
@@ -173,6 +176,19 @@ def protos(session: nox.Session) -> None:
     """Regenerate lance_arrow/proto from protos/; with --check, fail when the result differs."""
     session.install(*PROTO_REQUIREMENTS)
     session.run("python", "protos/generate.py", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site of the documentation into `.nox/site`, with strict links, and check what its searches find."""
+    session.install(*DOCS_REQUIREMENTS)
+    # Not of this project: a notice about another product of the theme's authors.
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    site = ROOT / ".nox" / "site"
+    session.run(
+        "mkdocs", "build", "--strict", "--quiet", "--config-file", "docs/site/mkdocs.yml", "--site-dir", str(site)
+    )
+    session.run("python", "docs/site/check_searches.py", str(site))
 
 
 @nox.session

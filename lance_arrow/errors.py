@@ -1,4 +1,4 @@
-"""The error tree: every failure says who is to blame, what is wrong and where.
+"""The error tree: every failure says what is wrong, what was expected, and where.
 
 All errors are a `LanceError` and also the built-in a caller would expect. `located()` adds what an inner layer
 could not know (file, column, page) as fields and as one note per layer; it never changes the type.
@@ -86,19 +86,19 @@ class TruncatedReadError(LanceError, EOFError):
 
 
 class UnsupportedError(LanceError, NotImplementedError):
-    """Legal, but not readable or writable by this package."""
+    """Valid, but not supported by this package."""
 
 
 class UnknownEncodingError(UnsupportedError):
-    """No plugin provides an encoding; a broken plugin that claims it is chained as the cause."""
+    """No installed plugin provides an encoding; the error of a broken plugin that declares it is the cause."""
 
 
 class UnsupportedFeatureFlagError(UnsupportedError):
-    """A manifest demands a feature unknown here: refused before any row is read."""
+    """A manifest needs a feature that this release does not know; raised before any row is read."""
 
 
 class PluginError(LanceError):
-    """A plugin is at fault."""
+    """A plugin is broken, or two plugins conflict."""
 
 
 class PluginConflictError(PluginError):
@@ -110,7 +110,7 @@ class PluginContractError(PluginError):
 
 
 class PluginLoadError(PluginError):
-    """A plugin could not be imported, and somebody insists on it."""
+    """A plugin could not be imported, and the settings or the data need it."""
 
 
 class ResourceLimitError(LanceError, MemoryError):
@@ -118,7 +118,7 @@ class ResourceLimitError(LanceError, MemoryError):
 
 
 class InvalidArgumentError(LanceError, ValueError):
-    """The caller's mistake, found at the edge."""
+    """An argument is wrong; the message names it and what was expected."""
 
 
 class TableNotFoundError(LanceError, FileNotFoundError):
@@ -126,11 +126,11 @@ class TableNotFoundError(LanceError, FileNotFoundError):
 
 
 class TableExistsError(LanceError, FileExistsError):
-    """There is a table at this place already."""
+    """There is a table at the target."""
 
 
 class TargetExistsError(LanceError, FileExistsError):
-    """There is a file at this place already, and the caller did not ask for it to be replaced."""
+    """There is a file at the target, and `overwrite` was not given."""
 
 
 class VersionNotFoundError(LanceError, LookupError):
@@ -138,7 +138,7 @@ class VersionNotFoundError(LanceError, LookupError):
 
 
 class CommitConflictError(LanceError):
-    """Another commit came first.
+    """Another writer committed first, and this change cannot be combined with that one.
 
     Parameters
     ----------

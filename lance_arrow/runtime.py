@@ -105,7 +105,7 @@ class Runtime:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a plugin looks at receipts: nobody else needs them made."""
+        """Whether a plugin or `receipts()` collects reports of reads; else none are made."""
         return bool(self.plugins.manager.hook.lance_read_finished.get_hookimpls())
 
     def finished(self, report: ReadReport) -> None:

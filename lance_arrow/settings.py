@@ -18,10 +18,10 @@ _BYTES_PER_DECODED_BYTE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Ceilings checked against sizes that a file declares, before anything is allocated.
+    """Maxima for sizes that a file declares, checked before memory is allocated.
 
-    Raise one by passing ``Settings(limits=Limits(name=value))``, or for datasets and tables, which take no settings,
-    by ``LANCE_ARROW_LIMITS=name=value`` in the environment.
+    Set them by ``Settings(limits=Limits(name=value))``. Datasets and tables take no settings: set
+    ``LANCE_ARROW_LIMITS=name=value`` in the environment.
     """
 
     max_metadata_bytes: int = 512 * MEBIBYTE
@@ -37,11 +37,11 @@ class Limits:
     max_dictionary_bytes: int = 1024 * MEBIBYTE
     """Largest decoded dictionary of a page."""
     max_batch_bytes: int = 4096 * MEBIBYTE
-    """Largest destination of one column in one batch, and largest intermediate on the way there: what a damaged or
-    hostile file may make us allocate at once. How much a usual read holds is `Settings.memory_budget_bytes`."""
+    """Largest buffer of one column in one batch, and largest intermediate buffer: what a damaged or hostile file can
+    make the reader allocate at once. `Settings.memory_budget_bytes` bounds usual reads."""
     max_expanded_bytes: int = 1024 * MEBIBYTE
-    """Largest table made, filtered or scanned by pyarrow from a file a thousand times smaller: rows of one scalar take
-    no bytes, and count as 8 at least. Also the largest list of deleted rows."""
+    """Largest table that is made, filtered or scanned from a file a thousand times smaller. A row counts as 8 bytes at
+    least. Also the largest list of deleted rows."""
 
     def check(self, name: str, wanted: int) -> int:
         """Return `wanted`, or raise `ResourceLimitError` naming the limit and how to raise it."""
@@ -58,34 +58,36 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a `Runtime` is built from."""
+    """Settings of a `Runtime`: limits, memory, threads, plugins."""
 
     limits: Limits = field(default_factory=Limits)
     prefer: Mapping[str, str] = field(default_factory=dict)
-    """Which plugin wins a key that two provide: ``{"<message>/<case>": "<plugin name>"}``."""
+    """The plugin to use for a key that two provide: ``{"<message>/<case>": "<plugin name>"}``."""
     num_threads: int = field(default_factory=lambda: max(1, os.cpu_count() or 1))
     """Threads that decode columns of one read; 1 decodes in the caller."""
     index_cache_bytes: int = 64 * MEBIBYTE
     """Budget for chunk tables and row indices kept per runtime."""
     blob_batch_bytes: int = 32 * MEBIBYTE
-    """Bytes of blobs that a batch should not exceed; one larger blob makes a batch of its own."""
+    """Maximum bytes of blobs in a batch; one larger blob makes a batch of its own."""
     prove_row_indices: bool = False
     """Whether a page's row index is compared with the whole page before rows are taken by it.
 
-    Without, every chunk or row that is read is compared with the index, but not those that are skipped: an index that
-    lies about them finds other rows. With it, the first take of a page reads the page; the index is then kept, as long
-    as `index_cache_bytes` has room for it.
+    If False, the index is compared with the chunks and rows that are read, not with those that are skipped. A wrong
+    index can then find wrong rows. If True, the first take of a page reads the whole page. The index is kept within
+    `index_cache_bytes`.
     """
     scratch_bytes_per_thread: int = 64 * MEBIBYTE
     """Scratch memory a thread keeps between calls."""
     memory_budget_bytes: int = 512 * MEBIBYTE
-    """What a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the batch in the caller's
-    hands: rows decoded ahead, and the encoded bytes they are decoded from. It decides how many rows are read at once
-    and how far ahead; one batch, or one row, is read whatever it takes. Sizes are estimated from column metadata:
-    strings and lists that expand unusually are only noticed once the first rows were read."""
+    """Bytes that a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the caller's batch.
+
+    They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far
+    ahead. One batch, or one row, may exceed it. Sizes are estimated from column metadata; the estimate of strings and
+    lists is corrected after the first rows.
+    """
 
     commit_seconds: float = 60.0
-    """How long a commit to a table tries again when other writers come first."""
+    """Seconds for which a commit retries when other writers commit first."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.commit_seconds, (int, float)) or not self.commit_seconds >= 0:

@@ -13,7 +13,7 @@ _DICTIONARIES, _BLOBS = names(Dictionaries), names(Blobs)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How callers want a file.
+    """Options of reading a file.
 
     Parameters
     ----------
@@ -21,19 +21,19 @@ class ReadOptions:
         ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
         at any depth.
     blobs
-        ``"bytes"``: the values, as the logical type. ``"descriptors"``: where they lie, as the file tells.
+        ``"bytes"``: blob columns hold their values. ``"descriptors"``: they hold the places of the values.
     allow_external_blobs
-        Whether addresses that a file names may be followed.
+        Whether blob values at external addresses are read.
     allow_external_bases
-        Whether base paths that a manifest names may lead out of the folder that holds the table.
+        Whether base paths of a manifest may lie outside of the folder that holds the table.
     verify
-        What is compared with the checksums of a file that has them: ``"touched"``, every block when it is first read;
-        ``"full"``, the whole file when it is opened; ``"off"``, nothing.
+        When checksums are compared. ``"touched"``: those of a block when it is first read. ``"full"``: all, when the
+        file is opened. ``"off"``: never.
 
     Raises
     ------
     InvalidArgumentError
-        There is no such choice; it is named.
+        An option has an unknown value; the message names both.
     """
 
     dictionaries: Dictionaries = "keep"

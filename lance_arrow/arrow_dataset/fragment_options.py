@@ -10,29 +10,30 @@ from lance_arrow.choices import Verify
 from lance_arrow.scan.scan_options import ScanOptions
 
 LanceReadOptions: TypeAlias = ReadOptions
-"""How a `LanceFormat` shows columns; formats are equal when these are."""
+"""Read options of a `LanceFormat`; formats with equal options are equal."""
 
 
 class LanceFragmentScanOptions(bridge.BridgeScanOptions):
-    """What one scan wants, as ``fragment_scan_options=`` of scanners; none of it changes which rows a scan gives.
+    """Options of one scan, for ``fragment_scan_options=``; they never change which rows a scan returns.
 
-    Equal to others with the same options, hashable, picklable.
+    Equal by value, hashable, picklable.
 
     Parameters
     ----------
     verify
-        What is compared with checksums: ``"touched"``, ``"full"`` or ``"off"``; as the format says when None.
+        When checksums are compared: ``"touched"``, ``"full"`` or ``"off"``; the format's option when None.
     zone_maps
-        Whether rows are left out by zone maps.
+        Whether zone maps exclude rows.
     sidecars
-        Whether zone maps beside a file are looked for, where the file has none; one look per file.
+        Whether zone maps beside a file are used if the file has none; one request per file.
     memory_budget_bytes
-        What the scan of one file may hold; that of the settings when None. Batches are cut smaller to keep within it.
+        Bytes that the scan of one file may hold; `Settings.memory_budget_bytes` when None. Batches become smaller to
+        stay within it.
 
     Raises
     ------
     InvalidArgumentError
-        There is no such choice; it is named.
+        An option has an unknown value; the message names both.
     """
 
     options: ScanOptions
@@ -51,22 +52,22 @@ class LanceFragmentScanOptions(bridge.BridgeScanOptions):
 
     @property
     def verify(self) -> str | None:
-        """What is compared with checksums; None for what the format says."""
+        """When checksums are compared; None for the format's option."""
         return self.options.verify
 
     @property
     def zone_maps(self) -> bool:
-        """Whether rows are left out by zone maps."""
+        """Whether zone maps exclude rows."""
         return self.options.zone_maps
 
     @property
     def sidecars(self) -> bool:
-        """Whether zone maps beside files are looked for."""
+        """Whether zone maps beside files are used."""
         return self.options.sidecars
 
     @property
     def memory_budget_bytes(self) -> int | None:
-        """What the scan of one file may hold; None for what the settings say."""
+        """Bytes that the scan of one file may hold; None for the settings' budget."""
         return self.options.memory_budget_bytes
 
     def equals(self, other: LanceFragmentScanOptions) -> bool:

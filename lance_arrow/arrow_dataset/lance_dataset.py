@@ -53,7 +53,7 @@ class LanceDataset(FileSystemDataset):
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
-        """Show a dataset, made by `pyarrow.dataset.dataset(..., format=LanceFormat())`, as this class.
+        """Convert a dataset made by `pyarrow.dataset.dataset(..., format=LanceFormat())` to this class.
 
         Raises
         ------
@@ -67,12 +67,12 @@ class LanceDataset(FileSystemDataset):
 
     @property
     def format(self) -> bridge.BridgeFormat:
-        """The format all fragments were made by."""
+        """The format of all fragments."""
         return bridge.format_of(self)
 
     @property
     def fragments(self) -> list[LanceFileFragment]:
-        """All fragments, a filter of the dataset notwithstanding, in order."""
+        """All fragments in order; a filter of the dataset is not applied."""
         return all_fragments(self)
 
     def scanner(
@@ -123,7 +123,7 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C ends it at once, which it does not there."""
+        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once."""
         return collect(self.scanner(**ScannerOptions.of(locals()).keywords()))
 
     def to_batches(
@@ -165,7 +165,7 @@ class LanceDataset(FileSystemDataset):
         columns
             Names, or expressions by name; all columns when None.
         filter
-            Rows are numbered as the filter leaves them, which takes a scan from the start, as pyarrow's own `take`.
+            Numbers count the rows that satisfy the filter. This needs a scan from the start, as pyarrow's `take`.
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Dataset.take`; they only matter where a scan is needed.
 
@@ -221,12 +221,12 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read the first rows that satisfy a filter, little more than these need: one file after another.
+        """Read the first rows that satisfy a filter, one file after another, and little more than these.
 
         Parameters
         ----------
         num_rows
-            How many; all there are when there are fewer.
+            Maximum number of rows.
         columns, filter
             As `pyarrow.dataset.Dataset.head`.
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
@@ -257,7 +257,7 @@ class LanceDataset(FileSystemDataset):
         filter: Predicate | None = None,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
     ) -> ScanPlan:
-        """Say what a scan would read, and why not less; reads metadata and zone maps, no value.
+        """Describe what a scan would read, and why not less; reads metadata and zone maps, no values.
 
         Parameters
         ----------
@@ -269,8 +269,8 @@ class LanceDataset(FileSystemDataset):
         Returns
         -------
         ScanPlan
-            Printable: files, zones, rows and pages, how many of them are to be read, requests and bytes as they are
-            estimated, and for each condition of the filter how much it prunes, and why not more.
+            Counts of files, zones, rows and pages, and how many of them a scan reads; estimated requests and bytes.
+            For each condition of the filter: how many zones it prunes, and why not more. Printable.
 
         Raises
         ------

@@ -30,24 +30,24 @@ class LanceFormat(bridge.BridgeFormat):
     Parameters
     ----------
     version, tag, as_of
-        Which version of a table to read, by number, tag, or the last one not later than a moment; one at most.
+        Version of a table to read: number, tag, or the newest version that is not later than a moment; one at most.
     dictionaries
         ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
         at any depth, and the schema says so.
     blobs
-        How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
+        ``"bytes"``: blob columns hold their values; ``"descriptors"``: they hold the places of the values.
     allow_external_blobs
-        Whether addresses of blobs that files name are followed; refused by default, since a file may name any.
+        Whether blob values at external addresses are read. A file may name any address: allow it for trusted files.
     allow_external_bases
-        Whether a table's files may lie outside of the folder that holds the table, where its manifest says so; refused
-        by default, since a manifest may name any place.
+        Whether base paths of a manifest may lie outside of the folder that holds the table. Allow it for trusted
+        tables.
     verify
-        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
-        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
+        When checksums are compared. ``"touched"``: those of metadata when the file is opened, those of a block when it
+        is first read. ``"full"``: all, when the file is opened. ``"off"``: never.
     read_options
-        The same five in one object, in their place.
+        The five options above in one object, instead of them.
     default_fragment_scan_options
-        Wishes of scans that bring none of their own.
+        Options of scans without `fragment_scan_options`.
 
     Raises
     ------
@@ -95,23 +95,23 @@ class LanceFormat(bridge.BridgeFormat):
 
     @property
     def default_fragment_scan_options(self) -> LanceFragmentScanOptions | None:
-        """What scans want that do not say; None when that is nothing special."""
+        """Options of scans without `fragment_scan_options`; None for the defaults."""
         scan_options = self.handler.scan_options
         return None if scan_options == ScanOptions() else rebuild_options(scan_options)
 
     @property
     def version(self) -> int | None:
-        """The version number that was asked for."""
+        """The version number given; None if none was given."""
         return self.handler.version
 
     @property
     def tag(self) -> str | None:
-        """The tag that was asked for."""
+        """The tag given; None if none was given."""
         return self.handler.tag
 
     @property
     def as_of(self) -> datetime.datetime | None:
-        """The moment that was asked for."""
+        """The moment given; None if none was given."""
         return self.handler.as_of
 
     @property
@@ -126,12 +126,12 @@ class LanceFormat(bridge.BridgeFormat):
 
     @property
     def allow_external_blobs(self) -> bool:
-        """Whether addresses of blobs that files name are followed."""
+        """Whether blob values at external addresses are read."""
         return self.handler.options.allow_external_blobs
 
     @property
     def allow_external_bases(self) -> bool:
-        """Whether base paths that manifests name are followed out of the folder that holds the table."""
+        """Whether base paths may lie outside of the folder that holds the table."""
         return self.handler.options.allow_external_bases
 
     def make_write_options(
@@ -174,7 +174,7 @@ class LanceFormat(bridge.BridgeFormat):
 
     @property
     def verify(self) -> str:
-        """What is compared with checksums."""
+        """When checksums are compared: ``"touched"``, ``"full"`` or ``"off"``."""
         return self.handler.options.verify
 
     def __repr__(self) -> str:

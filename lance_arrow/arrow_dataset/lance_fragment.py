@@ -247,7 +247,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         return pa.concat_tables(tables)
 
     def first_parts(self, num_rows: int, filter: pc.Expression | None) -> Iterator[LanceFileFragment]:
-        """Yield parts of the fragment, in order, for somebody who stops when there are enough rows.
+        """Yield parts of the fragment, in order, for a caller that stops when it has enough rows.
 
         Without a filter there is one part of `num_rows`. With one, the first is a little longer, and each is four times
         as long as the one before: few rows are read when many match, and few parts when few do.

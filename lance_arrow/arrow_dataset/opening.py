@@ -47,7 +47,7 @@ def dataset(
     uri
         A table's folder, a file, a directory of files, or a list of files; local paths or URLs of one filesystem.
     version, tag, as_of, branch
-        Which version of a table to read, as for `LanceTable.open`.
+        Version of a table to read, as for `LanceTable.open`.
     filesystem, storage_options
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
     dictionaries
@@ -67,7 +67,7 @@ def dataset(
     VersionNotFoundError
         The table has no such version, tag or branch.
     CorruptManifestError, UnsupportedFeatureFlagError, UnsupportedError
-        The table contradicts itself, or demands what is not known here.
+        The table contradicts itself, or needs a feature that this release does not know.
     FileNotFoundError
         There is nothing at this path.
     """
@@ -93,7 +93,7 @@ def dataset(
         table = table_dataset(manifest, root.filesystem, options)
         return table if schema is None else table.replace_schema(schema)
     if line_name(branch) is not None:
-        raise TableNotFoundError("there is no table here that could have a branch", path=locations[0].name)
+        raise TableNotFoundError("branch needs a table, and there is no table at this path", path=locations[0].name)
     paths = [location.path for location in locations]
     # pyarrow raises what its filesystems do, and names paths itself.
     with foreign_errors(), in_no_table():

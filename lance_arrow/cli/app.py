@@ -175,7 +175,7 @@ def verify(
     """Compare checksums and decode every page of a file or table.
 
     Of a table, check also that the data files and deletion files of the version exist, with the sizes and row counts of
-    the manifest. The exit code is 1 unless all is in order.
+    the manifest. The exit code is 1 if anything is wrong.
     """
     return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
@@ -194,7 +194,7 @@ def plugins(
 @app.command(epilog=_EPILOG)
 def demo(
     engine: Annotated[
-        str, typer.Option(help="What reads the CSV: spark, pyarrow, or auto: Spark where it is installed with a Java.")
+        str, typer.Option(help="Reader of the CSV: spark, pyarrow, or auto (Spark if it is installed with Java).")
     ] = "auto",
     keep: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="New or empty folder for the files; they stay there.")

@@ -55,7 +55,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise InvalidArgumentError(f"{name} is no JSON number", detail=name)
+    raise InvalidArgumentError(f"{name} is not a JSON number", detail=name)
 
 
 def _encoded(value: Any) -> tuple[int, bytes]:

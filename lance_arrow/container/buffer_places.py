@@ -65,7 +65,7 @@ def check_places(
     if misaligned.any():
         bad = int(np.argmax(misaligned))
         raise CorruptFileError(
-            f"{what} {bad} begins at {offsets[bad]}, which is no multiple of {alignment_bytes}",
+            f"{what} {bad} begins at {offsets[bad]}, expected a multiple of {alignment_bytes}",
             byte_range=(int(offsets[bad]), int(offsets[bad]) + int(sizes[bad])),
             detail=bad,
         )

@@ -179,7 +179,7 @@ def _parse_dictionary(text: str, rest: str, depth: int) -> pa.DataType:
         raise CorruptFileError(f"the type {text!r} does not parse, expected dict:<values>:<keys>:<ordered>")
     keys = _PLAIN.get(parts[1])
     if keys is None or not pa.types.is_integer(keys):
-        raise CorruptFileError(f"the type {text!r} has keys that are no integers")
+        raise CorruptFileError(f"the type {text!r} has keys that are not integers")
     return pa.dictionary(keys, _parse_leaf(parts[0], depth + 1), ordered=parts[2] == "true")
 
 

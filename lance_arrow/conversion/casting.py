@@ -183,7 +183,7 @@ def _check_constant(array: pa.Array, constant: pa.Scalar, *, column: str, path: 
     same = pc.equal(array, expected) if expected.is_valid else array.is_null()
     if not pc.all(pc.fill_null(same, False)).as_py() and len(array):
         raise InvalidArgumentError(
-            f"the folder says {constant.as_py()!r}, a row of the file says otherwise; leave the column out with "
+            f"the folder says {constant.as_py()!r}, a row of the file has another value; leave the column out with "
             "--exclude (exclude=)",
             column=column,
             path=path,

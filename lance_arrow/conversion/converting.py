@@ -66,8 +66,8 @@ def convert(
     table
         True: the target is a table; False: a file. None: a table where the only source is one, or with `append`.
     append, overwrite
-        Whether a table that is there gets these rows, or is overwritten by a new version; whether a file that is there
-        is replaced. Without, a target that exists is refused. A target that is a source is refused always.
+        `append` adds the rows to an existing table. `overwrite` replaces a file, or adds a version to a table. If both
+        are False, an existing target is an error. A target that is a source is always an error.
     casts
         Types by column, or dotted path of a field of structs: ``{"id": "int32"}``. Each value is checked.
     exclude
@@ -96,12 +96,12 @@ def convert(
     FileNotFoundError
         There is no source.
     TargetExistsError, TableExistsError
-        There is a target, and neither `append` nor `overwrite` was asked for.
+        The target exists, and neither `append` nor `overwrite` is given.
     InvalidArgumentError
-        Sources without files or of no known format; columns without an exact common type; a value that a cast
-        would change; a target that is a source, or is named as another format.
+        There are no files, or their format is unknown. Columns have no exact common type. A cast would change a value.
+        The target is a source, or has the name of another format.
     UnsupportedError
-        The format cannot hold a column.
+        The format cannot store a column.
     CorruptFileError
         A source cannot be read, or what was written does not verify.
     """

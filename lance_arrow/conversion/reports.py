@@ -62,8 +62,8 @@ class ConvertReport:
     partition_columns
         Those that come from names of folders.
     verified
-        Whether all of these hold: as many rows were written as read; a second reader found that number; every checksum
-        was compared; every page was decoded, and none was left out. Values are not compared with the source.
+        Whether the target holds as many rows as were read, every checksum was compared, and every page was decoded.
+        Values are not compared with the source.
     checked
         How much was compared and decoded.
     seconds

@@ -106,7 +106,7 @@ def check_table_target(target: Location, *, overwrite: bool, append: bool) -> No
     strangers = {path.split("/")[0] for path in list_tree(target.filesystem, target.path)} - _TABLE_FOLDERS
     if strangers:
         raise InvalidArgumentError(
-            f"there is a folder here that is no table: it holds {min(strangers)!r}", path=target.name
+            f"the target is a folder but not a table: it holds {min(strangers)!r}", path=target.name
         )
 
 

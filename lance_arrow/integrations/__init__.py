@@ -1,4 +1,4 @@
-"""Engines that want more than a pyarrow dataset: one module each, its engine an extra of the same name.
+"""Engines that need more than a pyarrow dataset: one module each, with an extra of the same name.
 
 | Module | What it gives |
 |---|---|
@@ -9,5 +9,5 @@
 | `pytorch` | `RowDataset` (map-style, takes rows) and `BatchDataset` (iterable, scans shares) |
 | `wanted_rows` | what all of them do first: open the dataset, check columns and filter, divide the rows |
 
-DuckDB, DataFusion and pandas need nothing of ours: their pages are docs/duckdb.md, docs/datafusion.md, docs/pandas.md.
+DuckDB, DataFusion and pandas need no module: see docs/engines.
 """

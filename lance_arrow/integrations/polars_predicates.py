@@ -129,7 +129,7 @@ class _Translation:
     def member(self, facts: _Facts, node: pl.Expr, members: pl.Expr) -> pc.Expression:
         listed = _literal(members)
         if facts.get("nulls_equal") or not isinstance(listed, pa.ListScalar | pa.LargeListScalar):
-            raise InexpressibleError("is no list of values")
+            raise InexpressibleError("is not a list of values")
         return self.column(node).member(listed.values or ())
 
     def matched(self, facts: _Facts, node: pl.Expr, text: pl.Expr, *, match: Callable[..., Any]) -> pc.Expression:
@@ -160,7 +160,7 @@ def _literal(node: pl.Expr) -> pa.Scalar:
         values = list(pl.select(node).to_series().to_arrow()) if node.meta.is_literal() else []
     except pa.ArrowInvalid as error:
         # 128-bit integers.
-        raise InexpressibleError("is no value that Arrow has") from error
+        raise InexpressibleError("is not a value that Arrow can hold") from error
     if len(values) != 1:
-        raise InexpressibleError("is no literal")
+        raise InexpressibleError("is not a literal")
     return values[0]

@@ -91,7 +91,7 @@ def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> 
             _test(filesystem, place, condition)
             return _put(filesystem, place.path, data, condition)
     raise UnsupportedError(
-        "this filesystem cannot make a file only if there is none, so that writers could replace each other's files",
+        "this filesystem cannot create a file atomically, so writers could replace each other's files",
         path=place.name,
     )
 

@@ -76,7 +76,7 @@ def base_paths_from_messages(messages: Sequence[table_pb2.BasePath], root: str) 
         shown = _short(redact(base.path))
         if not base.path or _climbs(base.path) or "\0" in base.path or len(base.path) > _MOST_CHARACTERS:
             raise CorruptManifestError(
-                f"the base path {shown!r} is empty, climbs by '..', or is no path of at most {_MOST_CHARACTERS} "
+                f"the base path {shown!r} is empty, contains '..', or is not a path of at most {_MOST_CHARACTERS} "
                 "characters",
                 detail=shown,
             )

@@ -150,7 +150,7 @@ def _bitmap(data: bytes, name: bytes, bounds: _Bounds) -> NDArray[np.int64]:
     except (ValueError, IndexError) as error:
         raise CorruptManifestError(f"not a roaring bitmap: {error}") from error
     if not is_sealed and (size := len(bitmap.serialize())) < len(data):
-        raise CorruptManifestError(f"{len(data) - size} bytes behind a bitmap of {size} are no checksum of it")
+        raise CorruptManifestError(f"{len(data) - size} bytes behind a bitmap of {size} are not a checksum of it")
     if not bitmap:
         bounds.check(0, 0, 0)
         return np.empty(0, np.int64)

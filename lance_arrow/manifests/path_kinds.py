@@ -57,7 +57,7 @@ def files_in(place: Location) -> list[Location]:
     ]
     if not names:
         raise TableNotFoundError(
-            "this folder is no table (there is no manifest in _versions), and there is no file in it", path=place.name
+            "this folder is not a table (no manifest in _versions) and holds no files", path=place.name
         )
     return [Location(place.filesystem, posixpath.join(place.path, name)) for name in names]
 

@@ -79,7 +79,7 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
     numbers = unknown_numbers(head)
     if numbers:
         raise UnsupportedError(
-            f"the manifest has the unknown field {numbers[0]}: what it says may not be true of another version",
+            f"the manifest has the unknown field {numbers[0]}: it may not be true of another version",
             path=path,
             detail=numbers,
         )

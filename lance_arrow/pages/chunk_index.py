@@ -150,7 +150,7 @@ def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:
         raise CorruptPageError("the repetition index counts more than the entries a chunk can have", detail=chunk)
     if not pairs.any(axis=1).all():
         chunk = int(np.argmin(pairs.any(axis=1)))
-        raise CorruptPageError("a chunk has no entry of any row, says the repetition index", detail=chunk)
+        raise CorruptPageError("by the repetition index, a chunk has no entry of any row", detail=chunk)
     if int(pairs[:, 0].sum()) != num_rows:
         raise CorruptPageError(f"the repetition index counts {int(pairs[:, 0].sum())} rows, the page has {num_rows}")
     if pairs[-1, 1] != 0:

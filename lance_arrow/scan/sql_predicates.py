@@ -158,7 +158,7 @@ class _Translation:
     def member(self, node: exp.Expression) -> pc.Expression:
         members: list[exp.Expression] = node.args.get("expressions") or []
         if not members or any(node.args.get(name) for name in ("query", "unnest", "field")):
-            raise self.refusal(node, "is no list of values")
+            raise self.refusal(node, "is not a list of values")
         beside = self._beside([node.this, *members])
         return self.operand(node.this, beside).among([self._piece(one, beside) for one in members])
 
@@ -242,7 +242,7 @@ class _Translation:
                 return pa.scalar(Decimal(digits))
             return natural(int(digits)) if digits.lstrip("-").isdecimal() else pa.scalar(float(digits))
         except (ArithmeticError, ValueError) as error:
-            raise self.refusal(node, "is no number that Arrow has") from error
+            raise self.refusal(node, "is not a number that Arrow can hold") from error
 
     def _read_as(self, node: exp.Expression, text: str, type_: pa.DataType) -> pa.Scalar:
         try:
@@ -284,7 +284,7 @@ class _Translation:
             precision, scale = map(int, sizes)
             if 1 <= precision <= 76 and scale <= precision:
                 return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-        raise self.refusal(node, "is no type that is understood")
+        raise self.refusal(node, "is not a type that is supported")
 
     def _type_of(self, node: exp.Expression) -> pa.DataType | None:
         """Type of a column, where the schema is known."""

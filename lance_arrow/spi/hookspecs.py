@@ -52,7 +52,7 @@ def lance_provide_layouts() -> Iterable[LayoutFactory]:  # type: ignore[empty-bo
 
 @hookspec
 def lance_provide_arrays() -> Iterable[ArrayFactory]:  # type: ignore[empty-body]
-    """Provide array encodings, of which pages of 2.0 are made. Called once per plugin."""
+    """Provide array encodings, the nodes of pages of 2.0. Called once per plugin."""
 
 
 @hookspec

@@ -36,7 +36,7 @@ def private_description(
     """
     vendor, slash, version = (key.case or "").rpartition("/")
     if key.message != PRIVATE_CODEC or not slash or not vendor or not version.isdecimal():
-        raise PluginContractError(f"{key} is no key of a private codec, expected {PRIVATE_CODEC}/vendor.name/1")
+        raise PluginContractError(f"{key} is not a key of a private codec, expected {PRIVATE_CODEC}/vendor.name/1")
     if not distribution:
         raise PluginContractError(f"the private codec {key.case!r} does not say what to install to read it")
     inner = PrivateCodec(id=key.case, distribution=distribution, config=config, children=children)

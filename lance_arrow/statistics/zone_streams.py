@@ -90,7 +90,7 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
         batch = _read_batch(pa.py_buffer(raw), bounds)
         batch.validate(full=True)
     except _UNREADABLE as error:
-        raise CorruptFileError(f"the zone map is no Arrow stream that can be read: {error}") from error
+        raise CorruptFileError(f"the zone map is not a readable Arrow stream: {error}") from error
     if any(batch.column(name).null_count for name in batch.schema.names if name not in _BOUNDS):
         raise CorruptFileError("the zone map has nulls among its counts")
     names = batch.schema.names

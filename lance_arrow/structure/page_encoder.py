@@ -187,7 +187,7 @@ class PageEncoder:
         if key.is_private and not self.allow_private_encodings:
             kind, name = ("codec", key.case) if key.message == PRIVATE_CODEC else ("layout", str(key))
             raise InvalidArgumentError(
-                f"the {kind} {name!r} is no part of the format: other readers refuse the whole file; "
+                f"the {kind} {name!r} is not part of the format: other readers reject the whole file; "
                 "pass allow_private_encodings=True to write it all the same",
                 detail=key,
             )

@@ -1,4 +1,4 @@
-"""What pyarrow cannot do for a format that is not its own, and what does it: a test for each row of docs/datasets.md.
+"""What pyarrow cannot do for a format that is not its own, and what does it: each row of docs/reference/datasets.md.
 
 A row whose first half fails here is one that pyarrow has mended: strike it from the table.
 """
@@ -26,7 +26,7 @@ from lance_arrow.scan.row_restriction import RowRestriction
 ROWS = 100
 TABLE = pa.table({"id": pa.array(range(ROWS), pa.int64()), "word": [f"w{i}" for i in range(ROWS)]})
 OTHER = TABLE.append_column("k", TABLE["id"])
-PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "datasets.md").read_text()
 ROWS_OF_TABLE: dict[str, Callable[..., None]] = {}
 
 

@@ -27,9 +27,9 @@ PAGES = sorted(
     if "decisions" not in page.parts
 )
 # These run in `nox -s engines`.
-ENGINE_PAGES = {"docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md"}
-# Runs in tests/spark/test_docs.py, beside the one Spark session.
-SPARK_PAGES = {"docs/spark.md"}
+ENGINE_PAGES = {"docs/engines/ray.md", "docs/engines/hugging_face.md", "docs/how_to/train_with_pytorch.md"}
+# These run in tests/spark/test_docs.py, beside the one Spark session.
+SPARK_PAGES = {"docs/spark.md", "docs/how_to/stream_with_spark.md", "docs/coming_from/lance_spark.md"}
 RUNNING = [
     page
     for page in PAGES

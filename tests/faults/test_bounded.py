@@ -60,7 +60,7 @@ with bounds.keep(1):
 
 
 def test_settings_are_those_that_are_documented() -> None:
-    text = (ROOT / "SECURITY.md").read_text()
+    text = (ROOT / "docs" / "safety.md").read_text()
     said: dict[str, object] = {}
     exec(text.partition("```python\n")[2].partition("```")[0], said)
     assert said["settings"] == bounded.SETTINGS

@@ -87,7 +87,7 @@ def check(path: Path, name: str, witness: Witness) -> None:
     assert witness.take(path, picks).equals(table.take(picks))
 
 
-# Column, preset, what inspect shows in 2.1 and in 2.2 (None: cannot be there). docs/writing.md tells the same.
+# Column, preset, what inspect shows in 2.1 and in 2.2 (None: cannot be there). See docs/reference/writing.md.
 DEFAULTS = [
     ("flat", "random", "default", "mini_block_layout(flat)", "mini_block_layout(flat)"),
     ("bits", "flags", "default", "mini_block_layout(flat)", "mini_block_layout(flat)"),

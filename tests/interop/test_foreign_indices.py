@@ -35,7 +35,7 @@ pytestmark = pytest.mark.interop
 ROWS = 100
 # What follows rows with stable ids.
 MOVING = tuple(column for column in COLUMNS if column in {*BY_ROW_ID, *REMADE})
-TABLES_PAGE = Path(__file__).parents[2] / "docs/tables.md"
+TABLES_PAGE = Path(__file__).parents[2] / "docs/reference/tables.md"
 ASKED = questions()
 
 

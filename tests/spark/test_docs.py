@@ -1,4 +1,4 @@
-"""The blocks of docs/spark.md run, in order, in the session of this room."""
+"""The blocks of the pages about Spark run, in order, in the session of this room."""
 
 from __future__ import annotations
 
@@ -8,29 +8,42 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.csv
-from pyspark.sql import SparkSession
+import pytest
 
 from lance_arrow.demo.flights import data_directory
 from lance_arrow.spark import jobs
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES
 
-PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "spark.md"
+OTHERS = ("how_to/stream_with_spark.md", "coming_from/lance_spark.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Spark resolves relative paths where its JVM was started, which is not where the test may write.
-PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|checkpoint)\1""")
+PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|checkpoint(?:_\w+)?)\1""")
 
 
-def test_the_page_runs(spark: SparkSession, tmp_path: Path) -> None:
+def run(page: Path, tmp_path: Path) -> dict[str, object]:
     # What `lance-arrow demo --keep` leaves there.
     shutil.copy(data_directory() / "flights.csv.gz", tmp_path)
-    text = PAGE.read_text()
+    text = page.read_text()
     # As a script: what it defines travels to tasks by value.
     example: dict[str, object] = {"__name__": "__main__"}
     for found in BLOCK.finditer(text):
         line = text[: found.start()].count("\n") + 1
         code = PLACE.sub(lambda place: f"{place[1]}{tmp_path}/{place[2]}{place[1]}", found[1])
-        exec(compile("\n" * line + code, str(PAGE), "exec", dont_inherit=True), example)
-    report = example["report"]
+        exec(compile("\n" * line + code, str(page), "exec", dont_inherit=True), example)
+    return example
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.usefixtures("spark")
+def test_other_pages_run(name: str, tmp_path: Path) -> None:
+    run(DOCS / name, tmp_path)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_page_runs(tmp_path: Path) -> None:
+    report = run(PAGE, tmp_path)["report"]
     assert isinstance(report, jobs.JobReport)
     source = pyarrow.csv.read_csv(tmp_path / "flights.csv.gz")
     short = pc.sum(pc.less_equal(source["distance"], 100)).as_py()

@@ -86,7 +86,9 @@ class LegacyFile:
         for field in manifest.fields:
             if field.encoding == file_schema_pb2.RLE:
                 with located(column=field.name, byte_range=manifest_place):
-                    raise UnsupportedError("the column is said to be encoded by RLE, whose bytes no text tells")
+                    raise UnsupportedError(
+                        "the column is encoded by RLE, which no specification describes for version 0.1"
+                    )
         return cls(metadata, message, manifest, place)
 
     @property
@@ -221,7 +223,7 @@ class LegacyColumns:
             for _ in node.children:
                 position, counts = self._count(position, counts)
             if counts is None:
-                raise UnsupportedError("structs without fields within lists, of which nothing tells the number")
+                raise UnsupportedError("structs without fields within lists: the file does not hold their number")
         elif node.children:
             counts = np.maximum(lengths - 1, 0)
             position, self._items[column] = self._count(position, None)
