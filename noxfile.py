@@ -57,6 +57,8 @@ PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
 # 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
 SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
+# The releases that pyproject.toml claims.
+PYSPARKS = ("4.1", "4.2", "4.3")
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 ENGINE_PAGES = ("docs/ray.md", "docs/hugging_face.md", "docs/pytorch.md")
@@ -313,6 +315,15 @@ def differential(session: nox.Session) -> None:
     """Compare 2,000 random nested tables per version with the reference package; `-- --long` compares 20,000."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/differential/run.py", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("release", PYSPARKS)
+def pysparks(session: nox.Session, release: str) -> None:
+    """Run the tests of Spark with each release of PySpark that is claimed; `-- spark/test_session.py` for some."""
+    _install(session, SPARK_EXTRAS, f"pyspark=={release}.*", *TEST_REQUIREMENTS)
+    session.chdir(ROOT / "tests")
+    session.run("pytest", *WHERE, *(session.posargs or ["spark"]), env={"LANCE_ARROW_REQUIRE_SPARK": "1"})
 
 
 @nox.session

@@ -18,6 +18,7 @@ driver:           one commit, or the job's files removed again ◄┘
 | `write_planning`, `task_files`, `committing` | these steps: before the tasks, in tasks, after them |
 | `stream_offsets`, `stream_reader`, `stream_writer` | versions as offsets; exactly one commit for each micro-batch |
 | `environment` | whether Java and PySpark are there, and of which version |
+| `same_version` | what is sent to executors of another version of this package is refused |
 | `clustering` | rows brought into an order that makes zone maps selective |
 | `jobs` | whole tables: ingest, rewrite, compact, zones, delete, merge, verify, cleanup |
 

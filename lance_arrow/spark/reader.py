@@ -30,6 +30,7 @@ from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
 from lance_arrow.spark.planning import plan_splits
+from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
@@ -242,7 +243,7 @@ def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[La
     return made
 
 
-class LanceReader(DataSourceReader):
+class LanceReader(SameVersion, DataSourceReader):
     """Reads one version of a table.
 
     Parameters

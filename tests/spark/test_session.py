@@ -118,9 +118,10 @@ def test_modes(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_stream_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     source = LanceTable.create(tmp_path / "from", pa.table({"id": range(10)}), max_rows_per_file=4)
+    limits = {} if spark.version.startswith("4.1.") else {"maxFragmentsPerTrigger": 2}
 
     def run() -> None:
-        incoming = spark.readStream.format("lance").option("maxFragmentsPerTrigger", 2).load(str(tmp_path / "from"))
+        incoming = spark.readStream.format("lance").options(**limits).load(str(tmp_path / "from"))
         query = (
             incoming.writeStream.format("lance")
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
@@ -131,15 +132,20 @@ def test_a_stream_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -
         assert query.awaitTermination(120)
 
     run()
-    assert LanceTable.open(tmp_path / "to").version == 2
+    # A version for each batch.
+    made = LanceTable.open(tmp_path / "to").version
+    assert made == (2 if limits else 1)
     source.append(pa.table({"id": range(10, 12)}))
     # As if the driver had died between the commit of the last batch and the note of it.
-    for noted in (tmp_path / "checkpoint" / "commits").glob("*1*"):
+    for noted in (tmp_path / "checkpoint" / "commits").glob(f"*{made - 1}*"):
         noted.unlink()
     run()
+    if not limits:
+        # Available now means one batch there, and that was the one without a note.
+        run()
     found = LanceTable.open(tmp_path / "to")
     assert sorted(found.to_table()["id"].to_pylist()) == list(range(12))
-    assert found.version == 3
+    assert found.version == made + 1
 
 
 def test_sql(spark: SparkSession, path: str) -> None:
