@@ -456,6 +456,13 @@ def scale_spark(session: nox.Session) -> None:
 
 
 @nox.session
+def cluster(session: nox.Session) -> None:
+    """Run Spark on a master and two workers, tables on S3, and kill what can be killed; `-- --list`, `-- NAME`."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS, "moto[server]>=5", "s3fs")
+    session.run("python", "tests/cluster/run.py", *session.posargs)
+
+
+@nox.session
 def killed_streams(session: nox.Session) -> None:
     """Kill a streaming query 20 times at random moments: each row exactly once in the end; `-- --kills 3` for fewer."""
     _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)

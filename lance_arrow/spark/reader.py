@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from lance_arrow.arrays.read_options import ReadOptions
@@ -25,7 +25,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.predicates import all_of, as_expression, fitting
+from lance_arrow.scan.predicates import as_expression, fitting
 from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
@@ -129,10 +129,6 @@ class TableScan:
     def table_schema(self) -> pa.Schema:
         """All columns there are, virtual ones among them."""
         return self._table.columns.full_schema
-
-    def also(self, expression: pc.Expression | None) -> None:
-        """Want only rows that satisfy a further filter."""
-        self.expression = all_of((self.expression, expression))
 
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
@@ -281,21 +277,6 @@ class LanceReader(SameVersion, DataSourceReader):
     def __getstate__(self) -> dict[str, Any]:
         # Tasks get their fragments with their partition.
         return {**self.__dict__, "_fragments": ()}
-
-
-class PushedLanceReader(LanceReader):
-    """A `LanceReader` that lets Spark push filters; docs/spark.md says why that is not the default one."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Spark pickles this reader between pushing filters and planning.
-        return self.__dict__.copy()
-
-    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-        """Use what filters say for leaving out rows, and hand all of them back: Spark's own meaning decides."""
-        from lance_arrow.spark.filters import expression_of  # noqa: PLC0415 - where filters are pushed
-
-        self.scan.also(expression_of(filters, self.scan.table_schema))
-        return filters
 
 
 def scan_of(choices: ReadChoices, facts: TableFacts, schema: StructType) -> TableScan:

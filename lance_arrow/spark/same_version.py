@@ -53,7 +53,8 @@ def check_version(sender: str) -> None:
     own = own_version()
     if own != sender:
         raise UnsupportedError(
-            f"the driver runs lance-arrow {sender} and this executor lance-arrow {own}: install the same version on both",
+            f"the driver runs lance-arrow {sender} and this executor lance-arrow {own}: "
+            "install the same version on both",
             detail=(sender, own),
         )
 
