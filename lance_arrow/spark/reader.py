@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,6 +37,7 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 _ROW_ID = "_rowid"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +238,10 @@ def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[La
                 rows = cut(left[numbers[place].item()], start, end)
                 ranges[place] = tuple(rows.starts.tolist()), tuple(rows.stops.tolist())
         made.append(LancePartition(part_of(fragments, numbers), ranges))
+    _log.info(
+        "table %s version %d: %d partitions of %d fragments; %d of %d rows left by zone maps",
+        choices.address.location().name, scan.facts.version, len(made), len(fragments), counts.sum(), physical.sum(),
+    )  # fmt: skip
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -201,69 +201,58 @@ def outage_in_commit(world: World) -> str:
 def speculation(world: World) -> str:
     """A slow task of a write is run a second time by speculation: both write, one counts."""
     world.stop_driver()
-    driver = world.cluster.driver("speculation", **SPECULATION)
-    equal(driver.call("ready"), 2, "executors")
-    uri = _base(world, "speculation", driver)
-    with _slow_first_attempt(world) as attempts:
-        driver.call("write", uri=uri, start=100, stop=ROWS, parts=8, **world.options)
-        check(len(set(attempts)) > 1, f"no task was run twice: attempts {attempts}")
-        # The slow attempt may write after the commit.
-        wait(lambda: len(attempts) == len(set(attempts)), 1)
-    world.holds(uri, range(ROWS), version=2)
-    driver.stop()
+    with world.application("speculation", **SPECULATION) as driver:
+        uri = _base(world, "speculation", driver)
+        with _slow_first_attempt(world) as attempts:
+            driver.call("write", uri=uri, start=100, stop=ROWS, parts=8, **world.options)
+            check(len(set(attempts)) > 1, f"no task was run twice: attempts {attempts}")
+            # The slow attempt may write after the commit.
+            time.sleep(2)
+        world.holds(uri, range(ROWS), version=2)
     return f"{len(set(attempts))} attempts of one task wrote, {world.orphans(uri)} orphans"
 
 
 def speculation_in_a_job(world: World) -> str:
-    """A slow task of a compaction is run a second time: both write, one counts."""
+    """A slow task of a compaction is run a second time by speculation: both write, one counts."""
     world.stop_driver()
-    driver = world.cluster.driver("speculation", **SPECULATION)
-    equal(driver.call("ready"), 2, "executors")
-    uri = _base(world, "speculation_in_a_job", driver)
-    for number in range(5):
-        given = {"start": 100 + 400 * number, "stop": 500 + 400 * number, "parts": 2}
-        driver.call("write", uri=uri, **given, **world.options)
-    writers: list[int] = []
-    lock = threading.Lock()
+    with world.application("speculation", **SPECULATION) as driver:
+        uri = _base(world, "speculation_in_a_job", driver)
+        for number in range(5):
+            given = {"start": 100 + 400 * number, "stop": 500 + 400 * number, "parts": 2}
+            driver.call("write", uri=uri, **given, **world.options)
+        begun: list[Request] = []
 
-    def slow(request: Request) -> None:
-        with lock:
-            writers.append(request.port)
-            first = len(writers) == 1
-        if first:
-            # Another attempt of the same task writes last: all others have written then.
-            wait(lambda: len(writers) > 6, 60)
+        def slow(request: Request) -> None:
+            begun.append(request)
+            if len(begun) == 1:
+                # One file more than there are groups: another attempt of this task has come as far.
+                wait(lambda: len(begun) > groups, HELD_SECONDS)
 
-    with world.storage.rule(Rule(is_data, before=slow)):
-        driver.call("job", job="compact", uri=uri, target_rows_per_fragment=400, storage_options=world.storage.options)
-    world.holds(uri, range(2100))
-    driver.stop()
-    return f"{len(writers)} data files written, {world.orphans(uri)} orphans"
+        groups = 5
+        with world.storage.rule(Rule(is_data, before=slow)):
+            report = driver.call(
+                "job", job="compact", uri=uri, target_rows_per_fragment=400, storage_options=world.storage.options
+            )
+            time.sleep(2)
+        equal(report["counts"]["fragments_made"], groups, "fragments made")
+        check(len(begun) > groups, "no task was run twice")
+        world.holds(uri, range(2100))
+    return f"{len(begun)} files written for {groups} fragments, {world.orphans(uri)} orphans"
 
 
 def two_jobs(world: World) -> str:
     """Two applications append at once: both want to make the same version, and both succeed, one after the other."""
     world.stop_driver()
     uri = world.uri("two_jobs", "t")
-    drivers = [world.cluster.driver(f"job {number}", **{"spark.cores.max": "1"}) for number in range(2)]
-    for driver in drivers:
-        equal(driver.call("ready", executors=1), 1, "executors")
-    drivers[0].call("write", uri=uri, start=0, stop=100, **world.options)
-    asked: list[Request] = []
-
-    def meet(request: Request) -> None:
-        asked.append(request)
-        wait(lambda: len(asked) >= 2, 60)
-
-    with world.storage.rule(Rule(is_manifest, before=meet)):
-        drivers[0].begin("write", uri=uri, start=100, stop=2000, parts=2, **world.options)
-        drivers[1].begin("write", uri=uri, start=2000, stop=ROWS, parts=2, **world.options)
-        for driver in drivers:
-            driver.answer()
+    with world.application("job 1", 1, **HALF) as one, world.application("job 2", 1, **HALF) as other:
+        one.call("write", uri=uri, start=0, stop=100, **world.options)
+        with _met(world) as asked:
+            one.begin("write", uri=uri, start=100, stop=2000, parts=2, **world.options)
+            other.begin("write", uri=uri, start=2000, stop=ROWS, parts=2, **world.options)
+            for driver in (one, other):
+                driver.answer()
     equal(asked[0].name, asked[1].name, "the version that both want")
     world.holds(uri, range(ROWS), version=3)
-    for driver in drivers:
-        driver.stop()
     equal(world.orphans(uri), 0, "orphans")
     return f"{len(asked)} commits asked for, 2 made, 0 orphans"
 
@@ -272,25 +261,28 @@ def append_and_compact(world: World) -> str:
     """An application appends while another one compacts: both succeed, and no row is lost."""
     world.stop_driver()
     uri = world.uri("append_and_compact", "t")
-    drivers = [world.cluster.driver(f"job {number}", **{"spark.cores.max": "1"}) for number in range(2)]
-    for driver in drivers:
-        equal(driver.call("ready", executors=1), 1, "executors")
-    drivers[0].call("write", uri=uri, start=0, stop=2000, parts=6, **world.options)
-    asked: list[Request] = []
-
-    def meet(request: Request) -> None:
-        asked.append(request)
-        wait(lambda: len(asked) >= 2, 60)
-
-    with world.storage.rule(Rule(is_manifest, before=meet)):
-        drivers[0].begin("job", job="compact", uri=uri, storage_options=world.storage.options)
-        drivers[1].begin("write", uri=uri, start=2000, stop=ROWS, parts=2, **world.options)
-        said = [driver.answer() for driver in drivers]
-    equal(said[0]["counts"]["rows_written"], 2000, "compacted rows")
+    with world.application("job 1", 1, **HALF) as one, world.application("job 2", 1, **HALF) as other:
+        one.call("write", uri=uri, start=0, stop=2000, parts=6, **world.options)
+        with _met(world):
+            one.begin("job", job="compact", uri=uri, storage_options=world.storage.options)
+            other.begin("write", uri=uri, start=2000, stop=ROWS, parts=2, **world.options)
+            report = one.answer()
+            other.answer()
+    equal(report["counts"]["rows_written"], 2000, "compacted rows")
     table = world.holds(uri, range(ROWS))
-    for driver in drivers:
-        driver.stop()
     return f"{table.version} versions, {world.orphans(uri)} orphans"
+
+
+HALF = {"spark.cores.max": "1"}
+# Less than clients wait for an answer.
+HELD_SECONDS = 45
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "100ms",
+}
 
 
 def _base(world: World, name: str, driver: Driver | None = None) -> str:
@@ -345,7 +337,7 @@ def _slow_first_attempt(world: World) -> Iterator[list[str]]:
     def before(request: Request) -> None:
         attempts.append(attempt_of(request))
         if len(attempts) == 1:
-            wait(lambda: any(one != attempts[0] for one in done), 60)
+            wait(lambda: any(one != attempts[0] for one in done), HELD_SECONDS)
 
     def after(request: Request) -> None:
         done.append(attempt_of(request))
@@ -357,13 +349,19 @@ def _slow_first_attempt(world: World) -> Iterator[list[str]]:
         yield attempts
 
 
-SPECULATION = {
-    "spark.speculation": "true",
-    "spark.speculation.interval": "100ms",
-    "spark.speculation.multiplier": "1.5",
-    "spark.speculation.quantile": "0.5",
-    "spark.speculation.minTaskRuntime": "100ms",
-}
+@contextmanager
+def _met(world: World) -> Iterator[list[Request]]:
+    """Hold the first commit until another one is asked for; yields the commits."""
+    asked: list[Request] = []
+
+    def meet(request: Request) -> None:
+        asked.append(request)
+        wait(lambda: len(asked) >= 2, HELD_SECONDS)
+
+    with world.storage.rule(Rule(is_manifest, before=meet)):
+        yield asked
+
+
 SCENARIOS: dict[str, Callable[[World], str]] = {
     one.__name__: one
     for one in (

@@ -71,18 +71,24 @@ class Daemon:
         Its own; made.
     kind
         Class of Spark.
+    host
+        Address that it binds.
     arguments
         Its arguments.
     """
 
-    def __init__(self, folder: Path, kind: str, arguments: Sequence[object]) -> None:
+    def __init__(self, folder: Path, kind: str, host: str, arguments: Sequence[object]) -> None:
         folder.mkdir()
         self.log = folder / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [str(SPARK_HOME / "bin" / "spark-class"), kind, *map(str, arguments)],
-                cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
+                [str(SPARK_HOME / "bin" / "spark-class"), kind, "--host", host, *map(str, arguments)],
+                cwd=folder,
+                env=environment(folder, SPARK_LOCAL_IP=host),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def said(self, text: str) -> bool:
         """Whether the log has a text."""
@@ -114,8 +120,8 @@ class Cluster:
     def __enter__(self) -> Cluster:
         port = _free_port()
         self.url = f"spark://{HOST}:{port}"
-        options = ["--host", HOST, "--port", port, "--webui-port", 0]
-        self._master = Daemon(self.folder / "master", "org.apache.spark.deploy.master.Master", options)
+        options = ["--port", port, "--webui-port", 0]
+        self._master = Daemon(self.folder / "master", "org.apache.spark.deploy.master.Master", HOST, options)
         try:
             if not wait(lambda: self._master.said("I have been elected leader"), START_SECONDS):
                 raise RuntimeError(f"the master did not start: {self._master.log.read_text()[-2000:]}")
@@ -134,8 +140,10 @@ class Cluster:
         """Start a worker and wait until the master knows it."""
         self._made += 1
         folder = self.folder / f"worker{self._made}"
-        options = ["--host", HOST, "--cores", 1, "--memory", "1g", "--webui-port", 0, "--work-dir", folder / "work"]
-        worker = Daemon(folder, "org.apache.spark.deploy.worker.Worker", [*options, self.url])
+        options = ["--cores", 1, "--memory", "1g", "--webui-port", 0, "--work-dir", folder / "work", self.url]
+        # Each on a host of its own: Spark runs no second attempt where the first one runs.
+        host = f"127.0.0.{1 + self._made}"
+        worker = Daemon(folder, "org.apache.spark.deploy.worker.Worker", host, options)
         self.workers.append(worker)
         if not wait(lambda: worker.said("Successfully registered with master"), START_SECONDS):
             raise RuntimeError(f"a worker did not start: {worker.log.read_text()[-2000:]}")

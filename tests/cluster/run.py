@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 import tempfile
 import time
@@ -48,6 +49,8 @@ def main() -> int:
             print(f"{name:24} {(scenario.__doc__ or '').splitlines()[0]}")
         return 0
     failed = 0
+    # All processes end, however this one is told to.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with contextlib.ExitStack() as stack:
         if given.keep is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +68,16 @@ class World:
         """Wait until each worker has an executor of the driver."""
         assert self._driver is not None
         equal(self._driver.call("ready"), 2, "executors")
+
+    @contextmanager
+    def application(self, name: str, executors: int = 2, **settings: str) -> Iterator[Driver]:
+        """Run another application, which must have a number of executors; it is stopped after the block."""
+        driver = self.cluster.driver(name, **settings)
+        try:
+            equal(driver.call("ready", executors=executors), executors, "executors")
+            yield driver
+        finally:
+            driver.stop()
 
     def stop_driver(self) -> None:
         """Free all cores."""
