@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -77,8 +78,18 @@ def stream(spark: SparkSession, source: str, sink: str, checkpoint: str, limit: 
     query.awaitTermination()
 
 
+def pythons(spark: SparkSession) -> list[str]:
+    """Return the interpreters of tasks."""
+
+    def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.record_batch({"python": [sys.executable]})
+
+    return sorted({row[0] for row in spark.range(0, 8, 1, 4).mapInArrow(found, "python string").collect()})
+
+
 DOES: dict[str, Callable[..., Any]] = {
-    "ready": ready, "write": write, "summed": summed, "sql": sql, "job": job, "stream": stream,
+    "ready": ready, "write": write, "summed": summed, "sql": sql, "job": job, "stream": stream, "pythons": pythons,
 }  # fmt: skip
 
 

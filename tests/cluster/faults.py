@@ -201,7 +201,7 @@ def outage_in_commit(world: World) -> str:
 def speculation(world: World) -> str:
     """A slow task of a write is run a second time by speculation: both write, one counts."""
     world.stop_driver()
-    with world.application("speculation", **SPECULATION) as driver:
+    with world.application("speculation", SPECULATION) as driver:
         uri = _base(world, "speculation", driver)
         with _slow_first_attempt(world) as attempts:
             driver.call("write", uri=uri, start=100, stop=ROWS, parts=8, **world.options)
@@ -215,7 +215,7 @@ def speculation(world: World) -> str:
 def speculation_in_a_job(world: World) -> str:
     """A slow task of a compaction is run a second time by speculation: both write, one counts."""
     world.stop_driver()
-    with world.application("speculation", **SPECULATION) as driver:
+    with world.application("speculation", SPECULATION) as driver:
         uri = _base(world, "speculation_in_a_job", driver)
         for number in range(5):
             given = {"start": 100 + 400 * number, "stop": 500 + 400 * number, "parts": 2}
@@ -228,7 +228,7 @@ def speculation_in_a_job(world: World) -> str:
                 # One file more than there are groups: another attempt of this task has come as far.
                 wait(lambda: len(begun) > groups, HELD_SECONDS)
 
-        groups = 5
+        groups = 6
         with world.storage.rule(Rule(is_data, before=slow)):
             report = driver.call(
                 "job", job="compact", uri=uri, target_rows_per_fragment=400, storage_options=world.storage.options
@@ -244,7 +244,7 @@ def two_jobs(world: World) -> str:
     """Two applications append at once: both want to make the same version, and both succeed, one after the other."""
     world.stop_driver()
     uri = world.uri("two_jobs", "t")
-    with world.application("job 1", 1, **HALF) as one, world.application("job 2", 1, **HALF) as other:
+    with _two_applications(world) as (one, other):
         one.call("write", uri=uri, start=0, stop=100, **world.options)
         with _met(world) as asked:
             one.begin("write", uri=uri, start=100, stop=2000, parts=2, **world.options)
@@ -261,7 +261,7 @@ def append_and_compact(world: World) -> str:
     """An application appends while another one compacts: both succeed, and no row is lost."""
     world.stop_driver()
     uri = world.uri("append_and_compact", "t")
-    with world.application("job 1", 1, **HALF) as one, world.application("job 2", 1, **HALF) as other:
+    with _two_applications(world) as (one, other):
         one.call("write", uri=uri, start=0, stop=2000, parts=6, **world.options)
         with _met(world):
             one.begin("job", job="compact", uri=uri, storage_options=world.storage.options)
@@ -273,7 +273,6 @@ def append_and_compact(world: World) -> str:
     return f"{table.version} versions, {world.orphans(uri)} orphans"
 
 
-HALF = {"spark.cores.max": "1"}
 # Less than clients wait for an answer.
 HELD_SECONDS = 45
 SPECULATION = {
@@ -347,6 +346,14 @@ def _slow_first_attempt(world: World) -> Iterator[list[str]]:
 
     with world.storage.rule(Rule(slow, before=before, after=after)):
         yield attempts
+
+
+@contextmanager
+def _two_applications(world: World) -> Iterator[tuple[Driver, Driver]]:
+    """Run two applications with a core each."""
+    half = {"spark.cores.max": "1"}
+    with world.application("job 1", half, executors=1) as one, world.application("job 2", half, executors=1) as other:
+        yield one, other
 
 
 @contextmanager

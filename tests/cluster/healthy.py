@@ -6,11 +6,17 @@ import json
 import socket
 import subprocess
 import sys
+import tarfile
+from pathlib import Path
 
-from processes import SETTINGS, SPARK_HOME, end, environment
+import pyarrow as pa
+from processes import SETTINGS, SPARK_HOME, DriverError, end, environment
 from running import HOST, _free_port
 from storage import wait
 from world import World, check, equal
+
+import lance_arrow
+from lance_arrow import LanceTable
 
 CLIENT = """
 import json, sys
@@ -96,6 +102,55 @@ def all_jobs(world: World) -> str:
     return f"8 jobs, {table.version} versions"
 
 
+def archives(world: World) -> str:
+    """An environment that is shipped as an archive; the driver has it unpacked too, for planning."""
+    world.stop_driver()
+    folder = world.cluster.folder / "archives"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")], check=True)
+    (site,) = (folder / "environment" / "lib").glob("python*/site-packages")
+    # The packages themselves stay where they are: a gigabyte with Spark.
+    own = [one for one in sys.path if one.endswith("-packages") or Path(one, "lance_arrow").exists()]
+    (site / "packages.pth").write_text("\n".join(own))
+    with tarfile.open(folder / "environment.tar.gz", "w:gz") as tar:
+        for one in (folder / "environment").iterdir():
+            tar.add(one, one.name)
+    conf = {"spark.archives": f"{folder / 'environment.tar.gz'}#environment"}
+    python = "./environment/bin/python"
+    with world.application("archives", conf, env={"PYSPARK_PYTHON": python}) as driver:
+        unpacked = driver.log.parent / "environment"
+        unpacked.symlink_to(folder / "environment")
+        pythons = driver.call("pythons")
+        check(pythons and all("/work/app" in one for one in pythons), f"interpreters of tasks: {pythons}")
+        uri = world.uri("archives", "t")
+        driver.call("write", uri=uri, start=0, stop=1000, **world.options)
+    world.holds(uri, range(1000), version=1)
+    return f"tasks run {python} of {len(pythons)} workers"
+
+
+def other_version(world: World) -> str:
+    """Executors with another version of the package: one sentence, and nothing is written."""
+    world.stop_driver()
+    found = world.cluster.folder / "other" / "lance_arrow-0.0.7.dist-info"
+    found.mkdir(parents=True)
+    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: lance-arrow\nVersion: 0.0.7\n")
+    said = (
+        f"the driver runs lance-arrow {lance_arrow.__version__} and this executor lance-arrow 0.0.7: install the same"
+    )
+    with world.application("other version", {"spark.executorEnv.PYTHONPATH": str(found.parent)}) as driver:
+        uri = world.uri("other_version", "t")
+        for name, given in (("write", {"start": 0, "stop": 10}), ("job", {"job": "verify"}), ("summed", {})):
+            if name != "write":
+                _write_here(world, uri)
+            options = {"storage_options": world.storage.options} if name == "job" else world.options
+            try:
+                driver.call(name, uri=uri, **given, **options)
+            except DriverError as error:
+                check(said in str(error), f"{name}: {error}")
+                continue
+            check(False, f"{name} went on")
+    return "write, read and job are refused"
+
+
 def connect(world: World) -> str:
     """A client of Spark Connect; the server is an application of the cluster."""
     world.stop_driver()
@@ -126,6 +181,10 @@ def connect(world: World) -> str:
         end(server)
     world.holds(uri, range(1000), version=1)
     return "1,000 rows written and read by a client without a JVM"
+
+
+def _write_here(world: World, uri: str) -> None:
+    LanceTable.create(uri, pa.table({"id": range(10)}), mode="overwrite", storage_options=world.storage.options)
 
 
 def _listens(port: int) -> bool:

@@ -11,7 +11,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +159,10 @@ class Cluster:
         self.workers.remove(worker)
         end(worker.process)
 
-    def driver(self, name: str, **settings: str) -> Driver:
-        """Start an application."""
+    def driver(self, name: str, settings: Mapping[str, str], env: Mapping[str, str]) -> Driver:
+        """Start an application; parameters are those of `Driver`."""
         self._made += 1
-        driver = Driver(self.folder / f"driver{self._made}", self.url, name, settings)
+        driver = Driver(self.folder / f"driver{self._made}", self.url, name, settings, env)
         self.drivers.append(driver)
         return driver
 
@@ -180,15 +180,19 @@ class Driver:
         Of the application.
     settings
         Of Spark, besides those that all have.
+    env
+        Variables of the environment, likewise.
     """
 
-    def __init__(self, folder: Path, master: str, name: str, settings: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, master: str, name: str, settings: Mapping[str, str], env: Mapping[str, str]
+    ) -> None:
         folder.mkdir()
         self.log = folder / "log"
         given = {"spark.master": master, "spark.app.name": name, **SETTINGS, **settings}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(DRIVER), json.dumps(given)], cwd=folder, env=environment(folder), text=True,
+                [sys.executable, str(DRIVER), json.dumps(given)], cwd=folder, env=environment(folder, **env), text=True,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()

@@ -30,6 +30,8 @@ SCENARIOS: dict[str, Callable[[World], str]] = {
     "stream": healthy.stream,
     "jobs": healthy.all_jobs,
     **faults.SCENARIOS,
+    "archives": healthy.archives,
+    "other_version": healthy.other_version,
     "connect": healthy.connect,
 }
 

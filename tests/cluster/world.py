@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from processes import Cluster, Driver
@@ -60,7 +61,7 @@ class World:
     def driver(self) -> Driver:
         """An application that takes all cores; started anew where it was stopped or killed."""
         if self._driver is None or self._driver.process.poll() is not None:
-            self._driver = self.cluster.driver("scenarios")
+            self._driver = self.cluster.driver("scenarios", {}, {})
             self.ready()
         return self._driver
 
@@ -70,9 +71,16 @@ class World:
         equal(self._driver.call("ready"), 2, "executors")
 
     @contextmanager
-    def application(self, name: str, executors: int = 2, **settings: str) -> Iterator[Driver]:
+    def application(
+        self,
+        name: str,
+        settings: Mapping[str, str],
+        *,
+        executors: int = 2,
+        env: Mapping[str, str] = MappingProxyType({}),
+    ) -> Iterator[Driver]:
         """Run another application, which must have a number of executors; it is stopped after the block."""
-        driver = self.cluster.driver(name, **settings)
+        driver = self.cluster.driver(name, settings, env)
         try:
             equal(driver.call("ready", executors=executors), executors, "executors")
             yield driver
