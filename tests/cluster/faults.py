@@ -69,14 +69,17 @@ def worker_in_a_stream(world: World) -> str:
     """A worker is killed in the middle of a streaming query, after a data file of its third micro-batch."""
     source, sink = _source(world, "worker_in_a_stream")
 
-    def third(request: Request) -> bool:
-        return is_data(request) and "/to/" in request.key and _versions(world, sink) >= 2
+    driver = world.driver
+    commits = Rule(lambda request: is_manifest(request) and "/to/" in request.key)
 
-    with world.storage.rule(Rule(third, after=_kill_worker(world), times=1)):
-        world.driver.begin("stream", **_stream(world, source, sink))
+    def third(request: Request) -> bool:
+        return is_data(request) and "/to/" in request.key and len(commits.seen) >= 2
+
+    with world.storage.rule(commits), world.storage.rule(Rule(third, after=_kill_worker(world), times=1)):
+        driver.begin("stream", **_stream(world, source, sink))
         check(wait(lambda: len(world.cluster.workers) == 1), "no worker was killed")
         world.cluster.add_worker()
-        world.driver.answer()
+        driver.answer()
     table = world.holds(sink, range(ROWS))
     world.ready()
     return f"1 worker killed, {table.version} versions, {world.orphans(sink, least=1)} orphans"
@@ -86,8 +89,10 @@ def driver_in_a_stream(world: World) -> str:
     """The driver is killed when a micro-batch is committed and the checkpoint does not have that; started again."""
     source, sink = _source(world, "driver_in_a_stream")
 
+    commits = Rule(lambda request: is_manifest(request) and "/to/" in request.key)
+
     def second(request: Request) -> bool:
-        return is_manifest(request) and "/to/" in request.key and _versions(world, sink) == 1
+        return is_manifest(request) and "/to/" in request.key and len(commits.seen) == 2
 
     def kill(request: Request) -> int:
         del request
@@ -95,11 +100,11 @@ def driver_in_a_stream(world: World) -> str:
         return 503
 
     driver = world.driver
-    with world.storage.rule(Rule(second, after=kill, times=1)):
+    with world.storage.rule(commits), world.storage.rule(Rule(second, after=kill, times=1)):
         driver.begin("stream", **_stream(world, source, sink))
         check(wait(lambda: driver.process.poll() is not None), "the driver was not killed")
-    before = _versions(world, sink)
-    equal(before, 2, "versions when the driver died")
+    before = world.storage.table(sink).version
+    equal(before, 2, "version when the driver died")
     world.driver.call("stream", **_stream(world, source, sink))
     table = world.holds(sink, range(ROWS))
     return f"killed after version {before}, {table.version} versions, {world.orphans(sink)} orphans"
@@ -301,14 +306,6 @@ def _source(world: World, name: str) -> tuple[str, str]:
 def _stream(world: World, source: str, sink: str) -> dict[str, Any]:
     checkpoint = str(world.cluster.folder / "checkpoints" / source.split("/")[3])
     return {"source": source, "sink": sink, "checkpoint": checkpoint, "limit": 4, "options": world.options}
-
-
-def _versions(world: World, uri: str) -> int:
-    """Count the versions of a table; 0 where there is none."""
-    world.storage.filesystem.invalidate_cache()
-    if not world.storage.filesystem.exists(f"{uri}/_versions"):
-        return 0
-    return len(world.storage.filesystem.ls(f"{uri}/_versions"))
 
 
 def _kill_worker(world: World) -> Callable[[Request], int]:

@@ -72,7 +72,7 @@ class Rule:
     Parameters
     ----------
     matches
-        Which requests; each may be asked about once.
+        Which requests; asked once about each, while no other request is looked at: it may not use the storage.
     before, after
         Called with the request before it is done, and before it is answered. A status that `before` returns is the
         answer, and nothing is done; one that `after` returns is the answer though all was done.
