@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from processes import SETTINGS, SPARK_HOME, DriverError, end, environment
+from processes import SETTINGS, SPARK_HOME, Driver, DriverError, end, environment
 from running import HOST, _free_port
 from storage import wait
 from world import World, check, equal
 
-import lance_arrow
 from lance_arrow import LanceTable
+from lance_arrow.spark.same_version import own_version
+
+ROOT = Path(__file__).parents[2]
+PYTHON = "./environment/bin/python"
 
 CLIENT = """
 import json, sys
@@ -104,51 +112,63 @@ def all_jobs(world: World) -> str:
 
 def archives(world: World) -> str:
     """An environment that is shipped as an archive; the driver has it unpacked too, for planning."""
-    world.stop_driver()
-    folder = world.cluster.folder / "archives"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")], check=True)
-    (site,) = (folder / "environment" / "lib").glob("python*/site-packages")
-    # The packages themselves stay where they are: a gigabyte with Spark.
-    own = [one for one in sys.path if one.endswith("-packages") or Path(one, "lance_arrow").exists()]
-    (site / "packages.pth").write_text("\n".join(own))
-    with tarfile.open(folder / "environment.tar.gz", "w:gz") as tar:
-        for one in (folder / "environment").iterdir():
-            tar.add(one, one.name)
-    conf = {"spark.archives": f"{folder / 'environment.tar.gz'}#environment"}
-    python = "./environment/bin/python"
-    with world.application("archives", conf, env={"PYSPARK_PYTHON": python}) as driver:
-        unpacked = driver.log.parent / "environment"
-        unpacked.symlink_to(folder / "environment")
+    with _shipped(world, "archives") as driver:
         pythons = driver.call("pythons")
         check(pythons and all("/work/app" in one for one in pythons), f"interpreters of tasks: {pythons}")
         uri = world.uri("archives", "t")
         driver.call("write", uri=uri, start=0, stop=1000, **world.options)
     world.holds(uri, range(1000), version=1)
-    return f"tasks run {python} of {len(pythons)} workers"
+    return f"tasks run {PYTHON} on {len(pythons)} workers"
 
 
 def other_version(world: World) -> str:
     """Executors with another version of the package: one sentence, and nothing is written."""
-    world.stop_driver()
-    found = world.cluster.folder / "other" / "lance_arrow-0.0.7.dist-info"
-    found.mkdir(parents=True)
-    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: lance-arrow\nVersion: 0.0.7\n")
-    said = (
-        f"the driver runs lance-arrow {lance_arrow.__version__} and this executor lance-arrow 0.0.7: install the same"
-    )
-    with world.application("other version", {"spark.executorEnv.PYTHONPATH": str(found.parent)}) as driver:
-        uri = world.uri("other_version", "t")
-        for name, given in (("write", {"start": 0, "stop": 10}), ("job", {"job": "verify"}), ("summed", {})):
-            if name != "write":
-                _write_here(world, uri)
-            options = {"storage_options": world.storage.options} if name == "job" else world.options
+    said = f"the driver runs lance-arrow {own_version()} and this executor lance-arrow 0.0.7: install the same"
+    uri = world.uri("other_version", "t")
+    LanceTable.create(uri, pa.table({"id": range(10)}), storage_options=world.storage.options)
+    storage = {"storage_options": world.storage.options}
+    tried: dict[str, dict[str, Any]] = {
+        "write": {"start": 0, "stop": 10, **world.options},
+        "summed": world.options,
+        "job": {"job": "verify", **storage},
+    }
+    with _shipped(world, "other_version", executors="0.0.7") as driver:
+        for name, given in tried.items():
             try:
-                driver.call(name, uri=uri, **given, **options)
+                driver.call(name, uri=uri, **given)
             except DriverError as error:
                 check(said in str(error), f"{name}: {error}")
                 continue
             check(False, f"{name} went on")
-    return "write, read and job are refused"
+    world.holds(uri, range(10), version=1)
+    return "a write, a read and a job are refused"
+
+
+@contextmanager
+def _shipped(world: World, name: str, *, executors: str | None = None) -> Iterator[Driver]:
+    """Run an application whose executors get an environment as an archive, with a version of their own if named."""
+    world.stop_driver()
+    folder = world.cluster.folder / name
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")], check=True)
+    (site,) = (folder / "environment" / "lib").glob("python*/site-packages")
+    # The packages themselves stay where they are: a gigabyte with Spark.
+    own = [one for one in sys.path if "site-packages" in one or Path(one).is_relative_to(ROOT)]
+    (site / "packages.pth").write_text("\n".join(one for one in own if "tests" not in Path(one).parts))
+    installed = metadata.distribution("lance-arrow")
+    with tarfile.open(folder / "environment.tar.gz", "w:gz") as tar:
+        if executors is not None:
+            found = site / f"lance_arrow-{executors}.dist-info"
+            found.mkdir()
+            (found / "METADATA").write_text(f"Metadata-Version: 2.1\nName: lance-arrow\nVersion: {executors}\n")
+            (found / "entry_points.txt").write_text(installed.read_text("entry_points.txt") or "")
+        for one in (folder / "environment").iterdir():
+            tar.add(one, one.name)
+        if executors is not None:
+            shutil.rmtree(found)
+    conf = {"spark.archives": f"{folder / 'environment.tar.gz'}#environment"}
+    with world.application(name, conf, env={"PYSPARK_PYTHON": PYTHON}) as driver:
+        (driver.log.parent / "environment").symlink_to(folder / "environment")
+        yield driver
 
 
 def connect(world: World) -> str:
@@ -181,10 +201,6 @@ def connect(world: World) -> str:
         end(server)
     world.holds(uri, range(1000), version=1)
     return "1,000 rows written and read by a client without a JVM"
-
-
-def _write_here(world: World, uri: str) -> None:
-    LanceTable.create(uri, pa.table({"id": range(10)}), mode="overwrite", storage_options=world.storage.options)
 
 
 def _listens(port: int) -> bool:
