@@ -57,6 +57,8 @@ PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
 # 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
 SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
+# The releases that pyproject.toml claims.
+PYSPARKS = ("4.1", "4.2", "4.3")
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
 # What the site of the documentation is built and searched with.
@@ -332,6 +334,15 @@ def differential(session: nox.Session) -> None:
 
 
 @nox.session
+@nox.parametrize("release", PYSPARKS)
+def pysparks(session: nox.Session, release: str) -> None:
+    """Run the tests of Spark with each release of PySpark that is claimed; `-- spark/test_session.py` for some."""
+    _install(session, SPARK_EXTRAS, f"pyspark=={release}.*", *TEST_REQUIREMENTS)
+    session.chdir(ROOT / "tests")
+    session.run("pytest", *WHERE, *(session.posargs or ["spark"]), env={"LANCE_ARROW_REQUIRE_SPARK": "1"})
+
+
+@nox.session
 def engines(session: nox.Session) -> None:
     """Read with Ray, Hugging Face datasets and PyTorch, and run their pages of the documentation."""
     _install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS)
@@ -458,6 +469,13 @@ def scale_spark(session: nox.Session) -> None:
     """Plan and commit 1 M fragments by 10,000 tasks without a JVM: times and memory of the driver."""
     _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/benchmarks/spark_scale.py", *session.posargs)
+
+
+@nox.session
+def cluster(session: nox.Session) -> None:
+    """Run Spark on a master and two workers, tables on S3, and kill what can be killed; `-- --list`, `-- NAME`."""
+    _install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS, "moto[server]>=5", "s3fs")
+    session.run("python", "tests/cluster/run.py", *session.posargs)
 
 
 @nox.session

@@ -13,11 +13,12 @@ driver:           one commit, or the job's files removed again ◄┘
 | `source` | `LanceDataSource`: start here; what ``format("lance")`` finds |
 | `options` | the options by name, and what each may be |
 | `type_mapping`, `fitting` | Lance types as Spark's and back; batches of one as batches of the other |
-| `reader`, `planning`, `filters` | batch reads: partitions; filters that Spark pushes |
+| `reader`, `planning`, `filters` | batch reads: partitions; filters that Spark would push |
 | `writer`, `write_plans` | batch writes; what their steps hand to each other |
 | `write_planning`, `task_files`, `committing` | these steps: before the tasks, in tasks, after them |
 | `stream_offsets`, `stream_reader`, `stream_writer` | versions as offsets; exactly one commit for each micro-batch |
 | `environment` | whether Java and PySpark are there, and of which version |
+| `same_version` | what is sent to executors of another version of this package is refused |
 | `clustering` | rows brought into an order that makes zone maps selective |
 | `jobs` | whole tables: ingest, rewrite, compact, zones, delete, merge, verify, cleanup |
 

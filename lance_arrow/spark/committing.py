@@ -7,6 +7,7 @@ writer() ─► base version, schema, file plan (`write_planning`) ─► tasks 
 
 from __future__ import annotations
 
+import logging
 import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
 from lance_arrow.table.written_files import WrittenFiles
 
 JOB_KEY = "lance_arrow.spark.job"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,7 @@ def commit_files(
     with WrittenFiles() as written:
         for place in _places(root, fragments):
             written.add(place)
-        return commit(
+        made = commit(
             target.line,
             operation,
             base,
@@ -134,6 +136,8 @@ def commit_files(
             properties={**said, JOB_KEY: plan.job_name, **properties},
             transaction_id=transaction_id,
         )
+    _log.info("table %s, job %s: version %d has %d new fragments", root.name, plan.job, made.version, len(fragments))
+    return made
 
 
 def discard(address: TableAddress, fragments: Iterable[bytes]) -> None:

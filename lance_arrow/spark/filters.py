@@ -1,4 +1,7 @@
-"""Filters that Spark pushes, as expressions of Arrow: never fewer rows than Spark wants, which filters them again."""
+"""Filters that Spark pushes, as expressions of Arrow: never fewer rows than Spark wants, which filters them again.
+
+No reader pushes filters yet: the releases of Spark up to 4.3 give wrong rows then, see docs/decisions/0012.
+"""
 
 from __future__ import annotations
 

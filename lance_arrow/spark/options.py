@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lance_arrow.choices import Blobs, Durability, FileVersionName, Preset, Verify, check_choice
-from lance_arrow.errors import InvalidArgumentError, did_you_mean
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from lance_arrow.io import Location
@@ -183,13 +183,18 @@ class ReadChoices:
     blobs: Blobs = "bytes"
     verify: Verify = "touched"
     truncates_times: bool = False
-    pushes_filters: bool = False
     max_pruned_fragments: int = 10_000
     allow_external_bases: bool = False
 
     @classmethod
     def of(cls, options: SourceOptions) -> ReadChoices:
         """Take the choices from options."""
+        if options.flag("pushFilters", default=False):
+            # PySpark 4.1.4, 4.2.1 and 4.3.0; a source cannot tell which use of a frame a task works for.
+            raise UnsupportedError(
+                "option pushFilters would give wrong rows: Spark uses the rows of one filter for all uses of a data "
+                "frame, in a union or a join too; say which rows by option filter"
+            )
         pruned = options.number("maxPrunedFragments", low=0)
         return cls(
             address=TableAddress.of(options),
@@ -206,7 +211,6 @@ class ReadChoices:
             blobs=options.choice("blobs", ("bytes", "descriptors")),
             verify=options.choice("verify", ("touched", "full", "off")),
             truncates_times=options.choice("timestamps", ("exact", "truncate")) == "truncate",
-            pushes_filters=options.flag("pushFilters", default=False),
             max_pruned_fragments=10_000 if pruned is None else pruned,
             allow_external_bases=options.flag("allowExternalBases", default=False),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from lance_arrow.arrays.read_options import ReadOptions
@@ -25,16 +26,18 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.predicates import all_of, as_expression, fitting
+from lance_arrow.scan.predicates import as_expression, fitting
 from lance_arrow.scan.row_filter import native_bridge
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
 from lance_arrow.spark.planning import plan_splits
+from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 _ROW_ID = "_rowid"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,10 +131,6 @@ class TableScan:
     def table_schema(self) -> pa.Schema:
         """All columns there are, virtual ones among them."""
         return self._table.columns.full_schema
-
-    def also(self, expression: pc.Expression | None) -> None:
-        """Want only rows that satisfy a further filter."""
-        self.expression = all_of((self.expression, expression))
 
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
@@ -239,10 +238,14 @@ def partitions_of(scan: TableScan, fragments: Sequence[FragmentMeta]) -> list[La
                 rows = cut(left[numbers[place].item()], start, end)
                 ranges[place] = tuple(rows.starts.tolist()), tuple(rows.stops.tolist())
         made.append(LancePartition(part_of(fragments, numbers), ranges))
+    _log.info(
+        "table %s version %d: %d partitions of %d fragments; %d of %d rows left by zone maps",
+        choices.address.location().name, scan.facts.version, len(made), len(fragments), counts.sum(), physical.sum(),
+    )  # fmt: skip
     return made
 
 
-class LanceReader(DataSourceReader):
+class LanceReader(SameVersion, DataSourceReader):
     """Reads one version of a table.
 
     Parameters
@@ -280,21 +283,6 @@ class LanceReader(DataSourceReader):
     def __getstate__(self) -> dict[str, Any]:
         # Tasks get their fragments with their partition.
         return {**self.__dict__, "_fragments": ()}
-
-
-class PushedLanceReader(LanceReader):
-    """A `LanceReader` that lets Spark push filters; docs/spark.md says why that is not the default one."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Spark pickles this reader between pushing filters and planning.
-        return self.__dict__.copy()
-
-    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-        """Use what filters say for leaving out rows, and hand all of them back: Spark's own meaning decides."""
-        from lance_arrow.spark.filters import expression_of  # noqa: PLC0415 - where filters are pushed
-
-        self.scan.also(expression_of(filters, self.scan.table_schema))
-        return filters
 
 
 def scan_of(choices: ReadChoices, facts: TableFacts, schema: StructType) -> TableScan:

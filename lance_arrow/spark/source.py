@@ -58,14 +58,13 @@ class LanceDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the batch reader."""
-        from lance_arrow.spark.reader import LanceReader, PushedLanceReader, open_manifest
+        from lance_arrow.spark.reader import LanceReader, open_manifest
 
         choices = self._read_choices()
         if self._pinned is not None:
             version, branch = self._pinned
             choices = replace(choices, version=version, branch=branch, tag=None, as_of=None)
-        kind = PushedLanceReader if choices.pushes_filters else LanceReader
-        return kind(choices, open_manifest(choices), schema)
+        return LanceReader(choices, open_manifest(choices), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return the batch writer."""

@@ -11,10 +11,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices, SourceOptions
 from lance_arrow.spark.reader import LancePartition, TableScan, open_manifest, partitions_of, scan_of
+from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.stream_offsets import Admission, StreamOffset, TableChanges
 from lance_arrow.spark.type_mapping import batch_schema
 
@@ -59,7 +60,7 @@ class StreamPartition(LancePartition):
         self.scan = scan
 
 
-class LanceStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
+class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
     """Reads what versions add.
 
     Parameters
@@ -73,11 +74,18 @@ class LanceStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[
     ------
     InvalidArgumentError
         An option makes no sense for a stream.
+    UnsupportedError
+        An option needs a newer PySpark.
     """
 
     def __init__(self, choices: ReadChoices, stream: StreamChoices, schema: StructType) -> None:
         if choices.version is not None or choices.tag is not None or choices.as_of is not None:
             raise InvalidArgumentError("a stream has no one version: say startingVersion instead of version, tag, asOf")
+        if _limits is None and stream.admission != Admission():
+            raise UnsupportedError(
+                "a micro-batch takes all that there is: maxRowsPerTrigger, maxBytesPerTrigger and "
+                "maxFragmentsPerTrigger need PySpark 4.2 or newer"
+            )
         self._choices = choices
         self._stream = stream
         self._spark_schema = schema
@@ -117,13 +125,18 @@ class LanceStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[
         Parameters
         ----------
         start
-            Where it begins; None in releases that do not tell, which take all there is.
+            Where it begins; None before PySpark 4.2, which takes all there is.
         limit
             How much it may take; `ReadAllAvailable` lifts what the options say.
         """
-        begin = StreamOffset.parse(self.initialOffset() if start is None else start)
+        if start is None:
+            newest = self._newest()
+            # What earlier versions added does not matter for the end, and they may be gone.
+            begin = StreamOffset(newest, 0, newest)
+        else:
+            begin = StreamOffset.parse(start)
         additions = self._changes.between(begin, max(begin.version, self._newest()))
-        is_all = start is None or (_limits is not None and isinstance(limit, _limits.ReadAllAvailable))
+        is_all = start is None or _limits is None or isinstance(limit, _limits.ReadAllAvailable)
         admission = Admission() if is_all else self._stream.admission
         return admission.admit(begin, additions).as_dict()
 

@@ -22,6 +22,7 @@ from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.committing import checked, commit_files, discard, transactions_of
 from lance_arrow.spark.options import WriteChoices
+from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.task_files import write_task
 from lance_arrow.spark.write_planning import plan_write
 from lance_arrow.spark.write_plans import TaskMessage
@@ -33,7 +34,7 @@ _SPACE = uuid.UUID("6f1c2f6e-5f0e-5b5a-9d3e-1c4b7f0f2a11")
 _QUERY_PROPERTY = "sql.streaming.queryId"
 
 
-class LanceStreamWriter(DataSourceStreamArrowWriter):
+class LanceStreamWriter(SameVersion, DataSourceStreamArrowWriter):
     """Writes micro-batches; arguments and errors are those of `LanceWriter`.
 
     Notes

@@ -5,6 +5,7 @@ batches ─► Spark's types as stored ones ─► runs of at most a file's rows
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.written_files import WrittenFiles
 
 MOST_VALUES = 1024
+_log = logging.getLogger(__name__)
 _SORTED_BYTES = 1 << 30
 
 
@@ -56,13 +58,18 @@ def write_task(
                 max_rows_per_file=plan.max_rows_per_file,
                 prefix=f"{plan.job}-{task}-",
             )
-    return TaskMessage(
+    message = TaskMessage(
         job=plan.job,
         fragments=tuple(one.SerializeToString() for one in fragments),
         num_rows=sum(one.physical_rows for one in fragments),
         num_bytes=sum(file.file_size_bytes for one in fragments for file in one.files),
         query_id=query_id,
     )
+    _log.info(
+        "table %s, job %s, task %s: wrote %d rows, %d files, %d bytes",
+        line.name, plan.job, task, message.num_rows, len(fragments), message.num_bytes,
+    )  # fmt: skip
+    return message
 
 
 def _runs(rows: Iterator[pa.RecordBatch], plan: FilePlan) -> Iterator[Iterator[pa.RecordBatch | pa.Table]]:

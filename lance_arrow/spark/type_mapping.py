@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pyarrow as pa
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
@@ -9,7 +11,8 @@ from pyspark.sql.pandas.types import to_arrow_type
 from lance_arrow.errors import UnsupportedError
 
 _MAX_PRECISION = 38
-_ZONE = "UTC"
+# Batches have timestamps in UTC. Since 4.2 the zone is an argument, in 4.1 UTC is the default.
+_IN_UTC = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 
 _PLAIN: tuple[tuple[pa.DataType, st.DataType], ...] = (
     (pa.null(), st.NullType()),
@@ -125,7 +128,7 @@ def _refused(
 def batch_schema(schema: st.StructType) -> pa.Schema:
     """Return the Arrow schema of batches that Spark takes for a schema of its own."""
     return pa.schema(
-        [pa.field(one.name, to_arrow_type(one.dataType, timezone=_ZONE), nullable=one.nullable) for one in schema]
+        [pa.field(one.name, to_arrow_type(one.dataType, **_IN_UTC), nullable=one.nullable) for one in schema]
     )
 
 

@@ -15,10 +15,11 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.spark.options import TableAddress
+from lance_arrow.spark.same_version import SameVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan:
+class FilePlan(SameVersion):
     """How the tasks of one job write; travels to executors.
 
     Parameters

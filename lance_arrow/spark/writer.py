@@ -12,13 +12,14 @@ from pyspark.sql.types import StructType
 
 from lance_arrow.errors import TableExistsError
 from lance_arrow.spark.options import WriteChoices
+from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.write_plans import CommitPlan, FilePlan, TaskMessage
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class LanceWriter(DataSourceArrowWriter):
+class LanceWriter(SameVersion, DataSourceArrowWriter):
     """Appends rows to a table, makes a table of them, or replaces what is in one.
 
     Parameters

@@ -7,6 +7,7 @@ import json
 import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -55,7 +56,10 @@ def test_compaction_keeps_rows_and_their_ids(tmp_path: Path) -> None:
     after = LanceTable.open(tmp_path / "t")
     assert after.to_table(columns=before.column_names).to_pydict() == before.to_pydict()
     assert len(after.manifest.fragments) == 1
-    assert report.counts == {"fragments_rewritten": 4, "fragments_made": 1, "rows_written": 900}
+    num_bytes = sum(file.size_bytes or 0 for one in after.manifest.fragments for file in one.files)
+    assert report.counts == {
+        "fragments_rewritten": 4, "fragments_made": 1, "rows_written": 900, "bytes_written": num_bytes, "retries": 0,
+    }  # fmt: skip
     assert (report.version_before, report.version_after) == (2, after.version)
     assert said == ["compact: 4 of 4 fragments in 1 groups"]
     again = jobs.compact(NO_SPARK, str(tmp_path / "t"), target_rows_per_fragment=400)
@@ -113,6 +117,7 @@ def test_deletion_goes_on_where_others_came_first(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(deleting, "spread", disturbed)
     report = jobs.delete(NO_SPARK, str(tmp_path / "t"), "id < 10")
     assert report.counts["rows_deleted"] == 9
+    assert report.counts["retries"] == 1
     assert LanceTable.open(tmp_path / "t").to_table()["id"].to_pylist() == list(range(10, 1000))
 
 
@@ -124,7 +129,8 @@ def test_rewriting_in_place_keeps_types_and_ids(tmp_path: Path) -> None:
     after = LanceTable.open(tmp_path / "t")
     assert after.schema.equals(table.schema, check_metadata=True)
     assert after.to_table(columns=before.column_names).to_pydict() == before.to_pydict()
-    assert report.counts == {"rows_written": 999, "files_written": 4}
+    num_bytes = sum(file.size_bytes or 0 for one in after.manifest.fragments for file in one.files)
+    assert report.counts == {"rows_written": 999, "files_written": 4, "bytes_written": num_bytes}
     assert all(one.deletion is None for one in after.manifest.fragments)
 
 
@@ -241,3 +247,37 @@ def test_errors_of_tasks_come_back_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(LanceError, match=file.name):
         jobs.compact(NO_SPARK, str(tmp_path / "t"))
     assert LanceTable.open(tmp_path / "t").version == 1
+
+
+class Context:
+    """The part of a Spark context that describes jobs."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, str | None] = {"spark.job.description": "mine"}
+
+    def getLocalProperty(self, name: str) -> str | None:
+        return self.properties.get(name)
+
+    def setLocalProperty(self, name: str, value: str | None) -> None:
+        self.properties[name] = value
+
+
+def test_spark_is_told_table_and_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table_of(tmp_path / "t")
+    context = Context()
+    seen = []
+    plain = deleting.spread
+
+    def watched(*args: Any, **named: Any) -> list[Any]:
+        seen.append(context.properties["spark.job.description"])
+        return plain(*args, **named)
+
+    monkeypatch.setattr(deleting, "spread", watched)
+    session: Any = SimpleNamespace(sparkContext=context)
+    jobs.delete(session, str(tmp_path / "t"), "id < 10")
+    assert seen == [f"lance delete {tmp_path / 't'}: looking at 4 fragments"]
+    assert context.properties["spark.job.description"] == "mine"
+    monkeypatch.setattr(deleting, "find_deleted", None)
+    with pytest.raises(TypeError):
+        jobs.delete(session, str(tmp_path / "t"), "id < 20")
+    assert context.properties["spark.job.description"] == "mine"

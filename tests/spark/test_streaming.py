@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import (
@@ -26,6 +25,17 @@ from lance_arrow.spark.stream_reader import LanceStreamReader
 from lance_arrow.spark.stream_writer import BATCH_KEY, QUERY_KEY, LanceStreamWriter
 from lance_arrow.spark.type_mapping import spark_schema
 from lance_arrow.spark.write_plans import TaskMessage
+
+try:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows
+
+    ADMITS = True
+except ImportError:
+    # Before PySpark 4.2.
+    ADMITS = False
+    ReadAllAvailable = object
+
+needs_admission = pytest.mark.skipif(not ADMITS, reason="this PySpark bounds no micro-batches")
 
 
 def rows(*ids: int) -> pa.Table:
@@ -56,7 +66,7 @@ def batches(reader: LanceStreamReader, start: dict[str, int] | None = None) -> l
     at = reader.initialOffset() if start is None else start
     found = []
     while True:
-        end = reader.latestOffset(at, reader.getDefaultReadLimit())
+        end = reader.latestOffset(at, reader.getDefaultReadLimit()) if ADMITS else reader.latestOffset()
         if end == at:
             return found
         found.append(read(reader, at, end))
@@ -96,12 +106,34 @@ def test_starting_versions(path: Path) -> None:
         reader_of(path, startingVersion="9").initialOffset()
 
 
+@pytest.mark.skipif(ADMITS, reason="this PySpark bounds micro-batches")
+@pytest.mark.parametrize("option", ["maxRowsPerTrigger", "maxBytesPerTrigger", "maxFragmentsPerTrigger"])
+def test_limits_are_refused_where_spark_knows_none(path: Path, option: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"need PySpark 4\.2 or newer"):
+        reader_of(path, **{option: "2"})
+
+
+def test_a_release_that_does_not_say_where_a_batch_begins(path: Path) -> None:
+    """PySpark 4.1 asks for the end alone; versions before the newest one may be gone by then."""
+    reader = reader_of(path, startingVersion="2")
+    start = reader.initialOffset()
+    end = reader.latestOffset()
+    assert read(reader, start, end) == [4, 5, 6]
+    assert reader.latestOffset() == end
+    LanceTable.open(path).append(rows(7, 8))
+    for one in sorted((path / "_versions").iterdir(), key=lambda file: file.stat().st_mtime_ns)[:2]:
+        one.unlink()
+    assert read(reader, end, reader.latestOffset()) == [7, 8]
+
+
+@needs_admission
 @pytest.mark.parametrize("option", ["maxRowsPerTrigger", "maxFragmentsPerTrigger"])
 def test_admission_cuts_versions(path: Path, option: str) -> None:
     assert batches(reader_of(path, **{option: "2"})) == [[1, 2], [3, 4], [5, 6]]
     assert batches(reader_of(path, startingVersion="2", **{option: "2"})) == [[4, 5], [6]]
 
 
+@needs_admission
 def test_admission_by_bytes_always_takes_something(path: Path) -> None:
     reader = reader_of(path, maxBytesPerTrigger="1")
     assert reader.getDefaultReadLimit() == ReadMaxBytes(1)
@@ -111,6 +143,7 @@ def test_admission_by_bytes_always_takes_something(path: Path) -> None:
     assert reader_of(path, maxRowsPerTrigger="5").getDefaultReadLimit() == ReadMaxRows(5)
 
 
+@needs_admission
 def test_available_now_ends_where_it_began(path: Path) -> None:
     reader = reader_of(path, maxRowsPerTrigger="4")
     reader.prepareForTriggerAvailableNow()

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.spark.fitting import BatchFitting
-from lance_arrow.spark.type_mapping import batch_schema, spark_schema, stored_schema
+from lance_arrow.spark.type_mapping import _IN_UTC, batch_schema, spark_schema, stored_schema
 
 MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 CASES: list[tuple[pa.DataType, object, st.DataType, object]] = [
@@ -84,7 +84,7 @@ def test_each_type_reads_as_the_documented_one(
     mapped = spark_schema(batch.schema)
     assert mapped == st.StructType([st.StructField("c", expected)])
     wanted = batch_schema(mapped)
-    assert wanted.equals(to_arrow_schema(mapped, timezone="UTC"))
+    assert wanted.equals(to_arrow_schema(mapped, **_IN_UTC))
     found = BatchFitting(wanted).batch(batch)
     found.validate(full=True)
     assert wanted.equals(found.schema)

@@ -287,3 +287,19 @@ def test_stable_row_ids_and_file_options(tmp_path: Path) -> None:
     (name,) = named_by(path)
     with LanceFile(path / "data" / name) as file:
         assert file.version == "2.1"
+
+
+def test_logs_name_table_version_and_task(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="lance_arrow.spark")
+    place = tmp_path / "t"
+    writer = writer_of(place)
+    message = writer.write(iter([rows(1, 2, 3)]))
+    writer.commit([message])
+    source = LanceDataSource({"path": str(tmp_path / "t"), "filter": "id > 100"})
+    source.reader(spark_schema(rows(1).schema)).partitions()
+    (file,) = (tmp_path / "t" / "data").glob("*.lance")
+    assert [record.getMessage() for record in caplog.records] == [
+        f"table {place}, job {message.job}, task 0: wrote 3 rows, 1 files, {file.stat().st_size} bytes",
+        f"table {place}, job {message.job}: version 1 has 1 new fragments",
+        f"table {place} version 1: 0 partitions of 1 fragments; 0 of 3 rows left by zone maps",
+    ]

@@ -89,7 +89,7 @@ def compact(
     watch = Stopwatch("compact", on_progress)
     plan = CompactionPlan(target_rows=target_rows_per_fragment, deleted_part=materialize_deletions_threshold)
     address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
-    counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0}
+    counts = {"fragments_rewritten": 0, "fragments_made": 0, "rows_written": 0, "bytes_written": 0, "retries": 0}
     notes: list[str] = []
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
@@ -106,10 +106,13 @@ def compact(
             copies=True,
         )
         watch.step(f"{sum(map(len, groups))} of {len(base.fragments)} fragments in {len(groups)} groups")
-        made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
+        counts["retries"] = watch.attempt()
+        with watch.shown(spark, target.root.name):
+            made = rewrite_groups(spark, address, base, groups, how, files, num_tasks=num_tasks)
         counts["fragments_rewritten"] = sum(map(len, groups))
         counts["fragments_made"] = sum(len(group.new) for group in made)
         counts["rows_written"] = sum(one.physical_rows for group in made for one in group.new)
+        counts["bytes_written"] = sum(file.file_size_bytes for group in made for one in group.new for file in one.files)
         number_fragments(target, base, made)
         return found.operation(made, files)
 

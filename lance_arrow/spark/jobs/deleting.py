@@ -62,7 +62,7 @@ def delete(
     """
     watch = Stopwatch("delete", on_progress)
     address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
-    counts = {"rows_deleted": 0, "fragments_changed": 0, "fragments_removed": 0}
+    counts = {"rows_deleted": 0, "fragments_changed": 0, "fragments_removed": 0, "retries": 0}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         columns = TableColumns(base.facts, STORED)
@@ -71,7 +71,9 @@ def delete(
             columns.full_schema.empty_table().filter(expression)
         watch.step(f"looking at {len(base.fragments)} fragments")
         items = [FragmentGroup(address, base.facts, (one,)) for one in base.fragments]
-        found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
+        counts["retries"] = watch.attempt()
+        with watch.shown(spark, target.root.name):
+            found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
         updated: list[DataFragment] = []
         removed: list[int] = []
         for fragment, (num_gone, deletion) in zip(editable(base).fragments, found, strict=True):

@@ -122,7 +122,8 @@ def ingest(
         good = judged.filter(refused).select(*map(_quoted, names))
     else:
         watch.step(f"bad rows to {quarantine}")
-        num_bad = _quarantined(judged, address_of(quarantine, storage_options), name)
+        with watch.shown(spark, address.location().name):
+            num_bad = _quarantined(judged, address_of(quarantine, storage_options), name)
         if max_quarantined is not None and num_bad > max_quarantined:
             raise ResourceLimitError(
                 f"{num_bad} rows are bad, more than {max_quarantined}; they are in quarantine (job {name}), and "
@@ -137,7 +138,8 @@ def ingest(
         good = good.repartition(num_files)
     watch.step(f"writing {address.location().name}")
     options = {"jobName": name, "message": message or "", "partitionBy": ",".join(partition_by), **(write or {})}
-    good.write.format("lance").mode(mode).options(**read_options(address), **options).save(address.uri)
+    with watch.shown(spark, address.location().name):
+        good.write.format("lance").mode(mode).options(**read_options(address), **options).save(address.uri)
     version, counts = written_counts(address, name)
     return watch.report(
         address.location().name,

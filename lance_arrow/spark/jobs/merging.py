@@ -48,6 +48,7 @@ from lance_arrow.table.written_files import WrittenFiles
 
 _ADDRESS, _ID, _CREATED = "_rowaddr", "_rowid", "_row_created_at_version"
 _MARK = "_lance_arrow_target"
+_COUNTS = ("rows_updated", "rows_inserted", "rows_deleted", "files_written", "bytes_written")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,7 @@ def merge(
         run = _Merge(spark, source, address, base, rules, max_rows_per_file, watch)
         with run:
             added, gone = run.written(files)
+        counts["retries"] = watch.attempt()
         updated, removed = write_deleted(target.line, base, reader_of(address, base.facts, base.fragments), gone, files)
         counts.update(run.counts)
         names = source.columns
@@ -165,6 +167,7 @@ class _Written:
 
     fragments: tuple[bytes, ...]
     num_rows: int
+    num_bytes: int
     addresses: RowAddresses
 
 
@@ -213,7 +216,7 @@ class _Merge:
         keys = [source[name] == targets[f"{_MARK}{name}"] for name in rules.on]
         self._source = source
         self._joined = source.join(targets, functools.reduce(lambda left, right: left & right, keys), "left")
-        self.counts = {"rows_updated": 0, "rows_inserted": 0, "rows_deleted": 0}
+        self.counts = {name: 0 for name in _COUNTS}
 
     def __enter__(self) -> None:
         self._joined = self._joined.persist(StorageLevel.DISK_ONLY)
@@ -268,7 +271,11 @@ class _Merge:
             yield pa.record_batch({"result": pa.array([result], pa.binary())})
 
         root = self._address.location()
-        found: list[_Written] = [pickle.loads(row["result"]) for row in rows.mapInArrow(run, "result binary").collect()]
+        with self._watch.shown(rows.sparkSession, root.name):
+            results = rows.mapInArrow(run, "result binary").collect()
+        found: list[_Written] = [pickle.loads(row["result"]) for row in results]
+        self.counts["files_written"] += sum(len(one.fragments) for one in found)
+        self.counts["bytes_written"] += sum(one.num_bytes for one in found)
         for one in found:
             for fragment in one.fragments:
                 for file in DataFragment.FromString(fragment).files:
@@ -295,7 +302,9 @@ def _write(plan: FilePlan, num_marks: int, batches: Iterator[pa.RecordBatch]) ->
     fragments = [DataFragment.FromString(one) for one in message.fragments]
     if kept and kept[0]:
         keep_rows(fragments, *map(np.concatenate, kept))
-    return _Written(tuple(one.SerializeToString() for one in fragments), message.num_rows, addresses)
+    return _Written(
+        tuple(one.SerializeToString() for one in fragments), message.num_rows, message.num_bytes, addresses
+    )
 
 
 def _addresses(frame: DataFrame) -> RowAddresses:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from pyspark.sql import SparkSession
+
+_DESCRIPTION = "spark.job.description"
 
 OnProgress = Callable[[str], None]
 """Gets a line of text when a step of a job begins."""
@@ -65,9 +70,39 @@ class Stopwatch:
     def __init__(self, job: str, on_progress: OnProgress | None) -> None:
         self._job, self._on_progress = job, on_progress
         self._begun = time.perf_counter()
+        self._said = ""
+        self._attempts = 0
+
+    def attempt(self) -> int:
+        """Count an attempt, and return how many there were before it: others committed first."""
+        self._attempts += 1
+        return self._attempts - 1
+
+    @contextmanager
+    def shown(self, spark: SparkSession | None, table: str) -> Iterator[None]:
+        """Describe Spark's jobs within a block by the table and the step, for its UI and its history.
+
+        Parameters
+        ----------
+        spark
+            The session. Spark Connect has no descriptions.
+        table
+            Name of the table.
+        """
+        context = getattr(spark, "sparkContext", None)
+        if context is None:
+            yield
+            return
+        before = context.getLocalProperty(_DESCRIPTION)
+        context.setLocalProperty(_DESCRIPTION, f"lance {self._job} {table}: {self._said}")
+        try:
+            yield
+        finally:
+            context.setLocalProperty(_DESCRIPTION, before)
 
     def step(self, said: str) -> None:
         """Say that a step begins."""
+        self._said = said
         if self._on_progress is not None:
             self._on_progress(f"{self._job}: {said}")
 

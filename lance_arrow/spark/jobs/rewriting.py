@@ -107,7 +107,8 @@ def rewrite(
             rowsPerZone=rows_per_zone, checksums=checksums, maxRowsPerFile=max_rows_per_file,
             columnOptions=_json(column_options), unsafeSingleWriter=unsafe_single_writer, message=message or "",
         )  # fmt: skip
-        writer.save(address.uri)
+        with watch.shown(spark, target.root.name):
+            writer.save(address.uri)
         after, counts = written_counts(address, name)
     else:
         how = FragmentRewrite(options=options, max_rows_per_file=max_rows_per_file, prefix=f"{uuid.uuid4()}-")
@@ -118,11 +119,16 @@ def rewrite(
             found = fragments_to_rewrite(target, base, reader, drop_indices=drop_indices)
             notes = index_notes(found)
         watch.step(f"{len(found.groups)} of {len(base.fragments)} fragments")
-        after, counts = base.version, {"rows_written": 0, "files_written": 0}
+        after, counts = base.version, {"rows_written": 0, "files_written": 0, "bytes_written": 0}
         if found.groups or overwrites:
-            after, made = _in_place(spark, address, target, base, how, found, num_tasks, checked_message(message))
+            with watch.shown(spark, target.root.name):
+                after, made = _in_place(spark, address, target, base, how, found, num_tasks, checked_message(message))
             new = [fragment for group in made for fragment in group.new]
-            counts = {"rows_written": sum(one.physical_rows for one in new), "files_written": len(new)}
+            counts = {
+                "rows_written": sum(one.physical_rows for one in new),
+                "files_written": len(new),
+                "bytes_written": sum(file.file_size_bytes for one in new for file in one.files),
+            }
     return watch.report(target.root.name, base.version, after, counts, notes=tuple(notes))
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lance_arrow.errors import LanceError
+from lance_arrow.spark.same_version import check_version, own_version
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,11 +49,15 @@ def spread(
     if not items:
         return []
     sent = [pickle.dumps(item) for item in items]
+    # Pickled here, so that a task compares versions first.
+    version, called = own_version(), pickle.dumps(function)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        check_version(version)
+        applied = pickle.loads(called)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield pa.record_batch({"number": [number], "result": [_result(function, sent[number])]})
+                yield pa.record_batch({"number": [number], "result": [_result(applied, sent[number])]})
 
     tasks = min(len(items), MAX_TASKS if num_tasks is None else max(1, num_tasks))
     rows = spark.range(0, len(items), 1, tasks).mapInArrow(run, "number long, result binary").collect()

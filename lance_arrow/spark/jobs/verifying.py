@@ -60,7 +60,8 @@ def verify(
     manifest: ManifestMeta = newest(address, version)
     watch.step(f"{len(manifest.fragments)} fragments of version {manifest.version}")
     items = [FragmentGroup(address, manifest.facts, (one,)) for one in manifest.fragments]
-    found = spread(spark, _verdict, items, num_tasks=num_tasks)
+    with watch.shown(spark, address.location().name):
+        found = spread(spark, _verdict, items, num_tasks=num_tasks)
     counts = {
         "fragments": len(found),
         "files": sum(one.num_files for one in found),

@@ -72,7 +72,9 @@ def zones(
                 path = manifest.facts.data_path(file)
                 items[path] = path, chosen
     watch.step(f"{len(items)} files")
-    built = spread(spark, functools.partial(_build, address, rows_per_zone), list(items.values()), num_tasks=num_tasks)
+    build = functools.partial(_build, address, rows_per_zone)
+    with watch.shown(spark, address.location().name):
+        built = spread(spark, build, list(items.values()), num_tasks=num_tasks)
     counts = {
         "files": len(built),
         "sidecars_written": sum(one.sidecar is not None for one in built),
