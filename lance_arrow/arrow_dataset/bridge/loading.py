@@ -56,8 +56,7 @@ def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
         newest = ".".join(map(str, max(builds)))
         raise ImportError(
             f"lance_arrow's bridge to pyarrow.dataset was built for pyarrow {names}, found {version}: "
-            f"pip install 'pyarrow=={newest}.*', or reinstall lance_arrow from its sources beside this pyarrow "
-            "(pip install --force-reinstall --no-deps --no-cache-dir --no-binary lance-arrow lance-arrow)"
+            f"pip install 'pyarrow=={newest}.*', or reinstall lance_arrow from its sources beside this pyarrow"
         )
     return builds[release]
 
