@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from lance_arrow.arrow_dataset import bridge as bridge_package
 from lance_arrow.arrow_dataset.bridge import loading as bridge_loading
 
 BUILDS = {(major, 0): Path(f"_bridge_{major}00.so") for major in range(22, 27)}
@@ -23,7 +24,7 @@ def run_python(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_build_for_this_pyarrow_is_loaded() -> None:
     version = pa.cpp_version_info
-    builds = bridge_loading.built_releases(Path(bridge_loading.__file__).parent)
+    builds = bridge_loading.built_releases(bridge_package.__path__)
     assert bridge_loading.bridge.__file__ == str(builds[version.major, version.minor])
     assert bridge_loading.bridge.__name__ == "lance_arrow.arrow_dataset.bridge._bridge"
     assert sys.modules[bridge_loading.bridge.__name__] is bridge_loading.bridge
@@ -41,7 +42,7 @@ def test_builds_are_found_by_their_names(tmp_path: Path) -> None:
     ]
     for name in [*names, *others]:
         (tmp_path / name).touch()
-    found = bridge_loading.built_releases(tmp_path)
+    found = bridge_loading.built_releases([str(tmp_path / "nothing"), str(tmp_path)])
     assert found == dict(zip([(22, 0), (23, 1), (26, 0)], [tmp_path / name for name in names], strict=True))
 
 

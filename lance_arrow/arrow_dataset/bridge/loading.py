@@ -6,6 +6,7 @@ import atexit
 import importlib.util
 import re
 import sys
+from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 import pyarrow.dataset
+
+from lance_arrow.arrow_dataset import bridge as _package
 
 __all__ = ["bridge", "built_releases", "choose_build"]
 
@@ -22,10 +25,10 @@ _EXIT_TIMEOUT_SECONDS = 30.0
 _MODULE = "lance_arrow.arrow_dataset.bridge._bridge"
 
 
-def built_releases(folder: Path) -> dict[tuple[int, int], Path]:
-    """Return the builds in a folder that this Python can load, by the pyarrow ``(major, minor)`` that each is for."""
+def built_releases(folders: Iterable[str]) -> dict[tuple[int, int], Path]:
+    """Return the builds in folders that this Python can load, by the pyarrow ``(major, minor)`` that each is for."""
     found = {}
-    for path in sorted(folder.glob("_bridge_*")):
+    for path in (path for folder in folders for path in sorted(Path(folder).glob("_bridge_*"))):
         release, dot, suffix = path.name.removeprefix("_bridge_").partition(".")
         if dot + suffix in EXTENSION_SUFFIXES and release.isdecimal():
             found[divmod(int(release), 100)] = path
@@ -62,7 +65,8 @@ def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
 
 
 def _load() -> ModuleType:
-    path = choose_build(built_releases(Path(__file__).parent), pyarrow.__version__)
+    # An editable install has two folders: of sources, and of what was built.
+    path = choose_build(built_releases(_package.__path__), pyarrow.__version__)
     loader = ExtensionFileLoader(_MODULE, str(path))
     spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
     if spec is None:
