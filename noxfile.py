@@ -211,6 +211,14 @@ def sdist(session: nox.Session) -> None:
 
 
 @nox.session
+def changelog(session: nox.Session) -> None:
+    """Print the changes of a version from docs/changes: `-- 0.2.0`; with `--write`, move them into CHANGELOG.md."""
+    version, *rest = session.posargs or session.error("name the version: nox -s changelog -- 0.2.0")
+    session.install("towncrier>=24.8")
+    session.run("towncrier", "build", "--version", version, "--yes" if "--write" in rest else "--draft")
+
+
+@nox.session
 def pythons(session: nox.Session) -> None:
     """Run the tests that touch dependencies with each Python here; `-- 3.12`, `-- 3.13 files` for some of them."""
     versions = [one for one in session.posargs if one in PYTHONS]

@@ -1,11 +1,12 @@
 """Install pyarrows side by side, for a wheel with a bridge for each: `python .ci/pyarrows.py FOLDER [MAJOR ...]`.
 
 Without numbers: every release that pyproject.toml allows. The build is told of them by
-`-Ccmake.define.LANCE_ARROW_PYARROWS=FOLDER`.
+`-Ccmake.define.LANCE_ARROW_PYARROWS=FOLDER`. The folder is made anew: each Python needs its own.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,4 +29,5 @@ def install_pyarrows(python: str | Path, folder: Path, majors: list[int] | None 
 
 
 if __name__ == "__main__":
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
     install_pyarrows(sys.executable, Path(sys.argv[1]), [int(number) for number in sys.argv[2:]])
