@@ -29,11 +29,14 @@ def build(version: str, python: str, home: Path) -> Path:
     """Build a wheel and make it fit for other machines; returns it."""
     raw, finished = home / f"raw-{version}", home / "wheelhouse"
     shutil.rmtree(raw, ignore_errors=True)
-    pyarrows = install_pyarrows(python, home / f"pyarrows-{version}")
+    pyarrows = home / f"pyarrows-{version}"
     settings = (f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}", f"-Cbuild-dir={home / f'build-{version}'}")
-    begun = time.monotonic()
-    run(python, "-m", "pip", "wheel", "--no-deps", *settings, "--wheel-dir", raw, ROOT)
-    print(f"built in {time.monotonic() - begun:.0f} s", flush=True)
+    with clean_environment(python, home / "environment") as clean:
+        install_pyarrows(clean, pyarrows)
+        begun = time.monotonic()
+        run(clean, "-m", "pip", "wheel", "--no-deps", *settings, "--wheel-dir", raw, ROOT)
+        print(f"built in {time.monotonic() - begun:.0f} s", flush=True)
+    shutil.rmtree(pyarrows)
     [wheel] = raw.glob("*.whl")
     if sys.platform != "linux":
         finished.mkdir(exist_ok=True)
@@ -95,7 +98,6 @@ def main() -> None:
     for version, python in interpreters(tuple(options.python)).items():
         wheel = build(version, python, home)
         check(wheel)
-        shutil.rmtree(home / f"pyarrows-{version}")
         table += [smoke(version, python, wheel, major, home) for major in options.pyarrow]
     print(*table, sep="\n")
 
