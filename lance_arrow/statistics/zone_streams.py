@@ -167,7 +167,7 @@ class StreamLayout:
                 validity, values = places[name]
                 if validity is not None or values is None:
                     return None
-                counts.append((name, np.dtype(batch.column(name).type.to_pandas_dtype()), values[0]))
+                counts.append((name, np.dtype(str(batch.column(name).type)), values[0]))
         names = [name for name in (*_BOUNDS, *FLAGS) if name in places]
         arrays = tuple((name, batch.column(name).type, places[name]) for name in names)
         is_plain = pa.types.is_integer(bounds) or pa.types.is_floating(bounds)

@@ -55,7 +55,9 @@ def test_make_fragment_of_a_buffer_or_an_open_file(path: str) -> None:
     file_format = toy_format()
     buffer = toy_bytes(TABLE)
     fragment = file_format.make_fragment(buffer)
-    assert (fragment.path, fragment.filesystem) == ("<Buffer>", None)
+    # pyarrow 22 shows an empty path.
+    assert fragment.path in ("<Buffer>", "")
+    assert fragment.filesystem is None
     assert fragment.buffer.equals(buffer)
     assert fragment.to_table(filter=pc.field("a") > 2).equals(TABLE.slice(2))
     place = file_format.handler.log.places[-1]

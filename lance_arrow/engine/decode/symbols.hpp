@@ -147,7 +147,7 @@ class SymbolTable {
     uint32_t bad = 0;
     // Strips of plain symbols, as long as the room is enough for whole ones.
     while (position + 8 <= size && end - out >= 64) {
-      const int64_t strip = std::min({size - position, kStreamCodes, (end - out) / 8});
+      const int64_t strip = std::min<int64_t>({size - position, kStreamCodes, (end - out) / 8});
       if (!all_symbols(codes + position, strip)) break;
       out = expand_symbols<false>(codes + position, strip, out, nullptr);
       position += strip;
