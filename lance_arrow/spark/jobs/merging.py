@@ -302,9 +302,7 @@ def _write(plan: FilePlan, num_marks: int, batches: Iterator[pa.RecordBatch]) ->
     fragments = [DataFragment.FromString(one) for one in message.fragments]
     if kept and kept[0]:
         keep_rows(fragments, *map(np.concatenate, kept))
-    return _Written(
-        tuple(one.SerializeToString() for one in fragments), message.num_rows, message.num_bytes, addresses
-    )
+    return _Written(tuple(one.SerializeToString() for one in fragments), message.num_rows, message.num_bytes, addresses)
 
 
 def _addresses(frame: DataFrame) -> RowAddresses:
