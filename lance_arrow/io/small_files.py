@@ -59,13 +59,13 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
         return None
     assert not isinstance(filesystem, arrow_fs.FileSystem)
     try:
-        content: bytes = filesystem.cat_file(place.path, start=0, end=most_bytes)
+        (content,) = filesystem.cat_ranges([place.path], [0], [most_bytes], on_error="raise")
     except FileNotFoundError:
         raise
     except OSError:
         # Stores refuse ranges of an empty file.
         return None
-    return content if len(content) < most_bytes else None
+    return bytes(content) if len(content) < most_bytes else None
 
 
 @foreign_errors()
