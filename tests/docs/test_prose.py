@@ -9,7 +9,7 @@ from prose import measure
 
 ROOT = Path(__file__).parents[2]
 # For maintainers, or edited with the code that they describe.
-OTHERS = ("benchmarks.md", "spark_cluster.md", "checks.md", "deviations.md", "draft_2_1.md")
+OTHERS = ("benchmarks.md", "checks.md", "deviations.md", "draft_2_1.md")
 FOLDERS = ("how_to", "coming_from", "engines", "reference", "plugins", "format")
 PAGES = [
     *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")),
