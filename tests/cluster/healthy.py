@@ -124,23 +124,23 @@ def archives(world: World) -> str:
 def other_version(world: World) -> str:
     """Executors with another version of the package: one sentence, and nothing is written."""
     said = f"the driver runs lance-arrow {own_version()} and this executor lance-arrow 0.0.7: install the same"
-    uri = world.uri("other_version", "t")
+    uri, new = world.uri("other_version", "t"), world.uri("other_version", "new")
     LanceTable.create(uri, pa.table({"id": range(10)}), storage_options=world.storage.options)
     storage = {"storage_options": world.storage.options}
     tried: dict[str, dict[str, Any]] = {
-        "write": {"start": 0, "stop": 10, **world.options},
-        "summed": world.options,
-        "job": {"job": "verify", **storage},
+        "write": {"uri": new, "start": 0, "stop": 10, **world.options},
+        "summed": {"uri": uri, **world.options},
+        "job": {"uri": uri, "job": "verify", **storage},
     }
     with _shipped(world, "other_version", executors="0.0.7") as driver:
         for name, given in tried.items():
             try:
-                driver.call(name, uri=uri, **given)
+                driver.call(name, **given)
             except DriverError as error:
                 check(said in str(error), f"{name}: {error}")
                 continue
             check(False, f"{name} went on")
-    world.holds(uri, range(10), version=1)
+    check(not world.storage.filesystem.exists(new), "something was written")
     return "a write, a read and a job are refused"
 
 

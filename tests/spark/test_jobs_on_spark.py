@@ -120,9 +120,13 @@ def test_merging_equals_that_of_the_library(spark: SparkSession, tmp_path: Path,
     after = LanceTable.open(tmp_path / "t")
     made = [file.size_bytes or 0 for one in list(after.manifest.fragments)[3:] for file in one.files]
     assert report.counts == {
-        "rows_updated": 2, "rows_inserted": 2, "rows_deleted": 0,
-        "files_written": len(made), "bytes_written": sum(made), "retries": 0,
-    }  # fmt: skip
+        "rows_updated": 2,
+        "rows_inserted": 2,
+        "rows_deleted": 0,
+        "files_written": len(made),
+        "bytes_written": sum(made),
+        "retries": 0,
+    }
     assert after.version == table.version + 1 == 2
 
     def content(one: LanceTable) -> list[dict[str, object]]:

@@ -158,35 +158,38 @@ def test_sql(spark: SparkSession, path: str) -> None:
     spark.catalog.dropTempView("trips")
 
 
-class Numbers(DataSource):
-    """The numbers 0 to 99, of which a pushed ``id < n`` leaves some."""
+def numbers() -> type[DataSource]:
+    """A source of the numbers 0 to 99, of which a pushed ``id < n`` leaves some; of a function, to travel by value."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "pushed_numbers"
+    class Reader(DataSourceReader):
+        stop = 100
 
-    def schema(self) -> str:
-        return "id long"
+        def pushFilters(self, filters: list[Filter]) -> list[Filter]:
+            for one in filters:
+                if isinstance(one, LessThan):
+                    self.stop = one.value
+            return filters
 
-    def reader(self, schema: object) -> DataSourceReader:
-        class Reader(DataSourceReader):
-            stop = 100
+        def read(self, partition: object) -> Iterator[tuple[int]]:
+            return ((number,) for number in range(self.stop))
 
-            def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-                for one in filters:
-                    if isinstance(one, LessThan):
-                        self.stop = one.value
-                return filters
+    class Numbers(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "pushed_numbers"
 
-            def read(self, partition: object) -> Iterator[tuple[int]]:
-                return ((number,) for number in range(self.stop))
+        def schema(self) -> str:
+            return "id long"
 
-        return Reader()
+        def reader(self, schema: object) -> DataSourceReader:
+            return Reader()
+
+    return Numbers
 
 
 def test_pushed_filters_are_refused_since_spark_is_wrong(spark: SparkSession, path: str) -> None:
     """Spark keeps the rows of a filtered scan for all uses of its frame; nothing tells a source which use it is for."""
-    spark.dataSource.register(Numbers)
+    spark.dataSource.register(numbers())
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
         frame = spark.read.format("pushed_numbers").load()
