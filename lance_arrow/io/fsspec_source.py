@@ -12,6 +12,7 @@ Three ways to the same bytes, chosen once per source:
 from __future__ import annotations
 
 import os
+import posixpath
 import threading
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -223,7 +224,12 @@ class FsspecSource:
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
             with self._exclusively():
-                self._info = self._filesystem.info(self._path)
+                try:
+                    self._info = self._filesystem.info(self._path)
+                except FileNotFoundError:
+                    # A listing that the filesystem keeps may be older than the file.
+                    self._filesystem.invalidate_cache(posixpath.dirname(self._path))
+                    self._info = self._filesystem.info(self._path)
         return self._info
 
     def _cat(self, places: list[tuple[int, int]]) -> Iterable[object]:

@@ -51,6 +51,10 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
         for name, info in filesystem.find(folder, detail=True).items():
             if info["type"] == "file":
                 found[posixpath.relpath(name, stripped)] = ListedFile(info.get("size"), _moment(info))
+        # Filesystems of stores keep what they listed, and would not see files that others make after it.
+        filesystem.invalidate_cache(folder)
+        for below in {posixpath.dirname(name) for name in found}:
+            filesystem.invalidate_cache(posixpath.join(folder, below))
     else:
         selector = arrow_fs.FileSelector(folder, allow_not_found=True, recursive=True)
         for info in filesystem.get_file_info(selector):

@@ -6,6 +6,7 @@ import os
 import threading
 import uuid
 import zipfile
+from typing import ClassVar
 
 import fsspec
 import numpy as np
@@ -14,11 +15,12 @@ from fsspec import AbstractFileSystem
 from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.cached import SimpleCacheFileSystem
 from fsspec.implementations.dirfs import DirFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractBufferedFile
 from stores import CountingStore
 
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
-from lance_arrow.io import LocalSource, MeteredSource, RangeSource, open_source, read_coalesced
+from lance_arrow.io import LocalSource, Location, MeteredSource, RangeSource, list_tree, open_source, read_coalesced
 
 CONTENT = np.random.default_rng(2).integers(0, 256, 200_000, np.uint8).tobytes()
 PLACES = [(150_000, 150_100), (0, 10), (5, 5), (199_990, 200_000), (5, 5000)]
@@ -375,3 +377,44 @@ def test_the_end_of_a_far_file_is_read_once() -> None:
     assert [one.tobytes() for one in again] == [content[2000:], b"", content[5:9], content[2040:2041]]
     assert source.read(np.array([1999]), np.array([2001]))[0].tobytes() == content[1999:2001]
     assert store.waves == [[(2000, 2048)], [(5, 9)], [(1999, 2001)]]
+
+
+class Listed(MemoryFileSystem):
+    """Files in memory; keeps listings and answers from them, as filesystems of stores do."""
+
+    cachable = False
+    store: ClassVar[dict] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[str, list[str]] = {}
+
+    def find(self, path, **options):
+        found = super().find(path, **options)
+        for name in found:
+            self.kept.setdefault(self._parent(name), []).append(name)
+        return found
+
+    def info(self, path, **options):
+        path = self._strip_protocol(path)
+        if path not in self.kept.get(self._parent(path), [path]):
+            raise FileNotFoundError(path)
+        return super().info(path, **options)
+
+    def invalidate_cache(self, path=None):
+        self.kept.pop(self._strip_protocol(path), None)
+
+
+def test_kept_listings_hide_no_file():
+    filesystem = Listed()
+    filesystem.pipe_file("/t/data/a", b"a")
+    filesystem.pipe_file("/t/top", b"t")
+    assert set(list_tree(filesystem, "/t")) == {"data/a", "top"}
+    assert filesystem.kept == {}
+    # Listed by others.
+    filesystem.find("/t")
+    filesystem.pipe_file("/t/data/b", b"bb")
+    assert open_source(Location(filesystem, "/t/data/b")).size() == 2
+    with pytest.raises(FileNotFoundError):
+        open_source(Location(filesystem, "/t/data/c"))
