@@ -13,7 +13,7 @@ driver:           one commit, or the job's files removed again ◄┘
 | `source` | `LanceDataSource`: start here; what ``format("lance")`` finds |
 | `options` | the options by name, and what each may be |
 | `type_mapping`, `fitting` | Lance types as Spark's and back; batches of one as batches of the other |
-| `reader`, `planning`, `filters` | batch reads: partitions; filters that Spark would push |
+| `reader`, `planning` | batch reads: partitions |
 | `writer`, `write_plans` | batch writes; what their steps hand to each other |
 | `write_planning`, `task_files`, `committing` | these steps: before the tasks, in tasks, after them |
 | `stream_offsets`, `stream_reader`, `stream_writer` | versions as offsets; exactly one commit for each micro-batch |
