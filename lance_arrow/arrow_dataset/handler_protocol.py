@@ -49,7 +49,7 @@ class ScanRequest:
     dataset_schema
         Schema of the whole dataset, which may differ from the file's.
     options
-        What this scan wants otherwise than the format says; None where nobody said.
+        What this scan wants otherwise than the format says; None where a caller said nothing.
     kept
         What the handler worked out of the request: files of one scan share it where their filter is the same. The
         bridge looks for a `NativeFilePruner` under `FILE_PRUNER`, which from then on excludes files before the handler

@@ -1,4 +1,4 @@
-"""What may be written: tables, batches, readers, datasets, generators of batches, whatever speaks Arrow's C stream."""
+"""What may be written: tables, batches, readers, datasets, generators of batches, and objects with Arrow's C stream."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class LanceFile:
         InvalidArgumentError
             The column holds no blobs, or there is no such row.
         CorruptFileError, MissingFileError, UnsupportedError
-            A blob is not where the file says, or where nobody may look.
+            A blob is not where the file says, or in a place that may not be read.
         """
         from lance_arrow.files.blob_file import open_blobs  # noqa: PLC0415 - for blobs alone
 

@@ -86,7 +86,7 @@ class OneFileWriter:
         return self._sink.position
 
     def write(self, data: Any) -> None:
-        """Write rows: a batch, a table, or whatever `write_table` takes, of the writer's schema.
+        """Write rows: a batch, a table, or anything that `write_table` takes, of the writer's schema.
 
         Raises
         ------

@@ -30,7 +30,7 @@ def create_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str) -> By
     Raises
     ------
     OSError
-        Whatever the filesystem raises when a file is opened for writing.
+        Errors of the filesystem when a file is opened for writing.
     """
     inner, path = unwrap_arrow(filesystem, path)
     if isinstance(inner, AbstractFileSystem):

@@ -152,7 +152,7 @@ def may_write_at_once(filesystem: AnyFileSystem) -> bool:
 
 
 def write_file(place: Location, data: bytes) -> None:
-    """Make a file appear with this content all at once, whatever was there."""
+    """Make a file appear with this content all at once, and replace one that is there."""
     with open_sink(place) as sink:
         sink.write(data)
 

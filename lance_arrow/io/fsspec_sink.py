@@ -44,7 +44,7 @@ def create_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str) -> By
     Raises
     ------
     OSError, NotImplementedError
-        Whatever the filesystem raises when a file is opened for writing.
+        Errors of the filesystem when a file is opened for writing.
     """
     filesystem, path = unwrap(filesystem, path)
     if type(filesystem) is LocalFileSystem:

@@ -1,4 +1,4 @@
-"""Where a file or a table is: a filesystem and a path in it, found from whatever a caller may give."""
+"""Where a file or a table is: a filesystem and a path in it, found from what a caller may give."""
 
 from __future__ import annotations
 

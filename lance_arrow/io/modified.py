@@ -13,7 +13,7 @@ from lance_arrow.io.location import Location
 
 @foreign_errors()
 def modified_ns(location: Location) -> int | None:
-    """Return the time of the last change in nanoseconds since 1970; None where nobody tells.
+    """Return the time of the last change in nanoseconds since 1970; None where the filesystem tells none.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class ManifestFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChoice:
-    """Which version of a table somebody wants.
+    """Which version of a table is wanted.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class LanceDataSource(DataSource):
     """Lance tables for Spark.
 
-    A data frame keeps the version that was the newest when it was made, whatever is written afterwards.
+    A data frame keeps the version that was the newest when it was made; later writes do not change it.
 
     Parameters
     ----------

@@ -88,9 +88,9 @@ class TableChanges:
         Raises
         ------
         VersionNotFoundError
-            A version between is gone: nobody can tell what it added.
+            A version between is gone, and with it what it added.
         UnsupportedError
-            One did more than add rows, and nobody said what to do then.
+            One did more than add rows, and the options do not allow that.
         """
         listed = {one.version: one for one in list_manifests(self._line)}
         for version in range(start.version, last + 1):

@@ -1,4 +1,4 @@
-"""`LanceStreamWriter`: micro-batches into a table, each exactly once, whatever dies and is started again.
+"""`LanceStreamWriter`: micro-batches into a table, each exactly once, through restarts.
 
 The transaction of a micro-batch is named after query and batch. One that was committed is found by that name, and is
 not committed again; two drivers that try at the same time make one version between them.

@@ -45,7 +45,7 @@ class CommitAttempt:
     exists
         Tells, by asking the store, whether there is such a file.
     write
-        Makes the file appear all at once, whatever was there.
+        Makes the file appear all at once, and replaces one that is there.
     """
 
     table: str
@@ -71,7 +71,7 @@ class CommitStrategy(Protocol):
         Raises
         ------
         OSError
-            Nobody knows whether the file appeared or will appear.
+            It is not known whether the file appeared or will appear.
         """
         ...
 

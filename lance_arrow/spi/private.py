@@ -19,7 +19,7 @@ def private_description(
     key
         The codec's: ``EncodingKey(PRIVATE_CODEC, "vendor.name/1")``, the number being the version of its bytes.
     distribution
-        What to install to read it; shown to whoever lacks it.
+        What to install to read it; shown to readers that lack it.
     config
         What the codec wants to know when it reads.
     children

@@ -103,7 +103,7 @@ class CleanupRules:
     retain_versions
         How many of the newest stay in any case.
     delete_unverified
-        Whether files that no manifest names go whatever their age: only when nobody is writing.
+        Whether files that no manifest names are removed at any age: only while no process writes.
     """
 
     older_than: datetime.timedelta = DEFAULT_AGE
@@ -139,11 +139,11 @@ def clean_up(
     Raises
     ------
     UnsupportedError, UnsupportedFeatureFlagError
-        A manifest says something that is not known here, so that nobody can tell what it names.
+        A manifest has unknown fields, so that the files it names are not known.
     CorruptManifestError
         A manifest is damaged; nothing is removed.
     OSError
-        Whatever the filesystem raises, unchanged.
+        Errors of the filesystem, unchanged.
     """
     line = branch_root(root, branch)
     manifests = list_manifests(line)

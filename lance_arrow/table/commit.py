@@ -1,7 +1,7 @@
 """One commit: look what others did, check, build the next version, try to be the one who makes it; again if not.
 
 newest version ─► conflicts? ─► transaction file ─► manifest ─► publish ─► done
-      ▲                                                            │ somebody was first
+      ▲                                                            │ another was first
       └────────────────────────────────────────────────────────────┘
 
 Source: table-format 7.2. All that a version names is written before it. A store may say "there is one already" of our
@@ -249,7 +249,7 @@ class _Commit:
         )
 
     def _attempt(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
-        """Try to make the next version; None when somebody else was first."""
+        """Try to make the next version; None when another writer was first."""
         version = self._checked + 1
         made = self._operation.apply(self._newest, version)
         indices = self._indices(made, manifests)

@@ -48,7 +48,7 @@ class CompactionPlan:
     target_rows
         Rows that a fragment should have.
     deleted_part
-        Fragments of which a larger part than this is deleted are rewritten whatever their size.
+        Fragments of which a larger part than this is deleted are rewritten, large or small.
     cluster_by
         Columns to sort rows by. All fragments are rewritten then: those that no index keeps apart make one group.
     """

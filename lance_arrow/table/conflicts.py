@@ -69,7 +69,7 @@ class Footprint:
     keeps_nullability
         Whether a change of the schema promises that no column became nullable or stopped being so.
     adds_rows
-        Whether it may have added rows whose keys somebody looked for.
+        Whether it may have added rows whose keys another operation looked for.
     finds_keys
         Whether it relies on which keys there are; transactions do not tell, so it is known of ours only.
     """

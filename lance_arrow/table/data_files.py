@@ -64,7 +64,7 @@ def write_fragments(
     LanceError
         As `LanceWriter`.
     OSError
-        Whatever the filesystem raises, unchanged.
+        Errors of the filesystem, unchanged.
     """
     if not isinstance(max_rows_per_file, int) or isinstance(max_rows_per_file, bool) or max_rows_per_file < 1:
         raise InvalidArgumentError(

@@ -45,7 +45,7 @@ class VersionMeta:
     writer
         Library and version that wrote it; None for the earliest ones.
     transaction
-        What was done; None where nobody wrote it down, or it cannot be read.
+        What was done; None where it was not recorded, or cannot be read.
     branch
         The line of versions; None for the main one.
     """
@@ -131,7 +131,7 @@ def _transaction(
     try:
         return read_transaction(line, place, meta, limits, source=source)
     except (CorruptFileError, UnsupportedError):
-        # A record that nobody can read is no reason to hide the version.
+        # An unreadable record is no reason to hide the version.
         return None
 
 

@@ -115,7 +115,7 @@ class LanceTable(TableEdits, TableUpkeep):
             Whether files may lie outside of the folder that holds the table, where the manifest says so; a clone of a
             sibling table needs no such word.
         unsafe_single_writer
-            Whether to write on a filesystem where nothing keeps writers apart: a promise that nobody else writes.
+            Whether to write on a filesystem where nothing keeps writers apart: a promise that there is no other writer.
         durability
             What a change of a table on a local filesystem survives once it has returned. ``"fsync"``: a crash of the
             machine or a loss of power; its files are on the disk first. ``"rename"``: the end of the process only;

@@ -23,7 +23,7 @@ ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
 
 def check_addresses_shown(reader: TableReader) -> None:
-    """Refuse a table of which nobody can ask where rows lie.
+    """Refuse a table whose columns hide the addresses of rows.
 
     Raises
     ------

@@ -61,7 +61,7 @@ def parted_rows(
         The rows; they are read once.
     by
         The column whose ranges part rows that take more memory, of a type that `parts_rows` accepts; None for one part
-        in memory, whatever it takes.
+        in memory, of any size.
     most_bytes
         Most bytes of a part, about. Rows of one value stay together, in their order.
 

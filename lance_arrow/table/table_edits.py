@@ -55,7 +55,7 @@ class TableEdits(TableHandle):
         InvalidArgumentError
             A column that the table has not, another type, a missing column that may not be null.
         CommitConflictError
-            Somebody replaced the table, or changed its columns; the error says whether to try again.
+            Another writer replaced the table, or changed its columns; the error says whether to try again.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         LanceError, OSError
@@ -96,7 +96,7 @@ class TableEdits(TableHandle):
         Raises
         ------
         CommitConflictError
-            Somebody replaced the table. Where others only changed the same fragments, the predicate is evaluated again
+            Another writer replaced the table. Where others only changed the same fragments, the predicate is evaluated again
             on the newest version.
         InvalidArgumentError, UnsupportedError, CorruptManifestError
             The predicate does not fit; the table cannot be written here.
@@ -129,7 +129,7 @@ class TableEdits(TableHandle):
         InvalidArgumentError
             There is no such column; a value does not fit it, or a predicate the table.
         CommitConflictError
-            Somebody replaced the table, or changed its columns. Where others only changed the same fragments, the rows
+            Another writer replaced the table, or changed its columns. Where others only changed the same fragments, the rows
             are looked for again in the newest version.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.

@@ -54,7 +54,7 @@ class TableUpkeep(TableHandle):
         ----------
         values
             One of: ``{name: value}``, values as for `update`; a function that is given record batches of the table and
-            returns the new columns of each (a batch, table or dict); rows of another table (whatever `write_table`
+            returns the new columns of each (a batch, table or dict); rows of another table (what `write_table`
             takes), as many as the table has and in its order, unless `on` is given; fields, or a schema, for columns of
             nulls. New columns allow nulls.
         on
@@ -71,7 +71,7 @@ class TableUpkeep(TableHandle):
         InvalidArgumentError
             A column has a name that is there already, values do not fit, or rows are not as many as the table has.
         CommitConflictError
-            Somebody replaced the table. Where others changed rows or columns, all is computed again.
+            Another writer replaced the table. Where others changed rows or columns, all is computed again.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         """
@@ -87,7 +87,7 @@ class TableUpkeep(TableHandle):
         InvalidArgumentError
             There is no such column, or none would be left.
         CommitConflictError
-            Somebody replaced the table.
+            Another writer replaced the table.
         """
         self._move(self._columns(message).drop(columns))
 
@@ -136,7 +136,7 @@ class TableUpkeep(TableHandle):
         target_rows_per_fragment
             Rows that a fragment should have.
         materialize_deletions_threshold
-            Fragments of which a larger part is deleted are rewritten whatever their size.
+            Fragments of which a larger part is deleted are rewritten, large or small.
         cluster_by
             Columns to sort all rows by, ascending, NaN and nulls last, so that predicates on the first one skip most
             files and zones. Every fragment is rewritten, each time. Rows that take more than an eighth of the memory
@@ -158,7 +158,7 @@ class TableUpkeep(TableHandle):
         InvalidArgumentError
             A column of `cluster_by` is not there, or has no order.
         CommitConflictError
-            Somebody replaced the table, or others changed the same fragments until the time was up.
+            Another writer replaced the table, or others changed the same fragments until the time was up.
         CorruptFileError
             Bytes that are copied contradict their checksum, or those that are decoded are damaged; nothing is made.
         UnsupportedError, CorruptManifestError
@@ -203,7 +203,7 @@ class TableUpkeep(TableHandle):
             How many of the newest stay in any case.
         delete_unverified
             Whether files that no version names go even when they are younger than 7 days, so that a commit may be about
-            to name them: only when nobody is writing.
+            to name them: only while no process writes.
         dry_run
             Whether to only tell.
 
@@ -290,7 +290,7 @@ class TableUpkeep(TableHandle):
         InvalidArgumentError
             There is no such column, or its values have no bounds.
         CommitConflictError
-            Somebody replaced the table. Where others compacted it, the index is made again.
+            Another writer replaced the table. Where others compacted it, the index is made again.
         """
         made = create_zone_index(
             self._target(),
@@ -304,7 +304,7 @@ class TableUpkeep(TableHandle):
         self._move(made)
 
     def drop_index(self, name: str, *, message: str | None = None) -> None:
-        """Drop an index, whoever made it, in one version.
+        """Drop an index, of this package or of another writer, in one version.
 
         Raises
         ------
@@ -352,7 +352,7 @@ class TableUpkeep(TableHandle):
         InvalidArgumentError
             Keys or values are no texts.
         CommitConflictError
-            Somebody else set the same keys.
+            Another writer set the same keys.
         """
         self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
 

@@ -124,7 +124,7 @@ def merge(
     InvalidArgumentError
         The rules make no sense, columns do not fit, or several rows of the source have the key of one of the table.
     CommitConflictError
-        Somebody replaced the table. Where others changed the same fragments, or added rows, all is done again.
+        Another writer replaced the table. Where others changed the same fragments, or added rows, all is done again.
 
     Notes
     -----

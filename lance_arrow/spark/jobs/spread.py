@@ -44,7 +44,7 @@ def spread(
     LanceError
         Of the first item whose function raised one: it is not tried again.
     pyspark.errors.PySparkException
-        Whatever else goes wrong in a task, after Spark tried it again.
+        Other errors of a task, after Spark tried it again.
     """
     if not items:
         return []
