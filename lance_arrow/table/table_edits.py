@@ -96,8 +96,8 @@ class TableEdits(TableHandle):
         Raises
         ------
         CommitConflictError
-            Another writer replaced the table. Where others only changed the same fragments, the predicate is evaluated again
-            on the newest version.
+            Another writer replaced the table. Where others only changed the same fragments, the predicate is evaluated
+            again on the newest version.
         InvalidArgumentError, UnsupportedError, CorruptManifestError
             The predicate does not fit; the table cannot be written here.
         """
@@ -129,8 +129,8 @@ class TableEdits(TableHandle):
         InvalidArgumentError
             There is no such column; a value does not fit it, or a predicate the table.
         CommitConflictError
-            Another writer replaced the table, or changed its columns. Where others only changed the same fragments, the rows
-            are looked for again in the newest version.
+            Another writer replaced the table, or changed its columns. Where others only changed the same fragments, the
+            rows are looked for again in the newest version.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         """

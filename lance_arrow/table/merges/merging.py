@@ -135,8 +135,8 @@ class TableMerge:
             The clauses contradict each other; a row that must not match does; several rows of the source would update
             one row of the table; the source does not fit.
         CommitConflictError
-            Another writer replaced the table, or changed its columns. Where others changed the same fragments, or added rows,
-            the merge is done again on the newest version.
+            Another writer replaced the table, or changed its columns. Where others changed the same fragments, or added
+            rows, the merge is done again on the newest version.
         UnsupportedError, CorruptManifestError
             The table cannot be written here.
         """
