@@ -228,7 +228,10 @@ class FsspecSource:
                     self._info = self._filesystem.info(self._path)
                 except FileNotFoundError:
                     # A listing that the filesystem keeps may be older than the file.
-                    self._filesystem.invalidate_cache(posixpath.dirname(self._path))
+                    folder = posixpath.dirname(self._path)
+                    if folder not in self._filesystem.dircache:
+                        raise
+                    self._filesystem.invalidate_cache(folder)
                     self._info = self._filesystem.info(self._path)
         return self._info
 

@@ -386,24 +386,21 @@ class Listed(MemoryFileSystem):
     store: ClassVar[dict] = {}
     pseudo_dirs: ClassVar[list[str]] = [""]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[str, list[str]] = {}
-
     def find(self, path, **options):
         found = super().find(path, **options)
         for name in found:
-            self.kept.setdefault(self._parent(name), []).append(name)
+            folder = self._parent(name)
+            self.dircache[folder] = [*self.dircache.get(folder, []), name]
         return found
 
     def info(self, path, **options):
         path = self._strip_protocol(path)
-        if path not in self.kept.get(self._parent(path), [path]):
+        if path not in self.dircache.get(self._parent(path), [path]):
             raise FileNotFoundError(path)
         return super().info(path, **options)
 
     def invalidate_cache(self, path=None):
-        self.kept.pop(self._strip_protocol(path), None)
+        self.dircache.pop(self._strip_protocol(path), None)
 
 
 def test_kept_listings_hide_no_file():
@@ -411,7 +408,7 @@ def test_kept_listings_hide_no_file():
     filesystem.pipe_file("/t/data/a", b"a")
     filesystem.pipe_file("/t/top", b"t")
     assert set(list_tree(filesystem, "/t")) == {"data/a", "top"}
-    assert filesystem.kept == {}
+    assert not list(filesystem.dircache)
     # Listed by others.
     filesystem.find("/t")
     filesystem.pipe_file("/t/data/b", b"bb")
