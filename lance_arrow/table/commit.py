@@ -16,7 +16,6 @@ import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -106,12 +105,9 @@ def commit(
         Errors of the filesystem, without credentials in their text.
     """
     made = _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id)
-    if durability == "rename":
-        return made.run()
-    with ThreadPoolExecutor(1) as thread:
-        # The disk writes while the manifest is made.
-        made.synced = thread.submit(made.sync)
-        return made.run()
+    if durability == "fsync":
+        made.sync()
+    return made.run()
 
 
 class _Commit:
@@ -154,8 +150,6 @@ class _Commit:
         self._transaction_name = f"{self._read_version}-{message.uuid}{own}.txn"
         self._newest = read
         self._attempted = 0
-        self.synced: Future[None] | None = None
-        """What a version has to wait for before it is published."""
 
     def sync(self) -> None:
         """Bring what was written so far to the disk, and the folder of a new table."""
@@ -261,8 +255,6 @@ class _Commit:
         # What cannot be read back must not become the newest version.
         meta = manifest_from_bytes(data, place, self._line, version, self._settings.limits)
         make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
-        if self.synced is not None:
-            self.synced.result()
         return meta if self._publish(place, version, data) else None
 
     def _publish(self, place: Location, version: int, data: bytes) -> bool:
