@@ -18,6 +18,7 @@ WEIGHTS = {
     "format/": 0.1,
     "how_it_flows": 0.05,
     "project": 0.05,
+    "releasing": 0.05,
     "benchmarks": 0.05,
     "interoperability": 0.1,
 }
