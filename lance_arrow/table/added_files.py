@@ -21,7 +21,7 @@ from lance_arrow.proto.table_pb2 import DataFile
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.data_files import data_file
 from lance_arrow.table.row_deletion import ADDRESS
-from lance_arrow.table.written_files import ClosingFiles, WrittenFiles
+from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
 
 _NULL_ROWS = 1 << 16
 
@@ -69,9 +69,8 @@ def write_added_files(
         As `compute`, `TableReader.batches` and `LanceWriter`.
     """
     wanted = [*columns, ADDRESS]
-    made = _AddedFiles(line, reader, fields, files, options)
-    with ExitStack() as at_last:
-        at_last.callback(made.end)
+    with WritesAtOnce(line) as writes, ExitStack() as at_last:
+        made = _AddedFiles(line, reader, fields, files, options, writes)
         at_last.callback(made.abort)
         for batch in reader.batches(reader.projection(wanted), None, batch_size, wants_all=True):
             if batch.num_rows:
@@ -91,6 +90,7 @@ class _AddedFiles:
         fields: Sequence[SchemaField],
         written: WrittenFiles,
         options: WriteOptions,
+        writes: WritesAtOnce,
     ) -> None:
         self.files: dict[int, DataFile] = {}
         self._line, self._reader, self._fields = line, reader, fields
@@ -102,7 +102,7 @@ class _AddedFiles:
         self._name = ""
         self._writer: DataFileWriter | None = None
         self._position = 0
-        self._closing = ClosingFiles(line)
+        self._writes = writes
         make_folder(line.filesystem, self._folder)
 
     def write(self, arrays: Sequence[pa.Array], addresses: NDArray[np.uint64]) -> None:
@@ -123,11 +123,6 @@ class _AddedFiles:
         """Finish the files of all fragments."""
         while self._number < len(self._reader.fragments):
             self._next()
-        self._closing.finish()
-
-    def end(self) -> None:
-        """Wait for files that are being closed."""
-        self._closing.end()
 
     def abort(self) -> None:
         """Give up the file that is being written, if there is one."""
@@ -152,7 +147,7 @@ class _AddedFiles:
             writer.close()
             self.files[fragment_id] = data_file(name, writer.form, writer.num_bytes)
 
-        self._closing.close(close)
+        self._writes.begin(close)
         self._writer, self._position = None, 0
         self._number += 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyroaring
 
@@ -10,14 +12,14 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
-from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
+from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.row_addresses import RowAddresses
-from lance_arrow.table.written_files import WrittenFiles, written_at_once
+from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
 
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
@@ -95,12 +97,12 @@ def write_deleted(
         check_fragment_known(fragment, base.facts.manifest_path)
         changed.append((fragment, gone))
 
-    def write(one: tuple[DataFragment, pyroaring.BitMap]) -> DeletionFile:
-        fragment, gone = one
-        return write_deletions(line, fragment.id, base.version, gone, files)
+    def write(fragment: DataFragment, gone: pyroaring.BitMap) -> None:
+        fragment.deletion_file.CopyFrom(write_deletions(line, fragment.id, base.version, gone, files))
 
-    for (fragment, _), file in zip(changed, written_at_once(line, write, changed), strict=True):
-        fragment.deletion_file.CopyFrom(file)
+    with WritesAtOnce(line) as writes:
+        for fragment, gone in changed:
+            writes.begin(partial(write, fragment, gone))
     return [fragment for fragment, _ in changed], removed
 
 

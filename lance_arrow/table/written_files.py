@@ -7,33 +7,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 from lance_arrow.io import Location, make_folder, may_write_at_once, remove_file
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _FAR_WRITES = 8
 """Files that are written at once to a store that takes its time to answer."""
 
 
-def written_at_once(line: Location, write: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Write a small file for each item, several at once in stores of objects; results in order.
-
-    Raises
-    ------
-    LanceError, OSError
-        As `write`; the first one by the order of items, after all writes have ended.
-    """
-    if len(items) < 2 or not may_write_at_once(line.filesystem):
-        return [write(item) for item in items]
-    with ThreadPoolExecutor(min(_FAR_WRITES, len(items)), thread_name_prefix="lance-arrow-writes") as threads:
-        return list(threads.map(write, items))
-
-
-class ClosingFiles:
-    """Closes writers, several at once in stores of objects: a file is sent when its writer is closed.
+class WritesAtOnce:
+    """Writes files, several at once in stores of objects; a context manager that waits for all of them.
 
     Parameters
     ----------
@@ -47,24 +30,34 @@ class ClosingFiles:
         if may_write_at_once(line.filesystem):
             self._threads = ThreadPoolExecutor(_FAR_WRITES, thread_name_prefix="lance-arrow-writes")
 
-    def close(self, close: Callable[[], None]) -> None:
-        """Call `close`, now or in a thread; wait for the first of those before where they are many."""
+    def begin(self, write: Callable[[], None]) -> None:
+        """Call `write`, now or in a thread; wait for the first of those before where they are many.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `write`, this one or an earlier one.
+        """
         if self._threads is None:
-            close()
+            write()
             return
         if len(self._pending) >= _FAR_WRITES:
             self._pending.popleft().result()
-        self._pending.append(self._threads.submit(close))
+        self._pending.append(self._threads.submit(write))
 
-    def finish(self) -> None:
-        """Wait until all are closed; raise what the first one that failed raised."""
-        while self._pending:
-            self._pending.popleft().result()
+    def __enter__(self) -> Self:
+        return self
 
-    def end(self) -> None:
-        """Wait for what was begun, whether it fails or not."""
-        if self._threads is not None:
-            self._threads.shutdown()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._threads is None:
+            return
+        # Also where something failed: files that appear later would not be removed.
+        self._threads.shutdown()
+        if error is None:
+            for one in self._pending:
+                one.result()
 
 
 class WrittenFiles:
