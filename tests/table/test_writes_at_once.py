@@ -44,18 +44,32 @@ def test_a_failure_is_raised_when_all_have_ended(num_after: int) -> None:
         time.sleep(0.02)
         done.append(1)
 
-    begun = 0
-    with pytest.raises(OSError, match="full"), WritesAtOnce(FAR) as writes:
-        writes.begin(fail)
-        for _ in range(num_after):
-            writes.begin(slow)
-            begun += 1
-    assert len(done) == begun <= num_after
+    begun: list[int] = []
+
+    def write_all() -> None:
+        with WritesAtOnce(FAR) as writes:
+            writes.begin(fail)
+            for _ in range(num_after):
+                writes.begin(slow)
+                begun.append(1)
+
+    with pytest.raises(OSError, match="full"):
+        write_all()
+    assert 0 < len(done) == len(begun) <= num_after
 
 
 def test_an_error_between_waits_for_writes() -> None:
     done: list[int] = []
-    with pytest.raises(KeyboardInterrupt), WritesAtOnce(FAR) as writes:
-        writes.begin(lambda: (time.sleep(0.05), done.append(1)) and None)
-        raise KeyboardInterrupt
+
+    def slow() -> None:
+        time.sleep(0.05)
+        done.append(1)
+
+    def interrupted() -> None:
+        with WritesAtOnce(FAR) as writes:
+            writes.begin(slow)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert done == [1]
