@@ -220,7 +220,7 @@ class _Commit:
             try:
                 return meta, read_transaction(self._line, place, meta, limits, source=source)
             except (CorruptFileError, UnsupportedError):
-                # Treated as an operation that nobody knows: refused, not passed over.
+                # Treated as an unknown operation: refused, not passed over.
                 return meta, None
 
     def _check(self, meta: ManifestMeta, theirs: TransactionMeta | None) -> None:

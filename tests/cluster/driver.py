@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from lance_arrow.errors import LanceError
 from lance_arrow.spark import jobs
 from lance_arrow.spark.source import register
 
@@ -103,8 +106,8 @@ def main() -> None:
         told = json.loads(line)
         try:
             said: dict[str, Any] = {"value": DOES[told.pop("do")](spark, **told)}
-        # The process that told us decides what an error means.
-        except Exception as error:  # noqa: BLE001
+        # The process that asked decides what an error means; others end this one.
+        except (LanceError, PySparkException, Py4JError, OSError) as error:
             said = {"error": f"{type(error).__name__}: {error}"}
         print(_MARK + json.dumps(said), flush=True)
     spark.stop()
