@@ -60,7 +60,7 @@ class StreamPartition(LancePartition):
         self.scan = scan
 
 
-class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
+class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
     """Reads what versions add.
 
     Parameters

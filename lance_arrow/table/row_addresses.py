@@ -34,20 +34,17 @@ class RowAddresses:
         starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
         firsts = [0, *starts.tolist()]
         for first, part in zip(firsts, np.split(offsets, starts), strict=True):
-            self.add_offsets(int(owners[first]), part)
-
-    def add_offsets(self, fragment_id: int, offsets: NDArray[np.uint32]) -> None:
-        """Add rows of one fragment: ``(n,) uint32``, in any order."""
-        added = pyroaring.BitMap(offsets)
-        held = self._offsets.get(fragment_id)
-        self._offsets[fragment_id] = added if held is None else held | added
+            self._add(int(owners[first]), pyroaring.BitMap(part))
 
     def update(self, others: RowAddresses) -> None:
         """Add rows of another set, which is left as it is."""
         for fragment_id, offsets in others._offsets.items():
-            self._offsets[fragment_id] = (
-                self._offsets[fragment_id] | offsets if fragment_id in self._offsets else offsets
-            )
+            self._add(fragment_id, offsets)
+
+    def _add(self, fragment_id: int, offsets: pyroaring.BitMap) -> None:
+        # Never in place: sets share their bitmaps.
+        held = self._offsets.get(fragment_id)
+        self._offsets[fragment_id] = offsets if held is None else held | offsets
 
     def by_fragment(self) -> Iterator[tuple[int, pyroaring.BitMap]]:
         """Yield fragment ids, ascending, with the offsets of their rows."""

@@ -1,4 +1,4 @@
-"""What must hold on a cluster whatever dies: rows exactly once, nothing lost, and what is left over is found."""
+"""Faults on a cluster: rows are there exactly once, nothing is lost, and cleanup finds the files that are left over."""
 
 from __future__ import annotations
 
@@ -85,6 +85,17 @@ def worker_in_a_stream(world: World) -> str:
     return f"1 worker killed, {table.version} versions, {world.orphans(sink, least=1)} orphans"
 
 
+def killing(driver: Driver) -> Callable[[Request], int]:
+    """Return what kills a driver at its own request, which is answered by 503."""
+
+    def kill(request: Request) -> int:
+        del request
+        driver.kill()
+        return 503
+
+    return kill
+
+
 def driver_in_a_stream(world: World) -> str:
     """The driver is killed when a micro-batch is committed and the checkpoint does not have that; started again."""
     source, sink = _source(world, "driver_in_a_stream")
@@ -94,13 +105,8 @@ def driver_in_a_stream(world: World) -> str:
     def second(request: Request) -> bool:
         return is_manifest(request) and "/to/" in request.key and len(commits.seen) == 2
 
-    def kill(request: Request) -> int:
-        del request
-        driver.kill()
-        return 503
-
     driver = world.driver
-    with world.storage.rule(commits), world.storage.rule(Rule(second, after=kill, times=1)):
+    with world.storage.rule(commits), world.storage.rule(Rule(second, after=killing(driver), times=1)):
         driver.begin("stream", **_stream(world, source, sink))
         check(wait(lambda: driver.process.poll() is not None), "the driver was not killed")
     before = world.storage.table(sink).version
@@ -115,12 +121,7 @@ def driver_before_commit(world: World) -> str:
     uri = _base(world, "driver_before_commit")
     driver = world.driver
 
-    def kill(request: Request) -> int:
-        del request
-        driver.kill()
-        return 503
-
-    with world.storage.rule(Rule(is_manifest, before=kill, times=1)):
+    with world.storage.rule(Rule(is_manifest, before=killing(driver), times=1)):
         driver.begin("write", uri=uri, start=100, stop=ROWS, parts=4, **world.options)
         check(wait(lambda: driver.process.poll() is not None), "the driver was not killed")
     world.holds(uri, range(100), version=1)
@@ -131,16 +132,11 @@ def driver_before_commit(world: World) -> str:
 
 
 def driver_after_commit(world: World) -> str:
-    """The driver is killed when the version is there and nobody was told: the table has the rows once."""
+    """The driver is killed when the version is there, before it gets the answer: the table has the rows once."""
     uri = _base(world, "driver_after_commit")
     driver = world.driver
 
-    def kill(request: Request) -> int:
-        del request
-        driver.kill()
-        return 503
-
-    with world.storage.rule(Rule(is_manifest, after=kill, times=1)):
+    with world.storage.rule(Rule(is_manifest, after=killing(driver), times=1)):
         driver.begin("write", uri=uri, start=100, stop=ROWS, parts=4, jobName="once", **world.options)
         check(wait(lambda: driver.process.poll() is not None), "the driver was not killed")
     world.holds(uri, range(ROWS), version=2)

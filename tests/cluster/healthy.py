@@ -114,7 +114,7 @@ def archives(world: World) -> str:
     """An environment that is shipped as an archive; the driver has it unpacked too, for planning."""
     with _shipped(world, "archives") as driver:
         pythons = driver.call("pythons")
-        check(pythons and all("/work/app" in one for one in pythons), f"interpreters of tasks: {pythons}")
+        check(pythons and all("/app-" in one for one in pythons), f"interpreters of tasks: {pythons}")
         uri = world.uri("archives", "t")
         driver.call("write", uri=uri, start=0, stop=1000, **world.options)
     world.holds(uri, range(1000), version=1)

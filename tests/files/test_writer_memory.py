@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +38,8 @@ def test_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     hold = RowWriter._hold
 
-    def watched(self: RowWriter, *arguments: object) -> None:
-        hold(self, *arguments)  # type: ignore[arg-type]
+    def watched(self: RowWriter, *arguments: Any) -> None:
+        hold(self, *arguments)
         held.append(sum(leaf.pages.held_bytes for leaf in self._leaves))
 
     monkeypatch.setattr(RowWriter, "_hold", watched)
