@@ -106,13 +106,13 @@ class Cluster:
     ----------
     folder
         For logs and scratch files of each.
-    num_workers
-        How many, with one core each.
+    num_workers, memory
+        How many, with one core each, and what each has for heaps of executors, as Spark writes it.
     """
 
-    def __init__(self, folder: Path, num_workers: int = 2) -> None:
+    def __init__(self, folder: Path, num_workers: int = 2, memory: str = "1g") -> None:
         self.folder = folder
-        self._num_workers = num_workers
+        self._num_workers, self._memory = num_workers, memory
         self._made = 0
         self.workers: list[Daemon] = []
         self.drivers: list[Driver] = []
@@ -140,7 +140,7 @@ class Cluster:
         """Start a worker and wait until the master knows it."""
         self._made += 1
         folder = self.folder / f"worker{self._made}"
-        options = ["--cores", 1, "--memory", "1g", "--webui-port", 0, "--work-dir", folder / "work", self.url]
+        options = ["--cores", 1, "--memory", self._memory, "--webui-port", 0, "--work-dir", folder / "work", self.url]
         # Each on a host of its own: Spark runs no second attempt where the first one runs.
         host = f"127.0.0.{1 + self._made}"
         worker = Daemon(folder, "org.apache.spark.deploy.worker.Worker", host, options)

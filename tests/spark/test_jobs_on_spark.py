@@ -107,53 +107,6 @@ def test_rewriting_by_another_order_keeps_types(spark: SparkSession, tmp_path: P
     assert report.version_after == 2
 
 
-@pytest.mark.parametrize("stable", [False, True])
-def test_merging_equals_that_of_the_library(spark: SparkSession, tmp_path: Path, stable: bool) -> None:
-    rows = pa.table({"id": range(100), "v": ["old"] * 100, "w": pa.array(range(100), pa.uint8())})
-    new = pa.table({"id": [5, 50, 500, None], "v": ["new"] * 4})
-    names = ["id", "v", "w", *(["_rowid", "_row_created_at_version"] if stable else [])]
-    table = LanceTable.create(tmp_path / "t", rows, max_rows_per_file=40, enable_stable_row_ids=stable)
-    twin = LanceTable.create(tmp_path / "twin", rows, max_rows_per_file=40, enable_stable_row_ids=stable)
-    source = spark.createDataFrame(new).coalesce(1)
-    report = jobs.merge(spark, source, str(tmp_path / "t"), "id")
-    twin.merge(new, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
-    after = LanceTable.open(tmp_path / "t")
-    made = [file.size_bytes or 0 for one in list(after.manifest.fragments)[3:] for file in one.files]
-    assert report.counts == {
-        "rows_updated": 2,
-        "rows_inserted": 2,
-        "rows_deleted": 0,
-        "files_written": len(made),
-        "bytes_written": sum(made),
-        "retries": 0,
-    }
-    assert after.version == table.version + 1 == 2
-
-    def content(one: LanceTable) -> list[dict[str, object]]:
-        return one.to_table(columns=names).sort_by("id").to_pylist()
-
-    # Which of two new rows got which new id is nobody's business.
-    def without_new(one: LanceTable) -> list[dict[str, object]]:
-        return [row for row in content(one) if row["id"] is not None and row["id"] < 100]
-
-    assert without_new(after) == without_new(twin)
-    assert [(row["id"], row["v"], row["w"]) for row in content(after)] == [
-        (row["id"], row["v"], row["w"]) for row in content(twin)
-    ]
-    if stable:
-        return
-    twice = spark.createDataFrame(pa.table({"id": [5, 5], "v": ["a", "b"]}))
-    with pytest.raises(InvalidArgumentError, match="several rows of the source"):
-        jobs.merge(spark, twice, str(tmp_path / "t"), "id")
-    assert LanceTable.open(tmp_path / "t").version == 2
-    report = jobs.merge(
-        spark, spark.range(50), str(tmp_path / "t"), "id", matched="delete", not_matched="ignore",
-        not_matched_by_source="delete",
-    )  # fmt: skip
-    assert report.counts["rows_deleted"] == 102
-    assert LanceTable.open(tmp_path / "t").count_rows() == 0
-
-
 def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:
     table = LanceTable.create(tmp_path / "t", pa.table({"id": range(100)}), max_rows_per_file=10)
     table.delete(pc.field("id") < 5)

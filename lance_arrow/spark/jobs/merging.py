@@ -1,7 +1,11 @@
 """`merge`: rows of a source matched by keys with those of a table, joined by Spark; one version.
 
-source ⟕ keys and addresses of the table ─► matched: written anew, old rows deleted     not matched: inserted
-keys and addresses of the table that the source has not ─► deleted, if wanted
+source, joined with keys and addresses of the table ─► tasks ─► both: written anew, the old row is deleted
+                                                             ├─► source alone: inserted
+                                                             └─► table alone: deleted, if wanted
+
+Each row of the join is seen by one task once, so a source may give other rows each time it is computed: a task that
+runs again does all that belongs to its rows again.
 """
 
 from __future__ import annotations
@@ -13,10 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -26,29 +27,24 @@ from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.row_id_writing import keep_rows
-from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
+from lance_arrow.spark.jobs.merge_tasks import ADDRESS, CREATED, GIVEN, ID, MARK, MergeOutcome, merge_rows
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import opened, reader_of
 from lance_arrow.spark.options import TableAddress
-from lance_arrow.spark.task_files import write_task
 from lance_arrow.spark.type_mapping import batch_schema
 from lance_arrow.spark.write_planning import columns_of
 from lance_arrow.spark.write_plans import FilePlan
-from lance_arrow.spark.writer import task_name
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.operations.rows import Update
-from lance_arrow.table.row_addresses import RowAddresses
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.writable_branch import checked_message, writable_version
+from lance_arrow.table.writable_branch import checked_message, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
-_ADDRESS, _ID, _CREATED = "_rowaddr", "_rowid", "_row_created_at_version"
-_MARK = "_lance_arrow_target"
-_COUNTS = ("rows_updated", "rows_inserted", "rows_deleted", "files_written", "bytes_written")
+# By whether rows of the source, and of the table, are wanted that match nothing.
+_JOINS = {(True, True): "full", (True, False): "left", (False, True): "right", (False, False): "inner"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +81,16 @@ class MergeRules:
         if (self.matched, self.not_matched, self.not_matched_by_source) == ("keep", "ignore", "keep"):
             raise InvalidArgumentError("this merge would never change anything: say what is to be done with rows")
 
+    @property
+    def inserts(self) -> bool:
+        """Whether rows of the source are inserted that match nothing."""
+        return self.not_matched == "insert"
+
+    @property
+    def deletes(self) -> bool:
+        """Whether rows of the table are deleted that match nothing."""
+        return self.not_matched_by_source == "delete"
+
 
 def merge(
     spark: SparkSession,
@@ -109,7 +115,7 @@ def merge(
         The session.
     source
         Rows: some of the table's columns, the keys among them. Columns that are left out keep their values where rows
-        are updated, and are null where they are inserted. It is read once, and kept on the disks of executors.
+        are updated, and are null where they are inserted. It is read once, and again where others committed first.
     uri, storage_options, unsafe_single_writer
         The table, as for `LanceTable.open`.
     on, matched, not_matched, not_matched_by_source
@@ -142,37 +148,53 @@ def merge(
     counts: dict[str, int] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
-        run = _Merge(spark, source, address, base, rules, max_rows_per_file, watch)
-        with run:
-            added, gone = run.written(files)
+        run = _Merge(spark, source, address, base, rules, max_rows_per_file)
         counts["retries"] = watch.attempt()
-        updated, removed = write_deleted(target.line, base, reader_of(address, base.facts, base.fragments), gone, files)
-        counts.update(run.counts)
+        watch.step("joining and writing rows")
+        with watch.shown(spark, target.root.name):
+            done = run.done()
+        for fragment in done.fragments:
+            for file in fragment.files:
+                files.add(Location(target.root.filesystem, f"{target.root.path}/{DATA}/{file.path}"))
+        if len(done.updated) != done.num_updated:
+            raise InvalidArgumentError("several rows of the source have the key of one row of the table")
+        counts.update(
+            rows_updated=done.num_updated,
+            rows_inserted=done.num_inserted,
+            rows_deleted=len(done.deleted),
+            files_written=len(done.fragments),
+            bytes_written=sum(file.file_size_bytes for fragment in done.fragments for file in fragment.files),
+        )
+        done.deleted.update(done.updated)
+        reader = reader_of(address, base.facts, base.fragments)
+        updated, removed = write_deleted(target.line, base, reader, done.deleted, files)
         names = source.columns
         return Update(
             updated=updated,
             removed=removed,
-            added=added,
+            added=done.fragments,
             fields=[field.id for top in base.fields if top.name in names for field in top.walk()],
-            depends_on_keys=rules.not_matched == "insert" or rules.not_matched_by_source == "delete",
+            depends_on_keys=rules.inserts or rules.deletes,
         )
 
     after = target.retried(base, attempt, checked_message(message))
     return watch.report(target.root.name, base.version, after.version, counts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What one task wrote, and of which rows."""
-
-    fragments: tuple[bytes, ...]
-    num_rows: int
-    num_bytes: int
-    addresses: RowAddresses
-
-
 class _Merge:
-    """One attempt on one version; a context manager that lets go of the joined rows."""
+    """One attempt on one version.
+
+    Parameters
+    ----------
+    spark, source
+        The session, and the rows.
+    address, base
+        The table, and the version.
+    rules
+        What becomes of rows.
+    max_rows_per_file
+        As for `merge`.
+    """
 
     def __init__(
         self,
@@ -182,139 +204,56 @@ class _Merge:
         base: ManifestMeta,
         rules: MergeRules,
         max_rows_per_file: int,
-        watch: Stopwatch,
     ) -> None:
-        self._address, self._base, self._rules, self._watch = address, base, rules, watch
         given, fields = columns_of(base, source.schema)
         for name in rules.on:
             if name not in source.columns:
                 raise InvalidArgumentError(f"the key column {name!r} is not in the source", column=name)
         BatchFitting(given).check(batch_schema(source.schema))
-        options = PLAIN.of(writable_version(base))
-        whole = arrow_schema(base.fields, base.facts.schema_metadata)
-        own = set(whole.names) & {_ADDRESS, _ID, _CREATED}
+        stable = base.facts.has_stable_row_ids
+        updates = rules.matched == "update"
+        if updates:
+            given, fields = arrow_schema(base.fields, base.facts.schema_metadata), list(base.fields)
+            refuse_blob_structs(fields)
+        own = {one.name for one in base.fields} & {ADDRESS, ID, CREATED}
         if own:
             raise UnsupportedError(f"the table has a column {own.pop()!r}, which hides what rows are")
-        self._kept = [name for name in whole.names if name not in source.columns]
-        self._marks = [_ADDRESS, *([_ID, _CREATED] if base.facts.has_stable_row_ids else [])]
-        job = str(uuid.uuid4())
-        self._inserts = FilePlan(
-            address=address, job=job, schema=given, fields=tuple(fields), options=options,
-            max_rows_per_file=max_rows_per_file,
+        self._plan = FilePlan(
+            address=address, job=str(uuid.uuid4()), schema=given, fields=tuple(fields),
+            options=PLAIN.of(writable_version(base)), max_rows_per_file=max_rows_per_file,
         )  # fmt: skip
-        self._updates = FilePlan(
-            address=address, job=job, schema=whole, fields=tuple(base.fields), options=options,
-            max_rows_per_file=max_rows_per_file,
-        )  # fmt: skip
-        kept = self._kept if rules.matched == "update" else []
-        columns = ",".join([*rules.on, *kept, *self._marks])
-        self._table = spark.read.format("lance").options(**read_options(address)).options(
-            version=str(base.version), columns=columns
+        self._rules = rules
+        kept = [name for name in given.names if name not in source.columns]
+        marks = [ADDRESS, *([ID, CREATED] if stable and updates else [])]
+        table = spark.read.format("lance").options(**read_options(address)).options(
+            version=str(base.version), columns=",".join([*rules.on, *kept, *marks])
         ).load(address.uri)  # fmt: skip
-        renamed = [sf.col(f"`{name}`").alias(f"{_MARK}{name}") for name in self._table.columns]
-        targets = self._table.select(*renamed)
-        keys = [source[name] == targets[f"{_MARK}{name}"] for name in rules.on]
-        self._source = source
-        self._joined = source.join(targets, functools.reduce(lambda left, right: left & right, keys), "left")
-        self.counts = {name: 0 for name in _COUNTS}
+        targets = table.select(*[sf.col(f"`{name}`").alias(f"{MARK}{name}") for name in table.columns])
+        keys = [source[name] == targets[f"{MARK}{name}"] for name in rules.on]
+        joined = source.withColumn(GIVEN, sf.lit(True)).join(
+            targets, functools.reduce(lambda left, right: left & right, keys), _JOINS[rules.inserts, rules.deletes]
+        )
+        address_column = sf.col(f"{MARK}{ADDRESS}")
+        if rules.matched == "keep":
+            joined = joined.filter(address_column.isNull() | sf.col(GIVEN).isNull())
+        if len(marks) > 1:
+            # Rows that keep their ids come first in files.
+            joined = joined.sortWithinPartitions(address_column.isNull())
+        values = [
+            sf.col(f"`{MARK}{name}`").alias(name) if name in kept else sf.col(f"`{name}`") for name in given.names
+        ]
+        wanted = values if updates or rules.inserts else []
+        self._rows = joined.select(*wanted, *[sf.col(f"{MARK}{name}") for name in marks], sf.col(GIVEN))
 
-    def __enter__(self) -> None:
-        self._joined = self._joined.persist(StorageLevel.DISK_ONLY)
-
-    def __exit__(self, *error: object) -> None:
-        self._joined.unpersist()
-
-    def written(self, files: WrittenFiles) -> tuple[list[DataFragment], RowAddresses]:
-        """Write rows, and return the new fragments and the addresses of rows that go."""
-        rules, mark = self._rules, sf.col(f"{_MARK}{_ADDRESS}")
-        gone = RowAddresses()
-        added: list[bytes] = []
-        matched = self._joined.filter(mark.isNotNull())
-        if rules.matched == "update":
-            self._watch.step("updating rows")
-            names = [
-                sf.col(f"`{name}`") if name not in self._kept else sf.col(f"`{_MARK}{name}`").alias(name)
-                for name in self._updates.schema.names
-            ]
-            marks = [sf.col(f"{_MARK}{name}").alias(name) for name in self._marks]
-            wrote = self._run(matched.select(*names, *marks), self._updates, len(self._marks), files)
-            for one in wrote:
-                gone.update(one.addresses)
-            self.counts["rows_updated"] = sum(one.num_rows for one in wrote)
-            if len(gone) != self.counts["rows_updated"]:
-                raise InvalidArgumentError("several rows of the source have the key of one row of the table")
-            added += [fragment for one in wrote for fragment in one.fragments]
-        elif rules.matched == "delete":
-            gone = _addresses(matched.select(mark))
-            self.counts["rows_deleted"] += len(gone)
-        if rules.not_matched == "insert":
-            self._watch.step("inserting rows")
-            fresh = self._joined.filter(mark.isNull()).select(*[sf.col(f"`{name}`") for name in self._source.columns])
-            wrote = self._run(fresh, self._inserts, 0, files)
-            self.counts["rows_inserted"] = sum(one.num_rows for one in wrote)
-            added += [fragment for one in wrote for fragment in one.fragments]
-        if rules.not_matched_by_source == "delete":
-            self._watch.step("deleting rows that the source has not")
-            # Of the rows that were kept: the source may give others the next time.
-            keys = self._joined.select(*[sf.col(f"`{name}`") for name in rules.on]).distinct()
-            left = self._table.join(keys, list(rules.on), "left_anti")
-            others = _addresses(left.select(_ADDRESS))
-            self.counts["rows_deleted"] += len(others)
-            gone.update(others)
-        return [DataFragment.FromString(one) for one in added], gone
-
-    def _run(self, rows: DataFrame, plan: FilePlan, num_marks: int, files: WrittenFiles) -> list[_Written]:
-        """Write rows in tasks; the last columns say where they lie and what they are."""
+    def done(self) -> MergeOutcome:
+        """Write rows in tasks, and return what they did."""
+        plan, updates = self._plan, self._rules.matched == "update"
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            result = pickle.dumps(_write(plan, num_marks, batches))
+            result = pickle.dumps(merge_rows(plan, batches, updates=updates))
             yield pa.record_batch({"result": pa.array([result], pa.binary())})
 
-        root = self._address.location()
-        with self._watch.shown(rows.sparkSession, root.name):
-            results = rows.mapInArrow(run, "result binary").collect()
-        found: list[_Written] = [pickle.loads(row["result"]) for row in results]
-        self.counts["files_written"] += sum(len(one.fragments) for one in found)
-        self.counts["bytes_written"] += sum(one.num_bytes for one in found)
-        for one in found:
-            for fragment in one.fragments:
-                for file in DataFragment.FromString(fragment).files:
-                    files.add(Location(root.filesystem, f"{root.path}/{DATA}/{file.path}"))
-        return found
-
-
-def _write(plan: FilePlan, num_marks: int, batches: Iterator[pa.RecordBatch]) -> _Written:
-    """Write the rows of one task."""
-    addresses = RowAddresses()
-    kept: list[list[NDArray[np.uint64]]] = [[] for _ in range(1, num_marks)]
-
-    def rows() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            first = batch.num_columns - num_marks
-            marks = [column.to_numpy(zero_copy_only=False).astype(np.uint64) for column in batch.columns[first:]]
-            if marks:
-                addresses.add(marks[0])
-            for held, mark in zip(kept, marks[1:], strict=False):
-                held.append(mark)
-            yield batch.select(range(first))
-
-    message = write_task(plan, rows(), task=task_name())
-    fragments = [DataFragment.FromString(one) for one in message.fragments]
-    if kept and kept[0]:
-        keep_rows(fragments, *map(np.concatenate, kept))
-    return _Written(tuple(one.SerializeToString() for one in fragments), message.num_rows, message.num_bytes, addresses)
-
-
-def _addresses(frame: DataFrame) -> RowAddresses:
-    """Return the addresses in the only column; tasks join theirs before they send them."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = RowAddresses()
-        for batch in batches:
-            found.add(batch.column(0).to_numpy(zero_copy_only=False).astype(np.uint64))
-        yield pa.record_batch({"result": pa.array([pickle.dumps(found)], pa.binary())})
-
-    rows = RowAddresses()
-    for row in frame.mapInArrow(run, "result binary").collect():
-        rows.update(pickle.loads(row["result"]))
-    return rows
+        done = MergeOutcome()
+        for row in self._rows.mapInArrow(run, "result binary").collect():
+            done.add(pickle.loads(row["result"]))
+        return done
