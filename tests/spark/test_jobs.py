@@ -277,7 +277,7 @@ def test_spark_is_told_table_and_step(tmp_path: Path, monkeypatch: pytest.Monkey
     jobs.delete(session, str(tmp_path / "t"), "id < 10")
     assert seen == [f"lance delete {tmp_path / 't'}: looking at 4 fragments"]
     assert context.properties["spark.job.description"] == "mine"
-    monkeypatch.setattr(deleting, "find_deleted", None)
+    monkeypatch.setattr(deleting, "spread", None)
     with pytest.raises(TypeError):
         jobs.delete(session, str(tmp_path / "t"), "id < 20")
     assert context.properties["spark.job.description"] == "mine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ from lance_arrow import LanceTable
 from lance_arrow.demo import flights, ingest
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 from lance_arrow.spark import jobs
+from lance_arrow.spark.jobs import spread as spreading
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, address_of, newest
 
 
 @pytest.fixture
@@ -105,6 +108,26 @@ def test_rewriting_by_another_order_keeps_types(spark: SparkSession, tmp_path: P
     assert after.to_table().to_pydict() == rows.sort_by("id").to_pydict()
     assert report.counts["files_written"] == 1
     assert report.version_after == 2
+
+
+def test_spread_items_beyond_what_one_job_sends(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "JOB_BYTES", 100)
+    items = ["x" * count for count in range(0, 60, 3)]
+    before = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
+    assert spreading.spread(spark, len, items, num_tasks=2) == list(range(0, 60, 3))
+    num_jobs = len(set(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) - set(before))
+    assert num_jobs == len(list(spreading._shares(items))) > 5
+    assert spreading.spread(spark, len, []) == []
+
+
+def test_tasks_get_a_table_once(tmp_path: Path) -> None:
+    """What all fragments of a table share is pickled once, not with each."""
+    table = LanceTable.create(tmp_path / "t", pa.table({f"column_{one}": [0] * 4 for one in range(300)}))
+    meta = newest(address_of(str(tmp_path / "t"), None))
+    snapshot = TableSnapshot(address_of(str(tmp_path / "t"), None), meta.facts)
+    assert len(pickle.dumps(snapshot)) > 5 * len(pickle.dumps(meta.fragments[0]))
+    again = pickle.loads(pickle.dumps(snapshot))
+    assert again.reader(meta.fragments).fragment(0).num_physical == table.count_rows() == 4
 
 
 def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from pyspark.sql import SparkSession
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import FragmentGroup, opened, reader_of
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
@@ -93,7 +94,7 @@ def compact(
     notes: list[str] = []
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Operation | None:
-        reader = reader_of(address, base.facts, base.fragments)
+        reader = TableSnapshot(address, base.facts).reader(base.fragments)
         found = plan.choose(target, base, reader, drop_indices=drop_indices)
         notes[:] = index_notes(found)
         groups = found.groups
@@ -158,8 +159,9 @@ def rewrite_groups(
     for group in groups:
         for number in group:
             check_fragment_known(messages[number], base.facts.manifest_path)
-    items = [FragmentGroup(address, base.facts, tuple(base.fragments[number] for number in one)) for one in groups]
-    written = spread(spark, functools.partial(rewrite_group, how), items, num_tasks=num_tasks)
+    items = [[base.fragments[number] for number in one] for one in groups]
+    rewrite = functools.partial(rewrite_group, how, TableSnapshot(address, base.facts))
+    written = spread(spark, rewrite, items, num_tasks=num_tasks)
     root = address.location()
     made = []
     for group, found in zip(groups, written, strict=True):
@@ -171,15 +173,14 @@ def rewrite_groups(
     return made
 
 
-def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
+def rewrite_group(how: FragmentRewrite, table: TableSnapshot, fragments: Sequence[FragmentMeta]) -> list[bytes]:
     """Write the live rows of some fragments to new files; in a task."""
-    facts = group.facts
-    reader = group.reader()
-    numbers = range(len(group.fragments))
+    reader = table.reader(fragments)
+    numbers = range(len(fragments))
     with WrittenFiles() as files:
         new = rewritten_fragments(
-            group.address.location(),
-            facts,
+            table.address.location(),
+            table.facts,
             reader,
             numbers,
             files,
@@ -188,6 +189,6 @@ def rewrite_group(how: FragmentRewrite, group: FragmentGroup) -> list[bytes]:
             prefix=how.prefix,
             copies=how.copies,
         )
-        if facts.has_stable_row_ids:
+        if table.facts.has_stable_row_ids:
             carry_rows(reader, numbers, new)
     return [one.SerializeToString() for one in new]

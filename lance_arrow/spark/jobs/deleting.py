@@ -11,13 +11,14 @@ from pyspark.sql import SparkSession
 
 from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DELETIONS
+from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment, DeletionFile
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import STORED, FragmentGroup, opened
+from lance_arrow.spark.jobs.snapshots import STORED, TableSnapshot, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.operations.base import Delete
@@ -70,10 +71,10 @@ def delete(
         with fitting("the predicate {} does not fit the table", columns.full_schema, expression):
             columns.full_schema.empty_table().filter(expression)
         watch.step(f"looking at {len(base.fragments)} fragments")
-        items = [FragmentGroup(address, base.facts, (one,)) for one in base.fragments]
+        find = functools.partial(find_deleted, expression, TableSnapshot(address, base.facts))
         counts["retries"] = watch.attempt()
         with watch.shown(spark, target.root.name):
-            found = spread(spark, functools.partial(find_deleted, expression), items, num_tasks=num_tasks)
+            found = spread(spark, find, base.fragments, num_tasks=num_tasks)
         updated: list[DataFragment] = []
         removed: list[int] = []
         for fragment, (num_gone, deletion) in zip(editable(base).fragments, found, strict=True):
@@ -97,10 +98,9 @@ def delete(
     return watch.report(target.root.name, base.version, after.version, counts)
 
 
-def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
+def find_deleted(expression: pc.Expression, table: TableSnapshot, fragment: FragmentMeta) -> _Found:
     """Find the rows of one fragment that are to go, and write its deletion file; in a task."""
-    (fragment,) = group.fragments
-    reader = group.reader()
+    reader = table.reader([fragment])
     found = live_addresses(reader, expression)
     if not found:
         return 0, None
@@ -110,6 +110,6 @@ def find_deleted(expression: pc.Expression, group: FragmentGroup) -> _Found:
     if len(gone) == held.num_physical:
         return len(offsets), None
     with WrittenFiles() as files:
-        line = group.address.location()
-        deletion = write_deletions(line, fragment.id, group.facts.version, gone, files)
+        line = table.address.location()
+        deletion = write_deletions(line, fragment.id, table.facts.version, gone, files)
     return len(offsets), deletion.SerializeToString()

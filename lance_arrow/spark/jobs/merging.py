@@ -31,7 +31,7 @@ from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
 from lance_arrow.spark.jobs.merge_tasks import ADDRESS, CREATED, GIVEN, ID, MARK, MergeOutcome, merge_rows
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import opened, reader_of
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.type_mapping import batch_schema
 from lance_arrow.spark.write_planning import columns_of
@@ -166,7 +166,7 @@ def merge(
             bytes_written=sum(file.file_size_bytes for fragment in done.fragments for file in fragment.files),
         )
         done.deleted.update(done.updated)
-        reader = reader_of(address, base.facts, base.fragments)
+        reader = TableSnapshot(address, base.facts).reader(base.fragments)
         updated, removed = write_deleted(target.line, base, reader, done.deleted, files)
         names = source.columns
         return Update(

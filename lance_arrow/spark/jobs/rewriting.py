@@ -19,7 +19,7 @@ from lance_arrow.spark.committing import GuardedOverwrite
 from lance_arrow.spark.jobs.compacting import FragmentRewrite, index_notes, rewrite_groups
 from lance_arrow.spark.jobs.frames import read_options, written_counts
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import opened, reader_of
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
@@ -115,7 +115,7 @@ def rewrite(
         if overwrites:
             found = MovableGroups(groups=tuple(range(at, at + 1) for at in range(len(base.fragments))))
         else:
-            reader = reader_of(address, base.facts, base.fragments)
+            reader = TableSnapshot(address, base.facts).reader(base.fragments)
             found = fragments_to_rewrite(target, base, reader, drop_indices=drop_indices)
             notes = index_notes(found)
         watch.step(f"{len(found.groups)} of {len(base.fragments)} fragments")

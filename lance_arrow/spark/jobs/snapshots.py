@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,9 @@ from lance_arrow.table.writable_branch import WritableBranch
 STORED = ReadOptions()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FragmentGroup:
-    """Some fragments of a version, for a task.
+@dataclass(frozen=True, eq=False)
+class TableSnapshot:
+    """A version of a table, without its fragments; travels to tasks.
 
     Parameters
     ----------
@@ -33,17 +34,21 @@ class FragmentGroup:
         The table.
     facts
         The version.
-    fragments
-        In the order of rows.
     """
 
     address: TableAddress
     facts: TableFacts
-    fragments: tuple[FragmentMeta, ...]
 
-    def reader(self) -> TableReader:
-        """Return what reads the fragments, columns as files hold them."""
-        return reader_of(self.address, self.facts, self.fragments)
+    def reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
+        """Return what reads fragments, columns as files hold them."""
+        return TableReader(self._columns, fragments, self.address.location().filesystem, OpenFiles(STORED))
+
+    @functools.cached_property
+    def _columns(self) -> TableColumns:
+        return TableColumns(self.facts, STORED)
+
+    def __reduce__(self) -> tuple[type[TableSnapshot], tuple[TableAddress, TableFacts]]:
+        return TableSnapshot, (self.address, self.facts)
 
 
 def address_of(uri: str, storage_options: Mapping[str, Any] | None) -> TableAddress:
@@ -62,11 +67,6 @@ def opened(
     """Return the address of a table, its newest version, and its main line as something to write."""
     address = address_of(uri, storage_options)
     return address, newest(address), writable_branch(address, unsafe_single_writer=unsafe_single_writer)
-
-
-def reader_of(address: TableAddress, facts: TableFacts, fragments: Sequence[FragmentMeta]) -> TableReader:
-    """Return what reads fragments, columns as files hold them."""
-    return TableReader(TableColumns(facts, STORED), fragments, address.location().filesystem, OpenFiles(STORED))
 
 
 def writable_branch(address: TableAddress, *, unsafe_single_writer: bool) -> WritableBranch:

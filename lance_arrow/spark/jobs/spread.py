@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -16,6 +16,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_TASKS = 10_000
+JOB_BYTES = 16 << 20
+"""Of pickled items of one job; each task unpickles the list of them."""
 
 
 def spread(
@@ -30,7 +32,7 @@ def spread(
     function
         Of a module that executors can import, or a `functools.partial` of one.
     items
-        What pickles; all of them travel to each task.
+        What pickles. A job of Spark sends all its items to each task, so there is one job for each 16 MiB of them.
     num_tasks
         How many tasks; one for each item when None, 10,000 at most.
 
@@ -46,11 +48,29 @@ def spread(
     pyspark.errors.PySparkException
         Other errors of a task, after Spark tried it again.
     """
-    if not items:
-        return []
-    sent = [pickle.dumps(item) for item in items]
     # Pickled here, so that a task compares versions first.
     version, called = own_version(), pickle.dumps(function)
+    found: list[Result] = []
+    for sent in _shares(items):
+        found += _in_tasks(spark, version, called, sent, len(sent) if num_tasks is None else num_tasks)
+    return found
+
+
+def _shares(items: Sequence[Item]) -> Iterator[list[bytes]]:
+    share: list[bytes] = []
+    num_bytes = 0
+    for item in items:
+        share.append(pickle.dumps(item))
+        num_bytes += len(share[-1])
+        if num_bytes >= JOB_BYTES:
+            yield share
+            share, num_bytes = [], 0
+    if share:
+        yield share
+
+
+def _in_tasks(spark: SparkSession, version: str, called: bytes, sent: list[bytes], num_tasks: int) -> list[Any]:
+    """Return what a pickled function returns for pickled items, in their order."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         check_version(version)
@@ -59,9 +79,9 @@ def spread(
             for number in batch.column(0).to_pylist():
                 yield pa.record_batch({"number": [number], "result": [_result(applied, sent[number])]})
 
-    tasks = min(len(items), MAX_TASKS if num_tasks is None else max(1, num_tasks))
-    rows = spark.range(0, len(items), 1, tasks).mapInArrow(run, "number long, result binary").collect()
-    found: list[Result] = []
+    tasks = max(1, min(len(sent), num_tasks, MAX_TASKS))
+    rows = spark.range(0, len(sent), 1, tasks).mapInArrow(run, "number long, result binary").collect()
+    found = []
     for row in sorted(rows, key=lambda one: one["number"]):
         error, result = pickle.loads(row["result"])
         if error is not None:

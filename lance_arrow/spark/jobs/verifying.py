@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import FragmentGroup, address_of, newest
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, address_of, newest
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.verifying import verify_fragment
 
@@ -59,9 +61,9 @@ def verify(
     address = address_of(uri, storage_options)
     manifest: ManifestMeta = newest(address, version)
     watch.step(f"{len(manifest.fragments)} fragments of version {manifest.version}")
-    items = [FragmentGroup(address, manifest.facts, (one,)) for one in manifest.fragments]
+    verdict = functools.partial(_verdict, TableSnapshot(address, manifest.facts))
     with watch.shown(spark, address.location().name):
-        found = spread(spark, _verdict, items, num_tasks=num_tasks)
+        found = spread(spark, verdict, manifest.fragments, num_tasks=num_tasks)
     counts = {
         "fragments": len(found),
         "files": sum(one.num_files for one in found),
@@ -78,10 +80,9 @@ def verify(
     )
 
 
-def _verdict(group: FragmentGroup) -> FragmentVerdict:
+def _verdict(table: TableSnapshot, fragment: FragmentMeta) -> FragmentVerdict:
     """Check one fragment; in a task."""
-    (fragment,) = group.fragments
-    report = verify_fragment(group.reader().fragment(0), group.address.location().filesystem)
+    report = verify_fragment(table.reader([fragment]).fragment(0), table.address.location().filesystem)
     return FragmentVerdict(
         tuple(f"fragment {fragment.id}: {one.type}: {one}" for one in [*report.errors, *report.unchecked]),
         report.checked.files,
