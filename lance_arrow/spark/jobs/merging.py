@@ -4,8 +4,7 @@ source, joined with keys and addresses of the table ─► tasks ─► both: wr
                                                              ├─► source alone: inserted
                                                              └─► table alone: deleted, if wanted
 
-Each row of the join is seen by one task once, so a source may give other rows each time it is computed: a task that
-runs again does all that belongs to its rows again.
+Each row of the join is seen by one task once: nothing is kept between two jobs of Spark, or computed twice.
 """
 
 from __future__ import annotations
@@ -135,7 +134,8 @@ def merge(
     Notes
     -----
     The driver holds one bit to two bytes for each row of the table that is updated or deleted. A task holds 16 bytes
-    more for each row that it updates of a table with stable row ids.
+    more for each row that it updates of a table with stable row ids. Where an executor is lost, Spark computes parts of
+    the source again, as in all of its jobs: the source must give the same rows then.
     """
     watch = Stopwatch("merge", on_progress)
     rules = MergeRules(
