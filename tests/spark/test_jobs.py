@@ -102,6 +102,17 @@ def test_deletion_equals_that_of_the_library(tmp_path: Path) -> None:
     assert table.checkout(1).count_rows() == 1000
 
 
+def test_deletion_counts_zones(tmp_path: Path) -> None:
+    """Zones of all fragments are counted once, those of fragments that no row is deleted from among them."""
+    table_of(tmp_path / "t", rows_per_zone=50)
+    report = jobs.delete(NO_SPARK, str(tmp_path / "t"), "id >= 240 AND id < 260")
+    assert (report.counts["zones"], report.counts["zones_pruned"]) == (20, 18)
+    assert report.counts["rows_deleted"] == 20
+    table_of(tmp_path / "none", rows_per_zone=None)
+    report = jobs.delete(NO_SPARK, str(tmp_path / "none"), "id < 10")
+    assert (report.counts["zones"], report.counts["zones_pruned"]) == (0, 0)
+
+
 def test_deletion_goes_on_where_others_came_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(tmp_path / "t")
     found = deleting.spread
