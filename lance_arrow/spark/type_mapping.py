@@ -1,4 +1,4 @@
-"""Types of Lance as types of Spark, and back: each one mapped, or refused by name; docs/spark.md has the table."""
+"""Types of Lance as types of Spark, and back: each one mapped, or rejected by name; docs/spark.md has the table."""
 
 from __future__ import annotations
 

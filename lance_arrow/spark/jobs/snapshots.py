@@ -19,7 +19,7 @@ from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.writable_branch import WritableBranch
 
-# As files hold them: what is read is written again.
+# Columns as files hold them: jobs write them again.
 STORED = ReadOptions()
 
 
@@ -42,12 +42,12 @@ class FragmentGroup:
     fragments: tuple[FragmentMeta, ...]
 
     def reader(self) -> TableReader:
-        """Return what reads the fragments, columns as files hold them."""
+        """Return a reader of the fragments, with columns as files hold them."""
         return reader_of(self.address, self.facts, self.fragments)
 
 
 def address_of(uri: str, storage_options: Mapping[str, Any] | None) -> TableAddress:
-    """Return an address for what a caller gave."""
+    """Return the address of a table for the arguments of a caller."""
     return TableAddress(str(uri), dict(storage_options or {}))
 
 
@@ -65,7 +65,7 @@ def opened(
 
 
 def reader_of(address: TableAddress, facts: TableFacts, fragments: Sequence[FragmentMeta]) -> TableReader:
-    """Return what reads fragments, columns as files hold them."""
+    """Return a reader of fragments, with columns as files hold them."""
     return TableReader(TableColumns(facts, STORED), fragments, address.location().filesystem, OpenFiles(STORED))
 
 

@@ -17,7 +17,7 @@ from lance_arrow.table.verifying import verify_fragment
 
 @dataclass(frozen=True, slots=True)
 class FragmentVerdict:
-    """What is wrong with a fragment, and how much of it was looked at."""
+    """Problems of a fragment, and counts of checked parts."""
 
     problems: tuple[str, ...]
     num_files: int
@@ -35,7 +35,7 @@ def verify(
     storage_options: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
 ) -> JobReport:
-    """Check all files of a version; what is wrong is listed in the report, not raised.
+    """Check all files of a version; problems are listed in the report, not raised.
 
     Parameters
     ----------
