@@ -1,4 +1,4 @@
-"""What the driver does with files that tasks wrote: makes one commit, or removes them again.
+"""Commits the files that tasks wrote as one version, or removes them; runs on the driver.
 
 writer() ─► base version, schema, file plan (`write_planning`) ─► tasks ─► messages ─► commit: one version
                                                                                    └► abort: the job's own files,
@@ -90,7 +90,7 @@ def commit_files(
     Raises
     ------
     CommitConflictError, TableExistsError
-        What others did since cannot be combined with this; the files are removed.
+        Concurrent commits conflict with this one; the files are removed.
     LanceError, OSError
         As `commit`.
     """

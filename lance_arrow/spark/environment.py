@@ -1,8 +1,12 @@
-"""Whether Spark can run here: PySpark and its version, Java and its version; each absence said in one sentence."""
+"""Whether Spark can run here, and what makes it start sooner.
+
+Checks PySpark and Java with their versions, and reports each absence in one sentence.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -14,6 +18,8 @@ from lance_arrow.errors import UnsupportedError
 OLDEST_PYSPARK = (4, 1)
 OLDEST_JAVA = 17
 _JAVA_SECONDS = 60
+# What spark-submit reads of its home. Not `python`, which holds PySpark as an archive.
+_HOME = ("bin", "conf", "jars", "sbin")
 
 
 def check_pyspark() -> None:
@@ -93,3 +99,39 @@ def why_not() -> str | None:
     except UnsupportedError as error:
         return error.message
     return None
+
+
+def unpacked_home(folder: Path) -> Path:
+    """Make a Spark home whose Python processes import the installed PySpark.
+
+    Spark puts the archive ``python/lib/pyspark.zip`` of its home first on the path of every Python process. Python
+    compiles the modules of an archive anew in each process, which takes 0.4 s of processor time. The home that is made
+    here links to the folders of the present one and has no archive.
+
+    Parameters
+    ----------
+    folder
+        A new or empty folder. It must exist as long as Spark runs.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, as a value for ``SPARK_HOME``. Set it before the session begins. The interpreter that
+        ``PYSPARK_PYTHON`` names must have PySpark installed.
+
+    Raises
+    ------
+    UnsupportedError
+        PySpark is not installed.
+    OSError
+        The folder cannot be made, or the system allows no symbolic links.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise UnsupportedError("a Spark home needs an installed PySpark, none was found")
+    present = Path(os.environ.get("SPARK_HOME") or Path(found.origin).parent)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _HOME:
+        if (present / name).exists():
+            (folder / name).symlink_to((present / name).absolute())
+    return folder

@@ -16,7 +16,7 @@ class BatchFitting:
     Parameters
     ----------
     schema
-        What is wanted.
+        Schema of the result.
     truncates_times
         Whether parts of a second below what the wanted type can hold are cut off; otherwise they are an error.
     """
@@ -26,7 +26,7 @@ class BatchFitting:
         self._truncates = truncates_times
 
     def check(self, given: pa.Schema) -> None:
-        """Refuse at once what no batch of a schema could be brought into.
+        """Reject a schema whose batches cannot be converted.
 
         Raises
         ------

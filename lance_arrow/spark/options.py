@@ -167,7 +167,7 @@ class TableAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadChoices:
-    """What a read is to be like; see docs/spark.md for the options that these are."""
+    """Typed options of a read; docs/spark.md lists them."""
 
     address: TableAddress
     version: int | None = None
@@ -218,7 +218,7 @@ class ReadChoices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteChoices:
-    """What a write is to be like; see docs/spark.md for the options that these are."""
+    """Typed options of a write; docs/spark.md lists them."""
 
     address: TableAddress
     if_exists: str = "append"

@@ -19,7 +19,7 @@ ALIGNED_ROWS = 8192
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitPlan:
-    """Which rows of which fragments make which partition; arrays of one length, a piece each, in row order.
+    """The rows of each partition, as pieces of fragments in row order; arrays of one length, an item for each piece.
 
     Parameters
     ----------

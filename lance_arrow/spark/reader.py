@@ -86,7 +86,7 @@ class LancePartition(InputPartition):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """What is read of each fragment."""
+        """The rows to read of each fragment."""
         return tuple(
             Piece(fragment, *self.ranges.get(place, (None, None))) for place, fragment in enumerate(self.fragments)
         )
@@ -159,7 +159,7 @@ class TableScan:
         partition
             Which.
         schema
-            What the batches are to be like; all its columns are among those that are read.
+            Schema of the batches; the scan must read all its columns.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""`SameVersion`: what the driver sends to executors is refused by another version of this package, in one sentence.
+"""`SameVersion`: executors with another version of this package reject pickles of the driver in one sentence.
 
-Names and fields of classes change between versions: unpickling them would fail in ways that name no cause. So what
-travels is wrapped: (version, bytes), and the version is compared before the bytes are unpickled.
+Names and fields of classes change between versions: unpickling them would fail in ways that name no cause. So pickles
+are wrapped as (version, bytes), and the version is compared before the bytes are unpickled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SameVersion:
 
 
 def unpacked(version: str, content: bytes) -> Any:
-    """Return what was sent.
+    """Unpickle an instance.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def unpacked(version: str, content: bytes) -> Any:
 
 
 def check_version(sender: str) -> None:
-    """Refuse what another version of this package sent; the error is that of `unpacked`."""
+    """Reject a sender of another version; the error is that of `unpacked`."""
     own = own_version()
     if own != sender:
         raise UnsupportedError(

@@ -73,7 +73,7 @@ class LanceDataSource(DataSource):
         return LanceWriter(self._write_choices(), schema, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return the reader of versions as they come."""
+        """Return the reader of a stream of versions."""
         from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
 
         options = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
@@ -86,7 +86,7 @@ class LanceDataSource(DataSource):
         return LanceStreamWriter(self._write_choices(), schema, overwrite=overwrite)
 
     def _read_choices(self) -> ReadChoices:
-        # A stream's options are known here too: nobody says yet what the source is made for.
+        # Options of streams are accepted too: Spark does not tell yet whether the source is for a stream.
         return ReadChoices.of(SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)))
 
     def _write_choices(self) -> WriteChoices:

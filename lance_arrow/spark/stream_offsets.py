@@ -1,4 +1,4 @@
-"""Versions as offsets of a stream: what each version added, and how far a batch may go.
+"""Versions as offsets of a stream: the fragments each version added, and where a batch ends.
 
 An offset ``{"snapshot": s, "version": v, "index": i}``: all that versions before `v` added is done, and the first `i`
 fragments that version `v` added. Version `s` counts as having added all that is in it; 0 means that no version does.
@@ -42,7 +42,9 @@ class StreamOffset:
             It is none: the checkpoint is of another source.
         """
         if sorted(said) != sorted(_KEYS) or not all(isinstance(said[key], int) for key in _KEYS):
-            raise InvalidArgumentError(f"the checkpoint has the offset {said}, which is none of format 'lance'")
+            raise InvalidArgumentError(
+                f"the checkpoint has the offset {said}, which is not an offset of format 'lance'"
+            )
         return cls(said["version"], said["index"], said["snapshot"])
 
     def as_dict(self) -> dict[str, int]:
@@ -52,14 +54,14 @@ class StreamOffset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Addition:
-    """Fragments that one version added, `first` of which were there before in the stream."""
+    """Fragments that one version added; the stream had `first` of them before."""
 
     manifest: ManifestMeta
     fragments: Sequence[FragmentMeta]
 
 
 class TableChanges:
-    """What versions of a line added.
+    """The fragments that versions of a branch added.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class TableChanges:
         Raises
         ------
         VersionNotFoundError
-            A version between is gone, and with it what it added.
+            A version between was removed: its added rows are unknown.
         UnsupportedError
             One did more than add rows, and the options do not allow that.
         """
@@ -96,7 +98,7 @@ class TableChanges:
         for version in range(start.version, last + 1):
             if version not in listed:
                 raise VersionNotFoundError(
-                    f"version {version} is gone, so that nobody can tell what it added; start the query anew",
+                    f"version {version} was removed, so its added rows are unknown; start the query anew",
                     path=self._line.name,
                     detail=version,
                 )
@@ -123,7 +125,7 @@ class TableChanges:
                 return Addition(manifest, ())
         if version - 1 not in listed:
             raise VersionNotFoundError(
-                f"version {version - 1} is gone, so that nobody can tell what version {version} added",
+                f"version {version - 1} was removed, so the rows that version {version} added are unknown",
                 path=self._line.name,
                 detail=version - 1,
             )
@@ -141,7 +143,7 @@ class TableChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """How much one batch may take; no limit where None. One fragment is always taken."""
+    """Limits of one batch; None is no limit. A batch takes at least one fragment."""
 
     max_rows: int | None = None
     max_bytes: int | None = None

@@ -1,4 +1,4 @@
-"""`LanceStreamReader`: versions of a table as they come, a micro-batch at a time."""
+"""`LanceStreamReader`: new versions of a table, a micro-batch at a time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StreamChoices:
 
 
 class StreamPartition(LancePartition):
-    """What one task reads, of the version that added it."""
+    """The rows that one task reads, and the version that added them."""
 
     def __init__(self, planned: LancePartition, scan: TableScan) -> None:
         super().__init__(planned.fragments, planned.ranges)
@@ -61,7 +61,7 @@ class StreamPartition(LancePartition):
 
 
 class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
-    """Reads what versions add.
+    """Reads the rows that versions add.
 
     Parameters
     ----------
@@ -80,10 +80,12 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
 
     def __init__(self, choices: ReadChoices, stream: StreamChoices, schema: StructType) -> None:
         if choices.version is not None or choices.tag is not None or choices.as_of is not None:
-            raise InvalidArgumentError("a stream has no one version: say startingVersion instead of version, tag, asOf")
+            raise InvalidArgumentError(
+                "a stream reads many versions: give startingVersion instead of version, tag, asOf"
+            )
         if _limits is None and stream.admission != Admission():
             raise UnsupportedError(
-                "a micro-batch takes all that there is: maxRowsPerTrigger, maxBytesPerTrigger and "
+                "a micro-batch takes all new rows: maxRowsPerTrigger, maxBytesPerTrigger and "
                 "maxFragmentsPerTrigger need PySpark 4.2 or newer"
             )
         self._choices = choices
@@ -141,7 +143,7 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
         return admission.admit(begin, additions).as_dict()
 
     def reportLatestOffset(self) -> dict[str, int] | None:
-        """Return where the table is now, for Spark's progress."""
+        """Return the offset of the newest version, for Spark's progress."""
         newest = self._changes.newest()
         return StreamOffset(newest, 0).as_dict() if newest else None
 

@@ -76,7 +76,7 @@ class LanceStreamWriter(SameVersion, DataSourceStreamArrowWriter):
             return
         query_id = told[0].query_id
         if query_id is None:
-            raise InvalidArgumentError("Spark did not tell which query this is: name it by option queryId")
+            raise InvalidArgumentError("Spark did not tell the id of the query: give it by option queryId")
         transaction_id = transaction_id_of(query_id, batchId)
         begun = transactions_of(root, transaction_id)
         base = begun[0] if begun else (self._plan.base_version or 0)
@@ -95,7 +95,7 @@ class LanceStreamWriter(SameVersion, DataSourceStreamArrowWriter):
             discard(self._plan.address, fragments)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # type: ignore[override]
-        """Remove what tasks of this attempt wrote, unless its commit may have been done."""
+        """Remove files of this attempt, unless its commit may have succeeded."""
         told = [message for message in messages if isinstance(message, TaskMessage) and message.query_id is not None]
         root = self._plan.address.location()
         if told and transactions_of(root, transaction_id_of(str(told[0].query_id), batchId)):

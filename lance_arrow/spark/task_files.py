@@ -1,4 +1,4 @@
-"""What one task writes: rows into data files of its own, named after the job, and a message that tells of them.
+"""The write of one task: data files named after the job, and a message that lists them.
 
 batches ─► Spark's types as stored ones ─► runs of at most a file's rows, sorted ─► files, one per partition value
 """

@@ -1,8 +1,9 @@
-"""Types of Lance as types of Spark, and back: each one mapped, or refused by name; docs/spark.md has the table."""
+"""Types of Lance as types of Spark, and back: each one mapped, or rejected by name; docs/spark.md has the table."""
 
 from __future__ import annotations
 
 from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as st
@@ -12,7 +13,7 @@ from lance_arrow.errors import UnsupportedError
 
 _MAX_PRECISION = 38
 # Batches have timestamps in UTC. Since 4.2 the zone is an argument, in 4.1 UTC is the default.
-_IN_UTC = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 
 _PLAIN: tuple[tuple[pa.DataType, st.DataType], ...] = (
     (pa.null(), st.NullType()),

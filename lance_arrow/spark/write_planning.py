@@ -34,7 +34,7 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
     schema
         Of the rows, as Spark has it.
     overwrite
-        Whether the rows replace all that there is.
+        Whether the rows replace all rows of the table.
     job
         Name of the job.
 

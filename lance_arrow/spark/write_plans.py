@@ -1,4 +1,4 @@
-"""What travels in a write: how tasks write files, what they tell, and what the commit is to do.
+"""Plans and messages of a write, which are pickled: for tasks, from tasks, and for the commit.
 
 Tasks, and the process that commits, unpickle these: so nothing is imported here but what they consist of.
 """
@@ -37,7 +37,7 @@ class FilePlan(SameVersion):
     cluster_by
         Columns by which the rows of each file are sorted.
     partition_by
-        Columns of which each file holds one combination of values.
+        Each file holds one combination of values of these columns.
     truncates_times
         As for `BatchFitting`.
     """
@@ -58,7 +58,7 @@ class FilePlan(SameVersion):
         Raises
         ------
         InvalidArgumentError
-            Rows are to be sorted by a column that there is not, or whose values have no order.
+            A column to sort by does not exist, or its values have no order.
         """
         for name in (*self.partition_by, *self.cluster_by):
             if name not in self.schema.names:
@@ -72,7 +72,7 @@ class FilePlan(SameVersion):
 
 @dataclass
 class TaskMessage(WriterCommitMessage):
-    """What a task tells the driver.
+    """The result of a task, sent to the driver.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class TaskMessage(WriterCommitMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPlan:
-    """What the commit of a job is to do; travels from where the job is planned to where it is committed.
+    """Plan of the commit of a job; pickled by the process that plans, for the process that commits.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class CommitPlan:
     base_version
         The version that the job was planned on; None where there was no table.
     replaces
-        Whether the rows replace all that there is.
+        Whether the rows replace all rows of the table.
     file_version
         Of data files.
     stable_row_ids, message, unsafe_single_writer, durability
@@ -117,7 +117,7 @@ class CommitPlan:
     if_version
         The version that must be the newest one still; any when None.
     job_name
-        What is kept with the transaction.
+        Properties stored with the transaction.
     """
 
     address: TableAddress

@@ -1,4 +1,4 @@
-"""`LanceWriter`: batch writes: tasks write files, the driver makes one commit, or removes what the job wrote."""
+"""`LanceWriter`: batch writes: tasks write files, the driver makes one commit, or removes the files of the job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LanceWriter(SameVersion, DataSourceArrowWriter):
-    """Appends rows to a table, makes a table of them, or replaces what is in one.
+    """Appends rows to a table, creates a table, or replaces the rows of one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class LanceWriter(SameVersion, DataSourceArrowWriter):
     schema
         Of the rows.
     overwrite
-        Whether the rows replace all that there is.
+        Whether the rows replace all rows of the table.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class LanceWriter(SameVersion, DataSourceArrowWriter):
                 raise
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskMessage:
-        """Write the rows of one task; rows of a table that is to be left alone are not even asked for."""
+        """Write the rows of one task; with ``ifExists`` as ``ignore`` and an existing table, read no row."""
         if self._plans is None:
             return TaskMessage(self._job)
         from lance_arrow.spark.task_files import write_task  # noqa: PLC0415
@@ -62,7 +62,7 @@ class LanceWriter(SameVersion, DataSourceArrowWriter):
         return write_task(self._plans[0], iterator, task=task_name())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
-        """Make one version of what the tasks wrote."""
+        """Commit the files of all tasks as one version."""
         if self._plans is None:
             return
         from lance_arrow.spark.committing import checked, commit_files  # noqa: PLC0415
@@ -80,12 +80,12 @@ class LanceWriter(SameVersion, DataSourceArrowWriter):
                 properties={},
             )
         except TableExistsError:
-            # Somebody made the table meanwhile, and the files are gone again.
+            # Another writer created the table meanwhile. The files are removed already.
             if not self._ignores:
                 raise
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # type: ignore[override]
-        """Remove what this job wrote, and nothing else."""
+        """Remove the files of this job, and no others."""
         if self._plans is None:
             return
         from lance_arrow.spark.committing import discard_job  # noqa: PLC0415
@@ -94,7 +94,7 @@ class LanceWriter(SameVersion, DataSourceArrowWriter):
 
 
 def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[bytes]:
-    """Return what tasks wrote, in their order."""
+    """Return the fragments of all tasks, in the order of tasks."""
     return [one for message in messages if isinstance(message, TaskMessage) for one in message.fragments]
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from lance_arrow.errors import UnsupportedError
@@ -57,3 +61,28 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.why_not() == (
         "PySpark 4.1 or newer is needed, none is installed: python -m pip install 'lance-arrow[spark]'"
     )
+
+
+def test_an_unpacked_home_has_no_archive_of_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python processes of Spark begin their path with two archives of the home, as this one does."""
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    home = environment.unpacked_home(tmp_path / "home")
+    present = Path(pyspark.__file__).parent
+    assert {one.name for one in home.iterdir()} >= {"bin", "jars"}
+    assert all((home / name).resolve() == (present / name).resolve() for name in ("bin", "jars"))
+    script = "import pyspark; print(pyspark.__file__)"
+    for folder, is_packed in ((present, True), (home, False)):
+        path = os.pathsep.join(str(folder / "python" / "lib" / name) for name in ("pyspark.zip", "py4j-src.zip"))
+        done = subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+            check=True, timeout=60,
+        )  # fmt: skip
+        assert (".zip" in done.stdout) == is_packed
+
+
+def test_an_unpacked_home_links_to_a_home_that_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "present" / "jars").mkdir(parents=True)
+    (tmp_path / "present" / "conf").mkdir()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "present"))
+    home = environment.unpacked_home(tmp_path / "home")
+    assert {one.name: one.readlink().name for one in home.iterdir()} == {"jars": "jars", "conf": "conf"}

@@ -47,6 +47,13 @@ def table_of(path: Path, *, files: int = 4, rows: int = 1000, **options: Any) ->
     return LanceTable.create(path, data, max_rows_per_file=rows // files, **options)
 
 
+def test_jobs_are_found_by_name() -> None:
+    assert [name for name in jobs.__all__ if not callable(getattr(jobs, name))] == []
+    assert set(jobs.__all__) <= set(dir(jobs))
+    with pytest.raises(AttributeError, match=r"module 'lance_arrow\.spark\.jobs' has no attribute 'nope'"):
+        _ = jobs.nope
+
+
 def test_compaction_keeps_rows_and_their_ids(tmp_path: Path) -> None:
     table = table_of(tmp_path / "t", enable_stable_row_ids=True)
     table.delete(pc.field("id") < 100)
@@ -100,6 +107,17 @@ def test_deletion_equals_that_of_the_library(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="nope"):
         jobs.delete(NO_SPARK, str(tmp_path / "t"), "nope = 1")
     assert table.checkout(1).count_rows() == 1000
+
+
+def test_deletion_counts_zones(tmp_path: Path) -> None:
+    """Zones of all fragments are counted once, those of fragments that no row is deleted from among them."""
+    table_of(tmp_path / "t", rows_per_zone=50)
+    report = jobs.delete(NO_SPARK, str(tmp_path / "t"), "id >= 240 AND id < 260")
+    assert (report.counts["zones"], report.counts["zones_pruned"]) == (20, 18)
+    assert report.counts["rows_deleted"] == 20
+    table_of(tmp_path / "none", rows_per_zone=None)
+    report = jobs.delete(NO_SPARK, str(tmp_path / "none"), "id < 10")
+    assert (report.counts["zones"], report.counts["zones_pruned"]) == (0, 0)
 
 
 def test_deletion_goes_on_where_others_came_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,15 @@ def test_zone_maps_leave_out_fragments_on_the_driver(path: str) -> None:
     assert found.to_pydict() == {"half": [i // 2 for i in range(32500, 32510)], "id": list(range(32500, 32510))}
 
 
+@pytest.mark.parametrize(
+    ("predicate", "count"), [("id >= 0", 8), ("id >= 20000", 4), ("id >= 35000", 1), ("id < 0", 1)]
+)
+def test_zone_maps_leave_out_partitions_on_the_driver(path: str, predicate: str, count: int) -> None:
+    partitions, found = plan(path, filter=predicate, splitRows="5000")
+    assert len(partitions) == count
+    assert found["id"].to_pylist() == plan(path, filter=predicate, maxPrunedFragments="0")[1]["id"].to_pylist()
+
+
 def test_tasks_prune_where_the_driver_does_not(path: str, receipts: list[ReadReport]) -> None:
     partitions, found = plan(path, filter="id = 32500", maxPrunedFragments="0")
     assert len(partitions[0].pieces) == 4

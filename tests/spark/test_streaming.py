@@ -180,7 +180,7 @@ def test_what_a_stream_cannot_start_from(path: Path, tmp_path: Path) -> None:
         reader_of(path, version="1")
     with pytest.raises(TableNotFoundError):
         reader_of(tmp_path / "not")
-    with pytest.raises(InvalidArgumentError, match="none of format 'lance'"):
+    with pytest.raises(InvalidArgumentError, match="not an offset of format 'lance'"):
         reader_of(path).latestOffset({"offset": 3}, ReadAllAvailable())
 
 

@@ -21,7 +21,6 @@ from lance_arrow.spark import jobs
 from lance_arrow.spark.environment import why_not
 from lance_arrow.spark.jobs.report import JobReport
 from lance_arrow.spark.source import register
-from lance_arrow.table.cleanup import DEFAULT_AGE
 
 _SHOWN = 4000
 
@@ -53,10 +52,11 @@ def _run(given: argparse.Namespace) -> JobReport:
         "on_progress": _say,
     }
     if given.job == "cleanup":
-        age = DEFAULT_AGE if given.older_than_days is None else datetime.timedelta(days=given.older_than_days)
+        if given.older_than_days is not None:
+            common["older_than"] = datetime.timedelta(days=given.older_than_days)
         return jobs.cleanup(
-            None, given.table, older_than=age, retain_versions=given.retain_versions,
-            delete_unverified=given.delete_unverified, dry_run=not given.remove, **common,
+            None, given.table, retain_versions=given.retain_versions, delete_unverified=given.delete_unverified,
+            dry_run=not given.remove, **common,
         )  # fmt: skip
     spark = SparkSession.builder.appName(f"lance-arrow {given.job}").getOrCreate()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
@@ -25,9 +26,27 @@ from lance_arrow.table.operations.base import Delete
 from lance_arrow.table.row_deletion import live_addresses, with_deleted
 from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.watching import receipts
 
-# Of a fragment: how many rows more are gone, and its deletion file; None where no row is left, or none is gone.
-_Found = tuple[int, bytes | None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRows:
+    """What a task found in one fragment.
+
+    Parameters
+    ----------
+    num_rows
+        Rows that the predicate deletes.
+    deletion
+        The new deletion file, a serialized DeletionFile; None if the fragment loses no row or all of its rows.
+    zones, zones_pruned
+        As in `ReadReport`: zones of the fragment, and those that zone maps excluded.
+    """
+
+    num_rows: int
+    deletion: bytes | None = None
+    zones: int = 0
+    zones_pruned: int = 0
 
 
 def delete(
@@ -63,7 +82,9 @@ def delete(
     """
     watch = Stopwatch("delete", on_progress)
     address, base, target = opened(uri, storage_options, unsafe_single_writer=unsafe_single_writer)
-    counts = {"rows_deleted": 0, "fragments_changed": 0, "fragments_removed": 0, "retries": 0}
+    counts = dict.fromkeys(
+        ("rows_deleted", "fragments_changed", "fragments_removed", "zones", "zones_pruned", "retries"), 0
+    )
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         columns = TableColumns(base.facts, STORED)
@@ -77,19 +98,21 @@ def delete(
             found = spread(spark, find, base.fragments, num_tasks=num_tasks)
         updated: list[DataFragment] = []
         removed: list[int] = []
-        for fragment, (num_gone, deletion) in zip(editable(base).fragments, found, strict=True):
-            if not num_gone:
+        for fragment, one in zip(editable(base).fragments, found, strict=True):
+            if not one.num_rows:
                 continue
-            if deletion is None:
+            if one.deletion is None:
                 removed.append(fragment.id)
                 continue
             check_fragment_known(fragment, base.facts.manifest_path)
-            fragment.deletion_file.CopyFrom(DeletionFile.FromString(deletion))
+            fragment.deletion_file.CopyFrom(DeletionFile.FromString(one.deletion))
             updated.append(fragment)
             kind = "bin" if fragment.deletion_file.file_type == DeletionFile.BITMAP else "arrow"
             name = f"{fragment.id}-{fragment.deletion_file.read_version}-{fragment.deletion_file.id}.{kind}"
             files.add(Location(target.line.filesystem, f"{target.line.path}/{DELETIONS}/{name}"))
-        counts["rows_deleted"] = sum(num_gone for num_gone, _ in found)
+        counts["rows_deleted"] = sum(one.num_rows for one in found)
+        counts["zones"] = sum(one.zones for one in found)
+        counts["zones_pruned"] = sum(one.zones_pruned for one in found)
         counts["fragments_changed"], counts["fragments_removed"] = len(updated), len(removed)
         text = predicate if isinstance(predicate, str) else str(expression)
         return Delete(updated=updated, removed=removed, predicate=text)
@@ -98,18 +121,20 @@ def delete(
     return watch.report(target.root.name, base.version, after.version, counts)
 
 
-def find_deleted(expression: pc.Expression, table: TableSnapshot, fragment: FragmentMeta) -> _Found:
-    """Find the rows of one fragment that are to go, and write its deletion file; in a task."""
+def find_deleted(expression: pc.Expression, table: TableSnapshot, fragment: FragmentMeta) -> FoundRows:
+    """Find the rows of one fragment that a predicate deletes, and write its deletion file; runs in a task."""
     reader = table.reader([fragment])
-    found = live_addresses(reader, expression)
+    with receipts() as reads:
+        found = live_addresses(reader, expression)
+    zones, zones_pruned = reads.total.zones_total, reads.total.zones_pruned
     if not found:
-        return 0, None
+        return FoundRows(num_rows=0, zones=zones, zones_pruned=zones_pruned)
     ((_, offsets),) = found.by_fragment()
     held = reader.fragment(0)
     gone = with_deleted(held, offsets)
-    if len(gone) == held.num_physical:
-        return len(offsets), None
-    with WrittenFiles() as files:
-        line = table.address.location()
-        deletion = write_deletions(line, fragment.id, table.facts.version, gone, files)
-    return len(offsets), deletion.SerializeToString()
+    deletion = None
+    if len(gone) < held.num_physical:
+        with WrittenFiles() as files:
+            line = table.address.location()
+            deletion = write_deletions(line, fragment.id, table.facts.version, gone, files).SerializeToString()
+    return FoundRows(num_rows=len(offsets), deletion=deletion, zones=zones, zones_pruned=zones_pruned)

@@ -1,6 +1,6 @@
 """`ingest`: Parquet, CSV, JSON, ORC or any data frame into a table; rows that do not fit go to a table of their own.
 
-source ─► records ─► columns cast and computed ─► what is wrong with each row
+source ─► records ─► columns cast and computed ─► the problem of each row
                                                      ├─ something ─► quarantine, first
                                                      └─ nothing ───► sorted ─► the table, in one version
 """
@@ -85,11 +85,11 @@ def ingest(
     cluster_by, num_files
         Columns to sort all rows by, and how many files to make, about; see `clustered`.
     partition_by
-        Columns of which each file holds one combination of values.
+        Each file holds one combination of values of these columns.
     write
         Further options of ``df.write.format("lance")``.
     message
-        What the history is to say of it.
+        Message for the history.
     on_progress
         Told of each step.
 
@@ -188,7 +188,7 @@ def _format_of(path: str) -> str:
 def _judged(
     frame: DataFrame, columns: Mapping[str, str] | None, types: Mapping[str, str], require: Sequence[str]
 ) -> tuple[DataFrame, list[str]]:
-    """Compute the columns, and say of each row what is wrong with it, if anything can be."""
+    """Compute the columns, and a column with the problem of each row if rows can be bad."""
     own = [name for name in frame.columns if name not in (_RECORD, _FILE)]
     made = dict(columns) if columns is not None else {name: f"`{name}`" for name in own}
     unknown = [name for name in types if name not in made]

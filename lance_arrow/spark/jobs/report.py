@@ -1,4 +1,4 @@
-"""`JobReport`: what a job did to a table, as text and as plain values."""
+"""`JobReport`: result of a job on a table, as text and as plain values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OnProgress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobReport:
-    """What a job did.
+    """Result of a job.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class JobReport:
     seconds
         How long it took.
     counts
-        How many of what, by name: ``rows_written``, ``files_written``, ``rows_quarantined`` ...
+        Counts by name: ``rows_written``, ``files_written``, ``rows_quarantined``, ``zones_pruned`` ...
     problems
-        What is wrong, a line each; empty when all is well.
+        Problems, a line each; empty if there is none.
     notes
         Facts that are not problems, a line each: fragments that an index kept out of a rewrite, indices that
         were dropped.
@@ -50,7 +50,7 @@ class JobReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no problem."""
         return not self.problems
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class JobReport:
 
 
 class Stopwatch:
-    """Times a job, tells its steps to `on_progress`, and reports what it did."""
+    """Times a job, passes its steps to `on_progress`, and makes its report."""
 
     def __init__(self, job: str, on_progress: OnProgress | None) -> None:
         self._job, self._on_progress = job, on_progress
@@ -116,7 +116,7 @@ class Stopwatch:
         problems: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> JobReport:
-        """Report what the job did, at its end; parameters are those of `JobReport`."""
+        """Return the report at the end of the job; parameters are those of `JobReport`."""
         return JobReport(
             job=self._job,
             uri=uri,

@@ -20,7 +20,7 @@ from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.writable_branch import WritableBranch
 
-# As files hold them: what is read is written again.
+# Columns as files hold them: jobs write them again.
 STORED = ReadOptions()
 
 
@@ -40,7 +40,7 @@ class TableSnapshot:
     facts: TableFacts
 
     def reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
-        """Return what reads fragments, columns as files hold them."""
+        """Return a reader of fragments, with columns as files hold them."""
         return TableReader(self._columns, fragments, self.address.location().filesystem, OpenFiles(STORED))
 
     @functools.cached_property
@@ -52,7 +52,7 @@ class TableSnapshot:
 
 
 def address_of(uri: str, storage_options: Mapping[str, Any] | None) -> TableAddress:
-    """Return an address for what a caller gave."""
+    """Return the address of a table for the arguments of a caller."""
     return TableAddress(str(uri), dict(storage_options or {}))
 
 

@@ -19,7 +19,7 @@ from lance_arrow.table.verifying import verify_fragment
 
 @dataclass(frozen=True, slots=True)
 class FragmentVerdict:
-    """What is wrong with a fragment, and how much of it was looked at."""
+    """Problems of a fragment, and counts of checked parts."""
 
     problems: tuple[str, ...]
     num_files: int
@@ -37,7 +37,7 @@ def verify(
     storage_options: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
 ) -> JobReport:
-    """Check all files of a version; what is wrong is listed in the report, not raised.
+    """Check all files of a version; problems are listed in the report, not raised.
 
     Parameters
     ----------
