@@ -91,3 +91,8 @@ def changelog(session: nox.Session) -> None:
     version, *rest = session.posargs or session.error("name the version: nox -s changelog -- 0.2.0")
     session.install("towncrier>=24.8")
     session.run("towncrier", "build", "--version", version, "--yes" if "--write" in rest else "--draft")
+    if "--write" in rest:
+        # Notes link from docs/changes; CHANGELOG.md is elsewhere.
+        written = ROOT / "CHANGELOG.md"
+        written.write_text(written.read_text(encoding="utf-8").replace("](../", "](docs/"), encoding="utf-8")
+        session.run("git", "add", str(written), external=True)
