@@ -60,7 +60,8 @@ def _wheel(session: nox.Session, sanitizers: str = "", pyarrow: int | None = Non
     With sanitizers where named; with a bridge for one older release of pyarrow where that is named.
     """
     kind = sanitizers.replace(",", "-") or (f"pyarrow-{pyarrow}" if pyarrow else "")
-    folder = ROOT / ".nox" / f"wheels{kind and '-'}{kind}" / _source_digest()
+    # Not `.nox/wheels`, which nox empties before the session of that name.
+    folder = ROOT / ".nox" / f"built{kind and '-'}{kind}" / _source_digest()
     found = sorted(folder.glob("*.whl"))
     if not found:
         shutil.rmtree(folder.parent, ignore_errors=True)

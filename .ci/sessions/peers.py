@@ -41,7 +41,8 @@ def indices(session: nox.Session) -> None:
 
 def _release(session: nox.Session, release: str) -> Path:
     """Return the interpreter of an environment that holds a release of the reference package, made once."""
-    home = ROOT / ".nox" / "releases" / release
+    # Not `.nox/releases`, which nox empties before the session of that name.
+    home = ROOT / ".nox" / "reference-releases" / release
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         session.run("python", "-m", "venv", str(home))
