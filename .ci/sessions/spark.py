@@ -45,3 +45,10 @@ def bench_spark(session: nox.Session) -> None:
     """Time ingest and reads on Spark beside Parquet and beside sources and sinks that do nothing; asserts nothing."""
     install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/benchmarks/spark_pipeline.py", *session.posargs)
+
+
+@nox.session
+def bench_cluster(session: nox.Session) -> None:
+    """Ingest, compact, merge into and delete from 60 M rows on two workers, beside Parquet; `-- --rows 2000000`."""
+    install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/benchmarks/spark_cluster.py", *session.posargs)
