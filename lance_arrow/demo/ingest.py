@@ -131,8 +131,8 @@ def by_spark(source: Path, table: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="lance-arrow-spark-") as home:
         try:
             done = subprocess.run(
-                command, env=_variables(Path(home)), capture_output=True, text=True, timeout=_SPARK_SECONDS, check=False,
-                stdin=subprocess.DEVNULL,
+                command, env=_variables(Path(home)), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=_SPARK_SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise _failed(f"it was not done within {_SPARK_SECONDS} seconds", error.stderr) from error
