@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,9 @@ from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import as_expression, fitting
-from lance_arrow.scan.row_filter import native_bridge
+from lance_arrow.scan.projection import Projection
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import ReadChoices
 from lance_arrow.spark.planning import plan_splits
@@ -35,6 +34,12 @@ from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_reader import TableReader
+
+# The processes that make a schema and plan do without what reads rows.
+# ruff: noqa: PLC0415
 
 _ROW_ID = "_rowid"
 _log = logging.getLogger(__name__)
@@ -117,10 +122,12 @@ class TableScan:
         self.facts = facts
         self.expression: pc.Expression | None = None
         self._names = None if columns is None else list(columns)
-        self._table = self._reader([])
-        if self._names is None and choices.with_row_id and _ROW_ID not in self._table.columns.schema.names:
-            self._names = [*self._table.columns.schema.names, _ROW_ID]
-        self.schema: pa.Schema = self._table.projection(self._names).schema
+        self._columns = columns_of(choices, facts)
+        schema = self._columns.schema
+        if self._names is None and choices.with_row_id and _ROW_ID not in schema.names:
+            self._names = [*schema.names, _ROW_ID]
+        roots = self._columns.roots if self._names is None else self._columns.all_roots
+        self.schema: pa.Schema = Projection.of(roots, schema, self._names).schema
         if choices.filter is not None:
             self.expression = as_expression(choices.filter, self.table_schema)
             # On the driver: it would fail in every task.
@@ -130,10 +137,12 @@ class TableScan:
     @property
     def table_schema(self) -> pa.Schema:
         """All columns there are, virtual ones among them."""
-        return self._table.columns.full_schema
+        return self._columns.full_schema
 
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
+        from lance_arrow.scan.row_filter import native_bridge
+
         reader = self._reader(fragments)
         predicate = None
         if self.expression is not None:
@@ -177,24 +186,30 @@ class TableScan:
                 yield fitted.slice(start, rows)
 
     def _reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
-        options = ReadOptions(
-            dictionaries="decode",
-            blobs=self.choices.blobs,
-            verify=self.choices.verify,
-            allow_external_bases=self.choices.allow_external_bases,
-        )
-        columns = TableColumns(self.facts, options)
+        from lance_arrow.scan.fragments.table_reader import TableReader
+
         filesystem = self.choices.address.location().filesystem
-        return TableReader(columns, fragments, filesystem, OpenFiles(options))
+        return TableReader(self._columns, fragments, filesystem, OpenFiles(self._columns.options))
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        del state["_table"]
+        del state["_columns"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._table = self._reader([])
+        self._columns = columns_of(self.choices, self.facts)
+
+
+def columns_of(choices: ReadChoices, facts: TableFacts) -> TableColumns:
+    """Return the columns of a version, as Spark reads them."""
+    options = ReadOptions(
+        dictionaries="decode",
+        blobs=choices.blobs,
+        verify=choices.verify,
+        allow_external_bases=choices.allow_external_bases,
+    )
+    return TableColumns(facts, options)
 
 
 def open_manifest(choices: ReadChoices) -> ManifestMeta:

@@ -171,12 +171,12 @@ def test_versions_that_are_gone(path: Path) -> None:
     start = reader.initialOffset()
     (oldest, *_) = sorted((path / "_versions").iterdir(), key=lambda file: file.stat().st_mtime_ns)
     oldest.unlink()
-    with pytest.raises(VersionNotFoundError, match="version 1 is gone"):
+    with pytest.raises(VersionNotFoundError, match="version 1 was removed"):
         reader.latestOffset(start, ReadAllAvailable())
 
 
 def test_what_a_stream_cannot_start_from(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="say startingVersion"):
+    with pytest.raises(InvalidArgumentError, match="give startingVersion"):
         reader_of(path, version="1")
     with pytest.raises(TableNotFoundError):
         reader_of(tmp_path / "not")
