@@ -1,7 +1,7 @@
-"""Which operations may follow each other although they started from the same version: a table, and what its marks ask.
+"""Conflict rules: which operations may follow each other although they started from the same version.
 
-Source: table-format 7.3. A row is ours, a column is what somebody else committed since the version we read. Where the
-table cannot tell, the answer is "run the whole operation again", which is always safe.
+Source: table-format 7.3. A row of the table is our operation; a column is one that another writer committed meanwhile.
+If the table has no answer, the whole operation runs again, which is always safe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lance_arrow.proto.transaction_pb2 import Transaction
 
 
 class Outcome(enum.Enum):
-    """What becomes of our operation."""
+    """Whether our operation can be committed after another one."""
 
     COMPATIBLE = "compatible"
     RETRYABLE = "retryable"
@@ -27,14 +27,14 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of our operation, and why.
+    """Whether our operation can be committed, and the reason.
 
     Parameters
     ----------
     outcome
-        What.
+        Result of the comparison.
     reason
-        Why, for people; empty when compatible.
+        Text for people; empty when compatible.
     """
 
     outcome: Outcome
@@ -46,7 +46,7 @@ COMPATIBLE = Verdict(Outcome.COMPATIBLE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """What a transaction touches, as far as conflicts are concerned.
+    """Fragments, fields and keys that a transaction touches, for conflict checks.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Footprint:
     adds_rows
         Whether it may have added rows whose keys another operation looked for.
     finds_keys
-        Whether it relies on which keys there are; transactions do not tell, so it is known of ours only.
+        Whether it relies on which keys there are. Transactions do not record this, so it is only known of our own.
     """
 
     operation: str | None
@@ -216,7 +216,7 @@ def judge(ours: Footprint, theirs: Footprint) -> Verdict:
     assert ours.operation is not None
     mark = CONFLICTS[ours.operation].get(theirs.operation or "")
     if mark is None:
-        return COMPATIBLE if ours.operation == "restore" else _retry("nobody can tell what it changed")
+        return COMPATIBLE if ours.operation == "restore" else _retry("its changes are unknown")
     return _MARKS[mark](ours, theirs)
 
 

@@ -63,8 +63,8 @@ class WritesAtOnce:
 class WrittenFiles:
     """Remembers files; a context manager that removes them when an exception passes.
 
-    Only files that were added here are ever removed. Where nobody knows whether the commit was done (`is_in_doubt`),
-    they stay: a version may name them.
+    Only files that were added here are ever removed. While the result of the commit is unknown (`is_in_doubt`), they
+    stay, because a version may name them.
     """
 
     def __init__(self) -> None:
