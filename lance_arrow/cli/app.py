@@ -1,6 +1,6 @@
 """Parsing of the command line and exit codes, nothing else: each command returns a report, `run` prints it.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader closed the pipe.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def root(
             return view("version_view").view_versions()
         raise _UsageError("Missing command.")
     if version:
-        raise _UsageError(f"--version stands alone; lance-arrow {context.invoked_subcommand} --help lists its options")
+        raise _UsageError(
+            f"--version takes no command; lance-arrow {context.invoked_subcommand} --help lists its options"
+        )
     return None
 
 

@@ -98,7 +98,7 @@ class WrittenFiles:
         if error is None:
             return
         if self.is_in_doubt:
-            error.add_note("nobody knows whether the commit was done; the files it would name are left where they are")
+            error.add_note("the result of the commit is unknown; the files that it would name were not removed")
             return
         for place in self._places:
             try:
