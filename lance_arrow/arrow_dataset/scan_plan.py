@@ -130,7 +130,7 @@ class ScanPlan:
             "bytes": f"about {self.total('bytes_to_read'):,}",
         }
         if opaque:
-            facts["of tables"] = f"{_count(opaque, 'file')} of which no zones are known here"
+            facts["of tables"] = f"{_count(opaque, 'file')} with unknown zones"
         return facts
 
     def __str__(self) -> str:

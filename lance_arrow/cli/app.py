@@ -34,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Look into Lance files and tables, verify, convert and maintain them.",
+    help="Inspect, verify, convert and maintain Lance files and tables.",
     epilog=_EPILOG,
 )
 zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows.")
@@ -68,7 +68,7 @@ def root(
         bool, typer.Option("--version", help="Show the versions of lance-arrow, Python and pyarrow, and exit.")
     ] = False,
 ) -> Any:
-    """Look into Lance files and tables."""
+    """Inspect, verify, convert and maintain Lance files and tables."""
     if context.invoked_subcommand is None:
         if version:
             return view("version_view").view_versions()

@@ -88,8 +88,8 @@ class CleanupReport:
         return sum(file.size_bytes or 0 for file in self.files)
 
     def __str__(self) -> str:
-        verb = "would go" if self.is_dry_run else "are gone"
-        return f"{len(self.versions)} versions and {len(self.files)} files of {self.num_bytes:,} bytes {verb}"
+        verb = "would be" if self.is_dry_run else "were"
+        return f"{len(self.versions)} versions and {len(self.files)} files of {self.num_bytes:,} bytes {verb} removed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

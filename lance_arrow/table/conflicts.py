@@ -110,7 +110,7 @@ def _same_fragment(ours: Footprint, theirs: Footprint) -> Verdict:
 
 def _same_rows(ours: Footprint, theirs: Footprint) -> Verdict:
     if ours.finds_keys and theirs.adds_rows:
-        return _retry("rows were added whose keys may be those that are merged")
+        return _retry("rows were added that may have keys of the merge")
     return _same_fragment(ours, theirs)
 
 
@@ -120,7 +120,7 @@ def _keys(ours: Footprint, theirs: Footprint) -> Verdict:
 
 def _nullability(ours: Footprint, theirs: Footprint) -> Verdict:
     project = ours if ours.operation == "project" else theirs
-    return COMPATIBLE if project.keeps_nullability else _retry("columns may have become nullable, or stopped being so")
+    return COMPATIBLE if project.keeps_nullability else _retry("a column may have changed whether it allows nulls")
 
 
 def _same_key(ours: Footprint, theirs: Footprint) -> Verdict:
@@ -159,8 +159,8 @@ def _always(outcome: Outcome, reason: str) -> _Check:
 _MARKS: Mapping[str, _Check] = MappingProxyType(
     {
         ".": _always(Outcome.COMPATIBLE, ""),
-        "R": _always(Outcome.RETRYABLE, "what it was made from has changed"),
-        "X": _always(Outcome.CONFLICT, "what it was made for is gone"),
+        "R": _always(Outcome.RETRYABLE, "the data that it was computed from has changed"),
+        "X": _always(Outcome.CONFLICT, "the content that it changes was replaced"),
         "f": _same_fragment,
         "r": _same_rows,
         "a": _keys,
