@@ -105,9 +105,13 @@ class LanceTable(TableEdits, TableUpkeep):
         ----------
         uri
             The table's folder: local path or URL.
-        version, tag, as_of
-            The version to open: its number, its tag, or a moment. A moment (`datetime`, `date` or ISO text; local time
-            without a time zone) chooses the newest version that is not later. When all are None, the newest version.
+        version
+            Number of the version to open; without `version`, `tag` and `as_of`, the newest one.
+        tag
+            Tag of the version to open, instead of its number.
+        as_of
+            A moment: opens the newest version that is not later. `datetime`, `date` or ISO text; local time without a
+            time zone.
         branch
             Name of the branch; the main branch when None.
         filesystem, storage_options
