@@ -38,7 +38,7 @@ def names(choice: Any) -> tuple[str, ...]:
 
 
 def check_choice(name: str, known: tuple[str, ...], given: object) -> None:
-    """Refuse an option that is none of some words; raises `InvalidArgumentError`, which names it."""
+    """Refuse an option that has none of the allowed values; raises `InvalidArgumentError`, which names it."""
     if given not in known:
         raise InvalidArgumentError(
             f"{name} is {given!r}, expected {' or '.join(map(repr, known))}{did_you_mean(given, known)}", detail=given

@@ -12,14 +12,14 @@ from lance_arrow.redaction import redact
 
 
 class LanceError(Exception):
-    """Root of the tree.
+    """Base class of all errors of this package.
 
     Parameters
     ----------
     message
         What is wrong, then what was expected; places are given by the keywords.
     path, column, page, byte_range
-        Where: file path without credentials, dotted column path, page number in the column, and half-open
+        Place: file path without credentials, dotted column path, page number in the column, and half-open
         ``(start, stop)`` bytes of the file. Each may be unknown (None) and be filled in later by `located()`.
     detail
         Facts for programs (the offending value, a limit's name), not repeated in the message.

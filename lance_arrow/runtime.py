@@ -62,7 +62,7 @@ class Runtime:
     def side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Apply `function` to few items at once, the caller working too; results in order.
 
-        What no thread has begun when the caller is done, it does itself: threads that are busy never make it wait.
+        The caller also runs items that no thread has started, so busy threads never make it wait.
         """
         if self.settings.num_threads == 1 or len(items) < 2:
             return [function(item) for item in items]

@@ -1,4 +1,4 @@
-"""Frozen settings and limits: what may be tuned, with the unit in each name; imports nothing of ours but errors.
+"""Frozen settings and limits, with the unit in each name; imports no module of this package except errors.
 
 `Settings.from_environment()` reads the few variables a user without code needs (`LANCE_ARROW_PREFER`,
 `LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`, `LANCE_ARROW_LIMITS`).
@@ -100,7 +100,7 @@ class Settings:
                 raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
 
     def window_bytes(self, num_windows: int) -> int:
-        """What each of several windows in flight may take decoded.
+        """Return the decoded bytes that each of several windows in flight may take.
 
         It takes as much again encoded, and allocators keep about as much as they were once asked for.
         """

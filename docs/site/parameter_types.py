@@ -1,6 +1,7 @@
-"""An extension of griffe: each parameter of a docstring has the type and the default of the signature.
+"""An extension of griffe: correct types, defaults and errors of docstrings in numpy's style.
 
-numpy's style lets several parameters share a paragraph; griffe then gives all of them the type of the first.
+Several parameters may share a paragraph; griffe then gives all of them the type of the first. Several errors may share
+one, too; griffe takes them for a tuple. Defaults that name a constant of the package get its value.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import griffe
 
 
 class ParameterTypes(griffe.Extension):
-    """Correct the parameters of functions, and of classes by their `__init__`."""
+    """Correct the parameters of functions, and of classes by their `__init__`, and the errors of both."""
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         """Correct every function and class of the package, once all of it is known."""
@@ -23,16 +24,31 @@ def _correct(held: Any) -> None:
         if member.is_alias:
             continue
         if member.is_function:
+            _name_values(member)
             _adopt(member.docstring, member.parameters)
         elif member.is_class:
             init = member.members.get("__init__")
             if init is not None and init.is_function:
+                _name_values(init)
                 _adopt(member.docstring, init.parameters)
             else:
                 _adopt_attributes(member)
             _correct(member)
         elif member.is_module:
             _correct(member)
+
+
+def _name_values(function: griffe.Function) -> None:
+    """Replace defaults that name a constant of the package by its value."""
+    for parameter in function.parameters:
+        if isinstance(parameter.default, griffe.ExprName):
+            try:
+                found = function.modules_collection[parameter.default.canonical_path]
+                constant = found.final_target if found.is_alias else found
+            except (KeyError, griffe.AliasResolutionError, griffe.CyclicAliasError):
+                continue
+            if constant.is_attribute and constant.value is not None:
+                parameter.default = constant.value
 
 
 def _adopt(docstring: griffe.Docstring | None, parameters: griffe.Parameters) -> None:
@@ -55,4 +71,9 @@ def _documented(docstring: griffe.Docstring | None) -> list[Any]:
         return []
     sections = docstring.parse("numpy", warnings=False)
     docstring.__dict__["parsed"] = sections
+    for part in sections:
+        if part.kind is griffe.DocstringSectionKind.raises:
+            for one in part.value:
+                if isinstance(one.annotation, griffe.ExprTuple):
+                    one.annotation = ", ".join(str(error) for error in one.annotation.elements)
     return [one for part in sections if part.kind is griffe.DocstringSectionKind.parameters for one in part.value]

@@ -1,4 +1,4 @@
-"""`ReadOptions`: how a file is read, where callers have a choice."""
+"""`ReadOptions`: options of reading a file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ReadOptions:
     Parameters
     ----------
     dictionaries
-        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
-        at any depth.
+        ``"keep"``: return dictionary columns as dictionary arrays. ``"decode"``: return them as plain values, at any
+        depth.
     blobs
         ``"bytes"``: blob columns hold their values. ``"descriptors"``: they hold the places of the values.
     allow_external_blobs

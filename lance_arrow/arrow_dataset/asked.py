@@ -25,7 +25,7 @@ _TRUE = pc.scalar(True)
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """What a request asks of any file, or of any fragment of a table.
+    """Parts of a request that are the same for every file, or every fragment of a table.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Asked:
     filter
         None where all rows are wanted.
     pruner
-        What leaves out files without asking here; None as long as there is but one file, or nothing to go by.
+        Excludes files natively. None as long as there is only one file, or no bounds to exclude files by.
     num_files
         How many were opened for it.
     """

@@ -21,15 +21,15 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class DatasetWriteOptions:
-    """What `LanceFormat.make_write_options` was given.
+    """Options that were given to `LanceFormat.make_write_options`.
 
     Parameters
     ----------
     file
         How each file is written.
     on_file
-        Called with a `WrittenFile` for each file, when all its bytes are written and before Arrow closes it. Stands in
-        for the ``file_visitor`` of `write_dataset`, which pyarrow only calls for formats of its own.
+        Called with a `WrittenFile` for each file, when all its bytes are written and before Arrow closes it. It
+        replaces the ``file_visitor`` of `write_dataset`, which pyarrow only calls for its built-in formats.
     """
 
     file: WriteOptions = field(default_factory=WriteOptions)
@@ -55,7 +55,7 @@ class DatasetSink:
         self._writer.write(batch)
 
     def finish(self) -> None:
-        """Write what is left and tell who wants to know."""
+        """Write the remaining rows and call `on_file`."""
         self._writer.close()
         if self._options.on_file is not None:
             self._options.on_file(WrittenFile(self._path, self._writer.num_bytes, self._writer.num_rows))

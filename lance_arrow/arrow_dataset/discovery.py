@@ -1,7 +1,7 @@
-"""A look at the folder that `pyarrow.dataset` is about to search, for tables of which no file can be found there.
+"""Detect tables without data files in a folder that `pyarrow.dataset` is about to search.
 
-A shallow clone may have no data file of its own: pyarrow finds nothing, asks the format nothing, and makes an empty
-dataset. The one thing that it does with the format before is to ask whether there is one (``format or "parquet"``).
+A shallow clone may have no data files: pyarrow finds none, never calls the format, and makes an empty dataset. Before
+the search it only evaluates the truth of the format (``format or "parquet"``), so the check happens there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _is_known: ContextVar[bool] = ContextVar("in_no_table", default=False)
 
 
 class ChosenVersion(Protocol):
-    """What says which version of a table is wanted, as `VersionChoice` does."""
+    """Choice of a version of a table, as `VersionChoice`."""
 
     version: int | None
     tag: str | None
@@ -46,14 +46,14 @@ def in_no_table() -> Iterator[None]:
 
 
 def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
-    """Refuse to have a folder searched in which rows of a table are, but no files.
+    """Refuse the search of a folder that holds a table with rows, but no data files.
 
     Parameters
     ----------
     caller
-        Who asks; nothing is done unless it is pyarrow's search.
+        Frame of the caller; other callers than pyarrow's search pass.
     chosen
-        Which version of tables is wanted.
+        Choice of the version of a table.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
     manifest = open_version(root, choice, default_runtime().settings.limits)
     if manifest.fragments:
         raise UnsupportedError(
-            f"the table's files lie elsewhere (a shallow clone has none of its own), so that none can be found in this "
-            f"folder; lance_arrow.dataset({root.name!r}) reads them",
+            "this folder has no data files, because the table is a shallow clone and reads those of its source; "
+            f"lance_arrow.dataset({root.name!r}) reads them",
             path=root.name,
         )
 

@@ -35,7 +35,7 @@ from lance_arrow.structure.row_selection import by_page
 
 
 class ScansFiles(Protocol):
-    """What scans a file by itself: `FileScanHandler`."""
+    """Scans single files, as `FileScanHandler`."""
 
     options: ReadOptions
 
@@ -46,10 +46,10 @@ class ScansFiles(Protocol):
         """Count rows of a file."""
 
     def reading(self, place: FilePlace, request: ScanRequest, *, is_count: bool = False) -> FilteredReading:
-        """Return what reads, or counts, the wanted rows of a file."""
+        """Return a reading, or a count, of the wanted rows of a file."""
 
     def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
-        """Number the files, of which the first one is at `place`, that may have rows that the request wants."""
+        """Return the numbers of the files that may have wanted rows; the first file is at `place`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,8 +36,8 @@ class ZoneStatistics:
     min_exact, max_exact
         Whether the bound is a value of the zone.
     null_count, nan_count
-        As docs/format/zone_maps.md counts them. Where several columns have zones of different lengths, those of the
-        column's own zone, which may be longer. None where that is not known (files of 0.1).
+        As docs/format/zone_maps.md counts them. If zones of several columns differ in length, the counts are those of
+        the column's own zone, which may be longer. None if they are not known (files of 0.1).
     """
 
     min: Any

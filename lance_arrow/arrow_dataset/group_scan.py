@@ -13,7 +13,7 @@ from lance_arrow.arrow_dataset.handler_protocol import ScanTasks
 
 
 class GroupState:
-    """What the groups of one scanner share.
+    """State that the groups of one scanner share.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""`grouped_view`: a dataset of many small files as one of few fragments, each of which stands for a group of files.
+"""`grouped_view`: a view of a dataset of many small files; each of its few fragments stands for a group of files.
 
 Arrow scans fragment by fragment: a file of 1,000 rows costs it, the bridge, and Python more than the rows. So
 `LanceDataset.scanner` scans a view; `LanceDataset.get_fragments` and plans of Acero see the files.
@@ -44,14 +44,14 @@ from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import LEAST_GROUPED
 
-# What Arrow can tell of a row beside its columns; it would tell it of the view.
+# Virtual columns of Arrow; in a view they would describe the view.
 _OF_FILES = ("__filename", "__fragment_index", "__batch_index", "__last_in_fragment")
 _MOST_FILES = 512
 _SLOW_GROUPS = 3
 
 
 class GroupedScanner(Scanner):
-    """A scan of a view; batches that are told apart by their fragment come from the files."""
+    """A scan of a view; `scan_batches`, whose batches name their fragment, scans the files instead."""
 
     by_file: Callable[[], Scanner]
 
@@ -76,7 +76,7 @@ class GroupedView:
     table
         The table it is of; None for bare files.
     is_off
-        Whether scans are to see the files, whatever they are.
+        Whether scans always use the files, never a view.
     """
 
     def __init__(self, dataset: FileSystemDataset, table: TableReader | None, *, is_off: bool = False) -> None:
@@ -107,7 +107,7 @@ class GroupedView:
         root = shown.partition_expression
         view = FileSystemDataset(fragments, shown.schema, self._format, self._filesystem, root)
         view._scan_options = dict(shown._scan_options)
-        # What is read ahead are groups, each of as many rows as usual batches have.
+        # Groups are read ahead, each with the rows of a usual batch.
         ahead = min(options.fragment_readahead, default_runtime().settings.num_threads)
         wanted = options._replace(fragment_readahead=ahead).keywords()
         made: GroupedScanner = bridge.show_scanner_as(GroupedScanner, view.scanner(**wanted))
@@ -133,7 +133,7 @@ class GroupedView:
         try:
             plan = None if filter is None else FilterPlan(filter, shown.schema)
         except InvalidArgumentError:
-            # Arrow tells what does not fit.
+            # Arrow raises the error.
             return None
         return self._of_files(paths, plan) if self._table is None else self._of_table(self._table, paths, plan)
 

@@ -1,10 +1,10 @@
-"""What the native bridge asks of Python: the small protocol between Arrow's scan machinery and a reader of files.
+"""Protocol between the native bridge, for Arrow's scan machinery, and a reader of files in Python.
 
-Callbacks run on threads of their own pool, several at once, or in the caller's (decision 0016), and may block; never on
-threads that Arrow needs, nor, if these are to be used, under a lock of Arrow's. Batches handed back must own memory
-that Arrow allocated (`ScanRequest.memory_pool`, or a mapped file of Arrow's): memory owned by Python objects, as in
-`pyarrow.py_buffer(bytes)` or a wrapped numpy array, is released by taking the GIL on whichever thread drops the last
-reference, and aborts the process when that happens while the interpreter ends.
+Callbacks run on threads of their own pool, several at once, or in the caller's thread (decision 0016). They may block.
+They never run on threads that Arrow needs, or under a lock of Arrow's that they need. Returned batches must own memory
+that Arrow allocated: from `ScanRequest.memory_pool`, or from a file that Arrow mapped. Memory owned by Python objects,
+as in `pyarrow.py_buffer(bytes)` or a wrapped numpy array, is not allowed. The thread that drops the last reference
+takes the GIL to release it, which aborts the process while the interpreter ends.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ FILE_PRUNER = "file_pruner"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRequest:
-    """What one scan wants of one file.
+    """Request of one scan to one file.
 
     Parameters
     ----------
     columns
-        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``; a dot or backslash
-        within a name is escaped by a backslash. Some may be absent from the file (partition columns, columns
-        added later, ``__filename``): they are to be skipped. Empty when only the number of rows matters.
+        Paths of the columns that projection and filter mention, once each: ``"a"``, ``"st.b"``. A backslash escapes a
+        dot or backslash within a name. Skip columns that the file lacks: partition columns, columns added later,
+        ``__filename``. Empty when only the number of rows matters.
     filter
-        Expression bound to `dataset_schema`, simplified by what the fragment guarantees: it mentions no partition
-        column that has one value. Arrow applies it again to what it is given: leaving out some, or all, of the rows
-        that do not satisfy it is allowed, and no duty.
+        Expression bound to `dataset_schema`, simplified by the guarantee of the fragment: it mentions no partition
+        column that has one value. Arrow applies it again to the returned rows. A handler may leave out rows that do not
+        satisfy it, but need not.
     batch_size
         No batch may hold more rows.
     batch_readahead
@@ -49,11 +49,10 @@ class ScanRequest:
     dataset_schema
         Schema of the whole dataset, which may differ from the file's.
     options
-        What this scan wants otherwise than the format says; None where a caller said nothing.
+        Options of this scan that override those of the format; None if there are none.
     kept
-        What the handler worked out of the request: files of one scan share it where their filter is the same. The
-        bridge looks for a `NativeFilePruner` under `FILE_PRUNER`, which from then on excludes files before the handler
-        is asked.
+        Cache of the handler for this request; files of one scan share it if their filter is the same. If it holds a
+        `NativeFilePruner` under `FILE_PRUNER`, the bridge excludes files by it before it calls the handler.
     """
 
     columns: tuple[str, ...]
@@ -115,7 +114,7 @@ class ScanHandler(Protocol):
         ...
 
     def supports(self, place: FilePlace) -> bool:
-        """Return False for what is not a file of this format, and raise for everything else that is wrong."""
+        """Return False if the file has another format; raise an error for other faults."""
         ...
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:

@@ -1,4 +1,4 @@
-"""`LanceDataset`, what pyarrow's dataset of files lacks where the format is ours."""
+"""`LanceDataset`: pyarrow's dataset of files, with takes by row number, plans and SQL filters for Lance files."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _TRUE = pyarrow.compute.scalar(True)
 
 
 class LanceDataset(FileSystemDataset):
-    """A `pyarrow.dataset.FileSystemDataset` of Lance files that knows its format and its fragments.
+    """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
-    Made as any `FileSystemDataset`, of `LanceFileFragment`s, or from an existing dataset by `from_dataset`.
+    It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
     """
 
     _has_guarantees = False
@@ -58,7 +58,7 @@ class LanceDataset(FileSystemDataset):
         Raises
         ------
         InvalidArgumentError
-            It is not a dataset of files of Lance format.
+            `dataset` is not a dataset of Lance files.
         """
         if bridge.format_of(dataset) is None:
             raise InvalidArgumentError(f"not a dataset of files of Lance format: {dataset!r}")
@@ -156,12 +156,12 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read rows by number, in the caller's order, duplicates kept; only what holds these rows is read.
+        """Read rows by number. The result has the order and the duplicates of `indices`; other pages are not read.
 
         Parameters
         ----------
         indices
-            Row numbers, as a scan without a filter gives the rows: list, numpy or pyarrow integer array, ``(n,)``.
+            Row numbers in the order of a scan without a filter, from 0: list, numpy or pyarrow integer array, ``(n,)``.
         columns
             Names, or expressions by name; all columns when None.
         filter
@@ -172,7 +172,7 @@ class LanceDataset(FileSystemDataset):
         Raises
         ------
         InvalidArgumentError
-            A number is negative or not below the number of rows; it is named.
+            A number is negative or not below the number of rows; the message has the number.
         """
         offsets = as_offsets(indices)
         table = self._table
@@ -221,7 +221,7 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read the first rows that satisfy a filter, one file after another, and little more than these.
+        """Read the first rows that satisfy a filter, file by file, and stop when there are enough.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class LanceDataset(FileSystemDataset):
         filter: Predicate | None = None,
         columns: Sequence[str] | dict[str, pyarrow.compute.Expression] | None = None,
     ) -> ScanPlan:
-        """Describe what a scan would read, and why not less; reads metadata and zone maps, no values.
+        """Describe what a scan would read, and why no more is skipped. It reads metadata and zone maps, no values.
 
         Parameters
         ----------
@@ -301,24 +301,24 @@ class LanceDataset(FileSystemDataset):
         return explainer.plan(plans)
 
     def split(self, max_rows: int | None = None) -> list[LanceDataset]:
-        """Divide the rows among datasets that can be read apart, in other processes too.
+        """Divide the rows into datasets that workers, also of other processes, can read independently.
 
         Parameters
         ----------
         max_rows
-            Most rows of one, cut where zones end if these are not longer; one dataset for each fragment when None.
-            Fragments of tables are not divided.
+            Most rows of a part, which ends where a zone ends if zones are not longer. When None, each fragment is a
+            part. Fragments of tables are not divided.
 
         Returns
         -------
         list
-            In order: their rows, one after another, are this dataset's. Fragments of bare files that hold no row are
-            left out where `max_rows` is given.
+            Datasets in order; their rows, one after another, are those of this dataset. With `max_rows`, fragments of
+            bare files without rows are left out.
 
         Raises
         ------
         InvalidArgumentError
-            `max_rows` is no number of rows.
+            `max_rows` is not a positive integer.
         """
         own = self._own_filter
         parts: list[LanceFileFragment] = []
@@ -377,7 +377,7 @@ class LanceDataset(FileSystemDataset):
         facts = parts[0].facts
         if any(part.facts is not facts and part.facts != facts for part in parts):
             return None
-        # Fragments that somebody gave to a dataset may be known to have certain rows only.
+        # Fragments that a caller made may have a guarantee about their rows.
         self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
         handler = self.format.handler
         place = locate(fragments[0].path, filesystem=self.filesystem)

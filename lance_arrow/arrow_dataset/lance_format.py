@@ -1,4 +1,4 @@
-"""`LanceFormat`, what users pass to `pyarrow.dataset`."""
+"""`LanceFormat`: the file format to pass to `pyarrow.dataset`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER
 from lance_arrow.scan.scan_options import ScanOptions
 
 LanceWriteOptions = bridge.LanceWriteOptions
-"""What `LanceFormat.make_write_options` returns; equal, hashed and pickled by value."""
+"""Type of the result of `LanceFormat.make_write_options`; equal, hashed and pickled by value."""
 
 
 class LanceFormat(bridge.BridgeFormat):
-    """A genuine `pyarrow.dataset.FileFormat` for Lance files.
+    """A `pyarrow.dataset.FileFormat` for Lance files: ``dataset(path, format=LanceFormat())``.
 
     Hashable, picklable, and equal to another `LanceFormat` of the same options.
 
     Parameters
     ----------
     version, tag, as_of
-        Version of a table to read: number, tag, or the newest version that is not later than a moment; one at most.
+        Version of a table to read: number, tag, or the newest version that is not later than a moment. Give one at
+        most.
     dictionaries
-        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
-        at any depth, and the schema says so.
+        ``"keep"``: return dictionary columns as dictionary arrays. ``"decode"``: return them as plain values, at any
+        depth; the schema has the type of the values.
     blobs
         ``"bytes"``: blob columns hold their values; ``"descriptors"``: they hold the places of the values.
     allow_external_blobs
@@ -52,7 +53,7 @@ class LanceFormat(bridge.BridgeFormat):
     Raises
     ------
     InvalidArgumentError
-        More than one of `version`, `tag` and `as_of` is given, or another option is another word than those above.
+        More than one of `version`, `tag` and `as_of` is given, or an option has none of the values above.
     """
 
     def __init__(
@@ -77,7 +78,9 @@ class LanceFormat(bridge.BridgeFormat):
             verify=verify,
         )
         if read_options is not None and given != LanceReadOptions():
-            raise InvalidArgumentError("give read_options, or what they hold one by one", detail=read_options)
+            raise InvalidArgumentError(
+                "read_options is given along with single read options: give one or the other", detail=read_options
+            )
         scan_options = None if default_fragment_scan_options is None else default_fragment_scan_options.options
         chosen = given if read_options is None else read_options
         super().__init__(FileScanHandler(version, tag, as_of, chosen, scan_options))
@@ -153,8 +156,8 @@ class LanceFormat(bridge.BridgeFormat):
         file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `WriteOptions`.
         on_file
-            Called with a `WrittenFile` (path, size, num_rows) for each file; ``file_visitor`` of `write_dataset` only
-            works for formats of pyarrow's own.
+            Called with a `WrittenFile` (path, size, num_rows) for each file. pyarrow calls the ``file_visitor`` of
+            `write_dataset` for its built-in formats only.
 
         Raises
         ------

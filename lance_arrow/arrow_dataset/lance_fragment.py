@@ -36,10 +36,10 @@ _TRUE = pc.scalar(True)
 
 
 class LanceFileFragment(bridge.BridgeFragment):
-    """One file of a Lance dataset, or some rows of one; made by `LanceFormat.make_fragment`, picklable.
+    """One file of a Lance dataset, or some rows of one. `LanceFormat.make_fragment` makes it; it can be pickled.
 
-    What pyarrow's `FileFragment` has (`path`, `filesystem`, `partition_expression`, `physical_schema`, `scanner`, ...)
-    works as there; `subset`, `split_by_zone` and `zones` are what row groups are to Parquet's fragments.
+    It is a `pyarrow.dataset.FileFragment`, with `path`, `filesystem`, `partition_expression`, `physical_schema`,
+    `scanner` and so on. `subset`, `split_by_zone` and `zones` correspond to the row groups of Parquet fragments.
     """
 
     @property
@@ -51,7 +51,7 @@ class LanceFileFragment(bridge.BridgeFragment):
     def num_rows(self) -> int:
         """Rows of this fragment."""
         file = self._known()
-        # Arrow would ask in a thread of its own.
+        # Arrow would ask in another thread.
         return self.count_rows() if file is None else self._ranges(file).num_rows  # type: ignore[no-any-return]
 
     @property
@@ -79,25 +79,25 @@ class LanceFileFragment(bridge.BridgeFragment):
         zones: Sequence[int] | None = None,
         rows: Rows | None = None,
     ) -> LanceFileFragment:
-        """Return the same file cut down to some rows; what is given twice must hold together.
+        """Return a fragment of some rows of the same file. Several conditions are combined.
 
         Parameters
         ----------
         filter
-            Rows of zones in which no row satisfies it are left out. Other rows that do not satisfy it stay.
+            Zones in which no row satisfies it are left out. The other zones keep all their rows.
         schema
-            What the filter's fields are fields of; the file's own when None.
+            Schema of the filter's fields; that of the file when None.
         zones
-            Numbers of zones, as `zones` has them.
+            Numbers of zones, as in the property `zones`.
         rows
             A slice, ``(start, stop)`` or several of these in ascending order, of rows of the *file*.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such zone or row in this fragment, or nothing is given.
+            The fragment has no such zone or row, or no argument is given.
         UnsupportedError
-            The fragment is one of a table.
+            The fragment belongs to a table.
         """
         file = self._opened()
         kept = self._ranges(file)
@@ -249,8 +249,8 @@ class LanceFileFragment(bridge.BridgeFragment):
     def first_parts(self, num_rows: int, filter: pc.Expression | None) -> Iterator[LanceFileFragment]:
         """Yield parts of the fragment, in order, for a caller that stops when it has enough rows.
 
-        Without a filter there is one part of `num_rows`. With one, the first is a little longer, and each is four times
-        as long as the one before: few rows are read when many match, and few parts when few do.
+        Without a filter there is one part of `num_rows`. With a filter, the first part is a little longer, and each
+        next part is four times as long. So few rows are read if many match, and few parts if few match.
         """
         file = self._known()
         if file is None:
@@ -288,8 +288,8 @@ class LanceFileFragment(bridge.BridgeFragment):
         file = self._known()
         if file is None:
             raise UnsupportedError(
-                "a fragment of a table cannot be cut to zones or rows of one of its files; filters, and take and head "
-                "of the dataset, do what such cuts are for",
+                "a fragment of a table cannot be reduced to zones or rows of one file; use a filter, or take() or "
+                "head() of the dataset",
                 path=self.path,
             )
         return file

@@ -1,7 +1,7 @@
-"""`ReadAhead`: small files that a scan will most likely ask for next, read together before it does.
+"""`ReadAhead`: read small files together, before a scan asks for them.
 
-Arrow asks for the files of datasets that pyarrow made one by one. Once some that follow each other were asked for, a
-group of those after them is read at once, and each gets its rows when its turn comes.
+Arrow asks for the files of datasets that pyarrow made one by one. After a few files in sequence, a group of the
+following files is read at once. The rows of each are returned when Arrow asks for that file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2
-# What Arrow reads ahead itself is asked for before the file pruner knows what the files look like.
+# Arrow asks for the files that it reads ahead before the file pruner has seen a file.
 _JUDGED_ALONE = 24
 _MOST_FILES = 64
 # Arrow has so many files in flight: its threads ask for some of them before their group is read.
@@ -46,7 +46,7 @@ _TOTAL = frozenset(
 
 
 class OpensFiles(ScansFiles, Protocol):
-    """What opens files, and scans them by themselves: `FileScanHandler`."""
+    """Opens files and scans single ones, as `FileScanHandler`."""
 
     def opened(self, place: FilePlace) -> OpenFile | None:
         """Open a file."""
@@ -67,7 +67,7 @@ class _ReadAlready:
 
 
 class ReadAhead:
-    """What one scan has read before it was asked for; threads share it.
+    """Rows that one scan has read ahead; threads share them.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ReadAhead:
         self._ready: dict[str, Sequence[pa.RecordBatch]] = {}
         self._before: dict[str, Sequence[pa.RecordBatch]] = {}
         self._most = LEAST_GROUPED
-        # Where a filter fails, the file is to be named.
+        # If a filter may fail on a value, files are read one by one, so that the error names the file.
         self._is_off = plan is not None and (plan.predicate is None or not _is_total(plan.predicate.tree))
 
     @classmethod

@@ -21,7 +21,7 @@ class HandledFormat(Protocol):
         ...
 
     def make_fragment(self, file: Any, filesystem: Any, partition_expression: Any, **known: Any) -> Any:
-        """Make a fragment of a file of which some is known."""
+        """Make a fragment of a file, with facts that are already known."""
         ...
 
     def write_options(self, options: object) -> Any:

@@ -1,8 +1,8 @@
-"""`FileScanHandler`: what the bridge asks when pyarrow scans Lance files; a request becomes windows of rows.
+"""`FileScanHandler`: the bridge calls it when pyarrow scans Lance files; it turns a request into windows of rows.
 
-Order of a scan: find the open file (or open it), prune columns, ask zone maps, cut windows; each window is read,
-decoded (the filter's columns first) and sliced to batches by one task, on whatever thread the bridge runs it. Arrow
-applies the filter once more, to rows that all satisfy it.
+Order of a scan: find the open file (or open it), prune columns, apply zone maps, cut windows. One task reads a window,
+decodes it (the filter's columns first) and slices it into batches, on a thread of the bridge. Arrow applies the filter
+again, to rows that all satisfy it.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class FileScanHandler:
                 return 0
             rows = self._fragment(part.facts, part.fragment, place, scan_options)
             if plan is None:
-                # What the manifest says: no file is opened.
+                # From the manifest: no file is opened.
                 return rows.num_rows
             if not plan.is_repeatable:
                 return None
@@ -188,7 +188,7 @@ class FileScanHandler:
         return made
 
     def left_by_pruner(self, place: FilePlace, paths: Sequence[str], request: ScanRequest) -> Sequence[int]:
-        """Number the files, of which the first one is at `place`, in which the file pruner may find a wanted row."""
+        """Return the numbers of the files that the file pruner does not exclude; the first file is at `place`."""
         everything = range(len(paths))
         asked = asked_of(request)
         location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""`ScanPlan`: what a scan would read, and why not less; found from metadata and zone maps, no value is read."""
+"""`ScanPlan`: what a scan would read, and why no more is skipped, from metadata and zone maps alone."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _SHOWN_FILES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
-    """What would be read of one file.
+    """Plan of one file.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     is_left_out
-        Whether what is known of all its rows (partition, guarantee) excludes it: it would not be opened.
+        Whether its partition or guarantee excludes all rows, so that it would not be opened.
     is_opaque
-        Whether nothing more can be said of it: a part of a table.
+        Whether zones and pages are unknown, because the file is a part of a table.
     num_rows, rows_to_read
-        Of the fragment.
+        Rows of the fragment.
     zones, zones_pruned
-        Of the fragment, where zones end for any column that the filter mentions, as `ReadReport` counts them; 0 without
-        a filter, or without zone maps of these columns.
+        Zones of the fragment, as `ReadReport` counts them: a zone ends where one ends for any column of the filter. 0
+        without a filter, or without zone maps of these columns.
     pages, pages_to_read
-        Of the columns that are read.
+        Pages of the columns that are read.
     requests, bytes_to_read
-        Estimated from where pages lie; what is read of a page in part is taken to be as large as its share of rows.
+        Estimates from the places of pages. The bytes of a part of a page are estimated by its share of rows.
     """
 
     path: str
@@ -67,7 +67,7 @@ class FilePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConjunctPlan:
-    """What one of the conditions that must all hold does alone.
+    """Effect of one of the conditions that are joined by AND, applied alone.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class ConjunctPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPlan:
-    """What a scan would read; `str` and notebooks show it.
+    """Plan of a scan, from `LanceDataset.explain`; print it, or show it in a notebook.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class ScanPlan:
         return sum(int(getattr(file, name)) for file in self.files)
 
     def facts(self) -> dict[str, str]:
-        """What is to be read, in words."""
+        """Return the totals as text, by name."""
         left_out, opaque = self.total("is_left_out"), self.total("is_opaque")
         zones, pruned = self.total("zones"), self.total("zones_pruned")
         facts = {
@@ -130,7 +130,7 @@ class ScanPlan:
             "bytes": f"about {self.total('bytes_to_read'):,}",
         }
         if opaque:
-            facts["of tables"] = f"{_count(opaque, 'file')} of which no zones are known here"
+            facts["of tables"] = f"{_count(opaque, 'file')} with unknown zones"
         return facts
 
     def __str__(self) -> str:

@@ -28,12 +28,12 @@ def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: Re
     filesystem
         The table's.
     options
-        How callers see columns.
+        How columns are read.
 
     Raises
     ------
     CorruptManifestError, UnsupportedError
-        The schema contradicts itself, or cannot be shown; files lie where nobody may look.
+        The schema contradicts itself, or has no Arrow form. Files lie outside of the allowed folders.
     """
     facts, fragments = manifest.facts, manifest.fragments
     file_format = LanceFormat(read_options=options)

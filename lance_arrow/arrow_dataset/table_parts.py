@@ -1,4 +1,4 @@
-"""What a fragment of a dataset knows when it is part of a table: its payload, which travels with it."""
+"""`TablePart`: payload of a dataset's fragment that belongs to a table; it is pickled with the fragment."""
 
 from __future__ import annotations
 

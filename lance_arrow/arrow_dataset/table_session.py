@@ -5,10 +5,10 @@
     t.lance/data/a.lance     first file of a fragment        the live rows of the fragment
     t.lance/data/b.lance     another file of the fragment    no rows: the first one yields them
     t.lance/data/c.lance     not named by the version        no rows
-    t.lance/tree/x/data/...  a branch                        refused: nobody can tell which folder was meant
+    t.lance/tree/x/data/...  a branch                        refused: the search mixes folders
 
-All files of one dataset must mean the same version. A session is what they share: it begins when a dataset is being
-made, and fixes the version when its schema or its first rows are wanted.
+All files of one dataset must belong to the same version, so they share a session. It begins while a dataset is made,
+and fixes the version when the schema or the first rows are read.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class TableSession:
             if not fragment.files or fragment.files[0].base_id is not None:
                 what = "lies in no file" if not fragment.files else "lies in files of another table"
                 raise UnsupportedError(
-                    f"fragment {fragment.id} of version {manifest.version} {what}, so that it cannot be found as files "
-                    f"of this folder; {_INSTEAD}",
+                    f"fragment {fragment.id} of version {manifest.version} {what}, so this folder lacks its files; "
+                    f"{_INSTEAD}",
                     path=self.root.name,
                 )
             file = fragment.files[0]
@@ -107,7 +107,7 @@ class TableSession:
             if "/" not in file.path and file.path not in names:
                 path = redact(path)
                 raise MissingFileError(
-                    f"the manifest {manifest.facts.manifest_path!r} names the data file {path!r}, which is not there",
+                    f"the manifest {manifest.facts.manifest_path!r} names the data file {path!r}, which does not exist",
                     path=path,
                 )
             if path in anchors:
@@ -228,8 +228,7 @@ def _refuse_branch(root: Location) -> None:
         if parts[at] == "tree" and is_table(above):
             branch = "/".join(parts[at + 1 :])
             raise UnsupportedError(
-                f"these are files of the branch {branch!r} of a table, which pyarrow finds along with those of its "
-                f"main line; use lance_arrow.dataset({above.name!r}) or lance_arrow.dataset({above.name!r}, "
-                f"branch={branch!r})",
+                f"pyarrow found files of the branch {branch!r} of a table along with those of its main branch; "
+                f"use lance_arrow.dataset({above.name!r}) or lance_arrow.dataset({above.name!r}, branch={branch!r})",
                 path=root.name,
             )

@@ -1,6 +1,6 @@
 """Parsing of the command line and exit codes, nothing else: each command returns a report, `run` prints it.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 the reader closed the pipe.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Look into Lance files and tables, verify, convert and maintain them.",
+    help="Inspect, verify, convert and maintain Lance files and tables.",
     epilog=_EPILOG,
 )
 zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows.")
@@ -68,13 +68,15 @@ def root(
         bool, typer.Option("--version", help="Show the versions of lance-arrow, Python and pyarrow, and exit.")
     ] = False,
 ) -> Any:
-    """Look into Lance files and tables."""
+    """Inspect, verify, convert and maintain Lance files and tables."""
     if context.invoked_subcommand is None:
         if version:
             return view("version_view").view_versions()
         raise _UsageError("Missing command.")
     if version:
-        raise _UsageError(f"--version stands alone; lance-arrow {context.invoked_subcommand} --help lists its options")
+        raise _UsageError(
+            f"--version takes no command; lance-arrow {context.invoked_subcommand} --help lists its options"
+        )
     return None
 
 

@@ -10,14 +10,14 @@ from typing import TextIO
 from lance_arrow.cli.layout import lay_out
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-# A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). Of a larger
-# write, an unbuffered stdout drops the rest without an error when the reader goes away in the middle.
+# A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). If the
+# reader closes the pipe during a larger write, an unbuffered stdout drops the rest without an error.
 _PIECE_CHARACTERS = 1024
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 class Console:
-    """Where text for eyes goes.
+    """Output of text for people.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Console:
 
 
 def write_pieces(out: TextIO, texts: Iterable[str]) -> None:
-    """Write texts in pieces that a pipe takes whole, so that a reader who goes away is noticed.
+    """Write texts in pieces that a pipe takes whole, so that a closed pipe is noticed.
 
     Raises
     ------
     BrokenPipeError
-        The reader went away.
+        The reader closed the pipe.
     """
     held: list[str] = []
     num_held = 0
@@ -66,7 +66,7 @@ def _write(out: TextIO, text: str) -> None:
 
 
 def to_printable(text: str) -> str:
-    """Escape what is not printable: names and values of a file must not steer a terminal."""
+    """Escape control characters: names and values of a file must not steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

@@ -1,10 +1,10 @@
 """Reports to text or to one JSON document.
 
 The text of each kind of report is in a `*_render` module, which registers itself with `write_report` when it is
-imported: `_TEXTS` says which one that is, so that a command imports the texts of its own report only.
+imported. `_TEXTS` names the module of each report, so that a command imports only the one it needs.
 
-Text on a terminal is laid out in its width, with bold headings unless ``NO_COLOR`` is set; in a file or a pipe it is
-plain aligned columns, nothing wrapped. Control characters in names and values of a file are escaped.
+Text on a terminal is laid out in its width, with bold headings unless ``NO_COLOR`` is set. In a file or a pipe, it has
+plain aligned columns without wrapping. Control characters in names and values of a file are escaped.
 """
 
 from __future__ import annotations

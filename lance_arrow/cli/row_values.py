@@ -1,8 +1,8 @@
-"""Arrow values as plain Python ones that print and that JSON can hold, whatever their range, unit or encoding.
+"""Convert Arrow values of any type to plain Python values for printing and JSON.
 
-Dates and times become ISO 8601 text (an instant with a time zone ends in Z and is in UTC), durations a count with its
-unit, decimals text, binary hexadecimal text, structs and the entries of maps dicts. Floats stay: a printer decides
-about NaN.
+Dates and times become ISO 8601 text; an instant with a time zone is in UTC and ends in Z. Durations become a count with
+a unit, decimals text, binary hexadecimal text, structs and entries of maps dicts. Floats stay, and the printer handles
+NaN.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _AS_STORED = ReadOptions(blobs="descriptors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStats:
-    """What the values of one leaf are like.
+    """Statistics of the values of one leaf.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPart:
-    """What one file, or one fragment, knows of a leaf.
+    """Facts of one leaf in one file or fragment.
 
     Parameters
     ----------

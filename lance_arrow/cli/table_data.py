@@ -203,7 +203,7 @@ class _Fragment:
         """Zone map of a leaf, if it is of the table's type and tells of all that may be null above it."""
         place = self._place(leaf)
         siblings = [self._place(other) for other in self._tops[leaf.column].leaves()]
-        # What is null above a leaf may lie in another file.
+        # Nulls above a leaf may be stored in another file.
         if place is None or any(one is None or one[0] != place[0] for one in siblings):
             return None
         opened = self.rows.open_file(place[0])

@@ -136,7 +136,7 @@ def _(report: CleanReport, console: Console) -> None:
         print_table(console, ["file", "bytes", "named by"], rows, right={1})
     if found.is_dry_run and found.files:
         print_line(console)
-        print_line(console, "nothing was removed: say --execute")
+        print_line(console, "nothing was removed; add --execute to remove these files")
 
 
 def _said(version: VersionReport) -> str:

@@ -1,4 +1,4 @@
-"""What the `table` commands show of a table: its history, a version, what lies between two; and what they do to it."""
+"""Reports of the `table` commands: history, a version, the difference of two versions, compaction and cleanup."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ShowReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffReport:
-    """What is other in one version than in another.
+    """Differences between two versions.
 
     `fragments_changed` have other files or deleted rows; rows that moved between fragments count as added and removed.
     """
@@ -96,7 +96,7 @@ class DiffReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What a compaction did.
+    """Result of a compaction.
 
     `kept_out` names, for each index, the fragments that were not rewritten because of it.
     """
@@ -114,7 +114,7 @@ class CompactReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanReport:
-    """What a cleanup removes, or has removed."""
+    """Versions and files that a cleanup removes, or has removed."""
 
     path: str
     report: CleanupReport
@@ -252,7 +252,7 @@ def clean_table(
     try:
         age = DEFAULT_AGE if days is None else datetime.timedelta(days=days)
     except OverflowError as error:
-        raise InvalidArgumentError(f"{days} days are more than time there is") from error
+        raise InvalidArgumentError(f"{days} days are beyond the range of dates") from error
     report = table.cleanup(older_than=age, retain_versions=retain, delete_unverified=unverified, dry_run=not execute)
     return CleanReport(path=table.uri, report=report)
 

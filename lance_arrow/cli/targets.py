@@ -1,4 +1,4 @@
-"""What `FILE|TABLE` of a command means, and the report that the command makes of a file, a table or a folder.
+"""Resolve `FILE|TABLE` of a command, and make the report of a file, a table or a folder.
 
 Views are imported when they are needed: tables and folders need much that a file does not.
 """
@@ -20,7 +20,7 @@ _MOST_FILES_NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a command is asked to look at.
+    """File, table or folder that a command reads.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Target:
 
     @property
     def place(self) -> Location:
-        """Where it lies."""
+        """Location of the target."""
         return resolve(self.uri, None, self.storage_options)
 
     def kind(self) -> PathKind:

@@ -1,4 +1,4 @@
-"""What is installed: lance_arrow, Python, pyarrow, and whether the native bridge fits that pyarrow."""
+"""Installed versions: lance_arrow, Python, pyarrow, and whether the native bridge supports that pyarrow."""
 
 from __future__ import annotations
 

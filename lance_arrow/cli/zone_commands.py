@@ -13,7 +13,7 @@ from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltReport:
-    """What was built, file by file."""
+    """Zone maps that were built, file by file."""
 
     files: list[BuiltZones]
 

@@ -48,8 +48,8 @@ class LanceFileReader:
     limits
         Ceilings for declared sizes; the default ones when None.
     verify
-        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file now, and
-        every other block when it is first read; ``"full"``, everything, now; ``"off"``, nothing.
+        What is compared with the checksums of a file that has them. ``"touched"``: its metadata now, and every other
+        block when it is first read. ``"full"``: the whole file, now. ``"off"``: nothing.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class LanceFileReader:
         """Check where a zone map is said to be."""
         if not 0 < place.global_buffer < len(self.global_buffers) or not place.rows_per_zone:
             raise CorruptFileError(
-                f"a zone map of zones of {place.rows_per_zone} rows is said to be global buffer {place.global_buffer}, "
+                f"a zone map of zones of {place.rows_per_zone} rows names global buffer {place.global_buffer}, "
                 f"the file has {len(self.global_buffers)}"
             )
         return self.global_buffers.place(place.global_buffer)

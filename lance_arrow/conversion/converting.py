@@ -29,7 +29,7 @@ from lance_arrow.manifests.versions import table_location
 from lance_arrow.table.lance_table import LanceTable
 
 Progress = Callable[[int, int | None], None]
-"""Gets how many bytes of the sources were read, and of how many; None where a filesystem does not tell."""
+"""Called with the bytes of the sources that were read, and all bytes; None if a filesystem does not report sizes."""
 _DEFAULT_VERSION = "2.2"
 
 
@@ -76,7 +76,7 @@ def convert(
         Columns and types of the target, or text such as ``"id: int64, name: string"``. Unified from the sources when
         None: a type is widened only where no value can change.
     file_version
-        As for `WriteOptions`; ``"2.2"``, or that of a table which is there, when None.
+        As for `WriteOptions`. When None, the version of the existing table, or ``"2.2"`` for a new target.
     preset
         As for `WriteOptions`.
     filesystem, target_filesystem

@@ -67,20 +67,20 @@ def export(
     source
         A Lance file, or the folder of a table: local path or URL.
     target
-        The new file; its ending tells the format: ``.parquet``, ``.csv``, ``.arrow``, ``.feather``, ``.ipc``.
+        The new file. Its ending selects the format: ``.parquet``, ``.csv``, ``.arrow``, ``.feather``, ``.ipc``.
     format
-        ``"parquet"``, ``"csv"`` or ``"ipc"``, where the name does not tell.
+        ``"parquet"``, ``"csv"`` or ``"ipc"``; when None, selected by the name of the target.
     columns, filter
         As for `LanceFile.read`: dotted paths, and an expression, tuples or SQL.
     version, tag
-        Which version of a table; the newest one when both are None.
+        Version of a table, by number or tag; the newest one when both are None.
     compression
-        Of Parquet (``"snappy"`` when None) or Arrow IPC (``"none"`` when None).
+        Compression of Parquet (``"snappy"`` when None) or Arrow IPC (``"none"`` when None).
     row_group_size
-        Rows of a row group of Parquet, or of a batch of Arrow IPC; when None 1,048,576 and 65,536, fewer where these
-        would take more than 128 MiB of memory.
+        Rows of a row group of Parquet (1,048,576 when None), or of a batch of Arrow IPC (65,536 when None). The
+        defaults are lower if the rows would take more than 128 MiB of memory.
     overwrite
-        Whether a file that is there is replaced; refused otherwise.
+        Whether to replace an existing file. If False, an existing file is an error.
     filesystem, target_filesystem, storage_options
         As for `convert`.
     on_progress
@@ -96,9 +96,10 @@ def export(
     FileNotFoundError
         There is no source.
     TargetExistsError
-        There is a target.
+        The target exists, and `overwrite` is False.
     InvalidArgumentError
-        The name tells no format, or another one; a column that is not there; an option that makes no sense.
+        The name of the target has no known format, or contradicts `format`. A column does not exist. An option does not
+        apply to the format.
     UnsupportedError
         The other format cannot hold a column: nothing was written.
     """

@@ -1,4 +1,4 @@
-"""Formats of files: recognised by their first and last bytes, then by their name; and the names each one has."""
+"""Formats of files, recognised by their first and last bytes, then by their name."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the caller wants of columns.
+    """Options of the caller for columns.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class PlannedInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What will be written.
+    """Schema and inputs of the rows to write.
 
     Parameters
     ----------

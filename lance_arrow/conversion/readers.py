@@ -42,7 +42,7 @@ Types = Mapping[str, pa.DataType]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of an input before its rows are read.
+    """Facts about an input before its rows are read.
 
     Parameters
     ----------

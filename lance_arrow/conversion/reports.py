@@ -1,4 +1,4 @@
-"""What `convert` and `export` report: what was read, what became of its columns, what was written and checked."""
+"""Reports of `convert` and `export`: inputs, changes of columns, written and verified files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ class SourceReport:
     path
         Where it is, free of credentials.
     format
-        ``"parquet"``, ``"csv"``, ``"json"``, ``"ipc"``, ``"ipc_stream"``, ``"orc"``, ``"lance"`` or ``"table"``.
+        Format of the input: ``"parquet"``, ``"csv"``, ``"json"``, ``"ipc"``, ``"ipc_stream"``, ``"orc"``, ``"lance"``
+        or ``"table"``.
     num_rows, size_bytes
-        Rows read, and stored bytes; None where the filesystem does not tell.
+        Rows read, and stored bytes; None if the filesystem does not report the size.
     retyped
         Columns whose type in the target is another one: name to ``"int32 -> int64"``.
     filled
@@ -39,7 +40,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertReport:
-    """What `convert` read, wrote and checked.
+    """Result of `convert`: inputs, the new file or table, and its verification.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class ConvertReport:
     num_rows, num_bytes
         Rows written, and bytes of the files that hold them.
     source_bytes
-        Bytes of all inputs; None where a filesystem does not tell.
+        Bytes of all inputs; None if a filesystem does not report sizes.
     columns
         Columns of the rows written, in order.
     partition_columns
@@ -87,7 +88,7 @@ class ConvertReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """What `export` wrote.
+    """Result of `export`.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What was named, and what was found there.
+    """Named sources, and the inputs that were found there.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def find_sources(
     FileNotFoundError
         There is nothing at a path, or a pattern matches nothing.
     InvalidArgumentError
-        A folder without files, a folder with files of several formats or with tables in it, a file of no known format,
-        or an input that is named twice.
+        A folder has no files, files of several formats, or tables in it. A file has no known format. An input is named
+        twice.
     """
     named = [sources] if isinstance(sources, (str, os.PathLike)) or not isinstance(sources, Sequence) else sources
     if not named:

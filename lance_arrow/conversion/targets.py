@@ -1,4 +1,4 @@
-"""Where a conversion may write: never over a source, over something else only when the caller says so."""
+"""Checks of the target of a conversion: it is never a source, and is replaced only if the caller asks for that."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """CSV and JSON lines: read twice, first for the types of the whole file, then for the rows.
 
-`pyarrow` infers the types of a text from its first block. Here a later value that does not fit widens the type and the
-first pass begins again: null to any type, int64 to double, every other one to string (CSV). A column of integers that a
+`pyarrow` infers the types of a text from its first block. Here, a later value that does not fit widens the type, and
+the first pass starts again. Null becomes any type, int64 double, every other type string (CSV). A column of integers
+that a
 double would round becomes string. Types that the caller asks for are parsed as such and never inferred.
 """
 

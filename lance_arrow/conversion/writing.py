@@ -57,7 +57,7 @@ def _num_leaves(type_: pa.DataType) -> int:
 
 
 class Written:
-    """What was written and checked."""
+    """Result of writing and verifying a target."""
 
     def __init__(
         self, num_bytes: int, checked: VerifyCounts, file_version: str, table_version: int | None = None

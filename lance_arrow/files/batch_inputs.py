@@ -1,4 +1,4 @@
-"""What may be written: tables, batches, readers, datasets, generators of batches, and objects with Arrow's C stream."""
+"""Rows to write: tables, batches, readers, datasets, iterables of batches, and objects with Arrow's C stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def schema_and_rows(data: Any, schema: pa.Schema | None = None) -> tuple[pa.Sche
         A `pyarrow.Table`, `RecordBatch`, `RecordBatchReader`, `Dataset`, `Scanner`, an object with
         ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pandas, Polars, DuckDB), or an iterable of these.
     schema
-        What to take for the schema of an iterable; its first batch tells when None.
+        Schema of an iterable; that of its first batch when None.
 
     Raises
     ------
@@ -34,14 +34,15 @@ def schema_and_rows(data: Any, schema: pa.Schema | None = None) -> tuple[pa.Sche
         return found
     if isinstance(data, str | bytes | dict) or not isinstance(data, Iterable):
         raise InvalidArgumentError(
-            f"cannot write {type(data).__name__}: expected a table, record batches, or what speaks Arrow's C stream"
+            f"cannot write {type(data).__name__}: expected a table, record batches, or an object with "
+            "__arrow_c_stream__"
         )
     rows = _each(data)
     if schema is not None:
         return schema, rows
     first = next(rows, None)
     if first is None:
-        raise InvalidArgumentError("no batch tells the schema: pass schema=")
+        raise InvalidArgumentError("there is no batch to take the schema from: pass schema=")
     return first.schema, _after(first, rows)
 
 

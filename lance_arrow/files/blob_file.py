@@ -1,4 +1,4 @@
-"""`BlobFile`: one blob as a file object; each read fetches the bytes it asks for and no others."""
+"""`BlobFile`: one blob as a file object; each read fetches exactly the requested bytes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class BlobFile(io.RawIOBase):
-    """A blob of a row, readable and seekable; get one from `LanceFile.take_blobs`.
+    """The blob of a row as a readable, seekable file object. Get one from `LanceFile.take_blobs`.
 
-    Nothing is read ahead: put `io.BufferedReader` around it for many small reads. Threads may share it; each read or
-    seek happens as a whole.
+    It does not read ahead: wrap it in `io.BufferedReader` for many small reads. Threads may share it; reads and seeks
+    are atomic.
 
     Parameters
     ----------
     source
-        Where the bytes are; it stays open when this is closed.
+        Source of the bytes; it stays open when the blob is closed.
     start, size_bytes
-        Which bytes of it.
+        Offset and size of the blob in the source, in bytes.
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, source: RangeSource, start: int, size_bytes: int, name: str) -> None:
@@ -60,7 +60,7 @@ class BlobFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move; beyond the end is allowed, reads there give nothing.
+        """Move the position. It may be beyond the end; reads there return no bytes.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class BlobFile(io.RawIOBase):
         Raises
         ------
         TruncatedReadError, OSError
-            As reading goes.
+            The source fails.
         """
         self._check_open()
         with self._lock:

@@ -1,7 +1,7 @@
 """`CopiedRows`: rows of files whose pages may become pages of another file as they are: same bytes, nothing encoded.
 
-Pages are copied of files that have checksums: these are compared while they are copied, so that no damage gets a new
-checksum, and such files were written by this package, so that other readers read their pages.
+Pages are copied only from files with checksums. The checksums are compared during the copy, so that no damaged page
+gets a new checksum. Such files come from this package, so other readers can read their pages.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -
     Returns
     -------
     CopiedColumn or None
-        None where pages must be encoded: the file is of another version or has no checksums, the column is not there or
-        of another type, has blobs (whose places are those of the file), fixed-size lists of structs, encodings outside
-        the format, or small pages.
+        None if pages must be encoded. This is so for files of another version or without checksums, and for a column
+        that is missing or has another type. It is also so for blobs (whose places belong to the file), fixed-size lists
+        of structs, encodings outside the format, and small pages.
     """
     from lance_arrow.container.stored_pages import has_sums  # noqa: PLC0415 - where pages are copied
 

@@ -69,7 +69,7 @@ class CopyingRowWriter(RowWriter):
         """Add zone maps of columns to those of the new file; return the leaves whose values are needed instead."""
         bounded = [leaf.of.zones for leaf in copied if leaf.of.zones is not None]
         if all(zones.num_rows % zones.rows_per_zone for zones in bounded):
-            # None of them fits: they need not be read.
+            # No zone map can be copied, so they are not read.
             return [leaf for leaf in copied if leaf.of.zones is not None]
         maps = [zone_map for column in columns for zone_map in column.zone_maps()]
         return [leaf for leaf, zone_map in zip(copied, maps, strict=True) if not _takes_zones(leaf, zone_map)]

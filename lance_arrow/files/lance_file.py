@@ -1,4 +1,4 @@
-"""`LanceFile`: one Lance file, opened once, read by columns and rows; works without the native bridge."""
+"""`LanceFile`: one Lance file, opened once, read by columns and rows; needs no native bridge."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LanceFile:
-    """One Lance data file.
+    """One Lance data file: read columns and rows, count, take rows by number. A context manager that closes the file.
 
     Parameters
     ----------
@@ -41,26 +41,27 @@ class LanceFile:
     storage_options
         Options for the filesystem of a URL.
     dictionaries
-        ``"keep"``: dictionary columns are dictionary arrays, as the file's schema has them; ``"decode"``: plain values,
-        at any depth, and `schema` says so.
+        ``"keep"``: return dictionary columns as dictionary arrays. ``"decode"``: return them as plain values, at any
+        depth; `schema` has the type of the values.
     runtime
         Plugins and limits; the default ones when None.
     blobs
-        How blob columns are shown: ``"bytes"``, their values, or ``"descriptors"``, where these lie.
+        How blob columns are read: ``"bytes"``, their values, or ``"descriptors"``, the places of the values.
     allow_external_blobs
-        Whether addresses of blobs that the file names are followed; refused by default, since a file may name any.
+        Whether to read blobs from external addresses that the file names. False by default, because a file may name any
+        address.
     verify
-        What is compared with the checksums of a file that has them: ``"touched"``, what describes the file, and every
-        block when something of it is first read; ``"full"``, the whole file when it is opened; ``"off"``, nothing.
+        When bytes are compared with checksums, if the file has them. ``"touched"``: metadata when the file is opened,
+        each block when it is first read. ``"full"``: the whole file when it is opened. ``"off"``: never.
 
     Raises
     ------
     CorruptFileError
-        Not a Lance file, or a damaged one.
+        `source` is not a Lance file, or is damaged.
     UnsupportedError
-        A version that cannot be read.
+        The file has a version that cannot be read.
     FileNotFoundError
-        There is nothing at this path.
+        There is no file at this path.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class LanceFile:
 
     @property
     def num_rows(self) -> int:
-        """Rows in the file."""
+        """Number of rows in the file."""
         return self._file.num_rows
 
     @property
@@ -112,7 +113,7 @@ class LanceFile:
 
     @property
     def name(self) -> str:
-        """Printable place, free of credentials."""
+        """Path or URL of the file, without credentials."""
         return self._source.name
 
     def read(
@@ -122,54 +123,57 @@ class LanceFile:
         filter: Predicate | None = None,
         rows: Rows | None = None,
     ) -> pa.Table:
-        """Read all rows, or some ranges of them, or those of them that satisfy a filter.
+        """Read all rows, ranges of rows, or the rows that satisfy a filter.
 
         Parameters
         ----------
         columns
-            Dotted paths in the wanted order, repeated ones as often as named; all columns when None. A path through
-            structs gives the field it ends at (``a.b`` is named ``b``); one into a list or map keeps that with items
-            of the chosen fields alone (``items.x``, or ``items.item.x``, is named ``items``).
+            Dotted paths in the wanted order; repeated ones are returned repeatedly; all columns when None. A path
+            through structs returns the field at its end: ``a.b`` is named ``b``. A path into a list or map returns the
+            list with only the chosen fields of its items: ``items.x`` is named ``items``.
         filter
-            Expression, DNF tuples, or SQL (``"a > 3 AND s IN ('x')"``, see `parse_sql`), over the file's columns. These
-            are decoded where zone maps leave rows, the wanted ones where the filter does; no others are read.
+            Expression, DNF tuples, or SQL (``"a > 3 AND s IN ('x')"``, see `parse_sql`), over the file's columns. Zone
+            maps exclude rows first, then the columns of the filter are decoded, then the wanted columns of the rows
+            that are left.
         rows
-            A slice, ``(start, stop)``, or several of these in ascending order; only they are read. All rows when None.
+            A slice, ``(start, stop)``, or several of these in ascending order. Other rows are not read. All rows when
+            None.
 
         Raises
         ------
         InvalidArgumentError
-            A column or row that does not exist; it is named. A filter that does not fit the file, or fails on a value.
+            A column or row does not exist; the message names it. Or the filter does not fit the file, or fails on a
+            value.
         UnknownEncodingError, UnsupportedError
             A wanted column cannot be read; the message names it.
         CorruptFileError
             The file is damaged.
         ResourceLimitError
-            It is a thousand times smaller than its rows, which are above `Limits.max_expanded_bytes`.
+            The rows take more than `Limits.max_expanded_bytes`, and a thousand times the size of the file.
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
         return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read rows by offset, in the caller's order, duplicates kept.
+        """Read rows by number. The result has the order and the duplicates of `indices`.
 
         Parameters
         ----------
         indices
-            Row offsets: list, numpy or pyarrow integer array, ``(n,)``.
+            Row numbers, from 0: list, numpy or pyarrow integer array, ``(n,)``.
         columns
             Dotted paths; all columns when None.
 
         Raises
         ------
         InvalidArgumentError
-            An offset is negative or not below `num_rows`; the message names it.
+            A number is negative or not below `num_rows`; the message has the number.
         """
         return take_rows(self._opened, self._projection(columns), as_offsets(indices))
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
-        """Open blobs of rows by offset as files, in the caller's order, duplicates kept; no value is read yet.
+        """Open the blobs of rows as file objects, by row number. No value is read yet.
 
         Parameters
         ----------
@@ -181,14 +185,14 @@ class LanceFile:
         Returns
         -------
         list
-            None for nulls. The files read from this one: they fail once it is closed.
+            A `BlobFile` for each row, None for nulls. They read from this file, and fail once it is closed.
 
         Raises
         ------
         InvalidArgumentError
-            The column holds no blobs, or there is no such row.
+            The column holds no blobs, or a row does not exist.
         CorruptFileError, MissingFileError, UnsupportedError
-            A blob is not where the file says, or in a place that may not be read.
+            A blob is missing or damaged, or at an address that may not be read.
         """
         from lance_arrow.files.blob_file import open_blobs  # noqa: PLC0415 - for blobs alone
 
@@ -211,29 +215,29 @@ class LanceFile:
         filter: Predicate | None = None,
         rows: Rows | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield rows in order, in batches; only some of the file is in memory at any time.
+        """Yield rows in order, in batches, with bounded memory.
 
-        Windows of rows are decoded ahead on the runtime's threads, within ``Settings.memory_budget_bytes``.
+        Rows are decoded ahead on the runtime's threads, within ``Settings.memory_budget_bytes``.
 
         Parameters
         ----------
         columns, filter, rows
             As for `read`.
         batch_size
-            Rows of every batch but the last, wherever pages end. With a filter: the most rows of a batch. When None,
-            batches hold at most 131,072 rows, and fewer where these would take more than a part of the budget.
+            Rows of every batch except the last. With a filter, the most rows of a batch. When None, batches hold at
+            most 131,072 rows, and fewer if these would take more than a part of the memory budget.
 
         Raises
         ------
         InvalidArgumentError
-            At once: a column, row or batch size that makes no sense.
+            A column or row does not exist, or the batch size is not a positive integer. It is raised by the call.
         LanceError
             While iterating, as `read`.
 
         Notes
         -----
-        A batch is cut short only where 32-bit offsets cannot count its bytes, and where its blobs have more bytes than
-        ``Settings.blob_batch_bytes``, or than an eighth of the budget.
+        A batch is shorter only in two cases: 32-bit offsets cannot count its bytes, or its blobs have too many bytes.
+        The limit for blobs is ``Settings.blob_batch_bytes``, and an eighth of the memory budget.
         """
         if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
@@ -245,30 +249,30 @@ class LanceFile:
         return self._batches.stream(projection, filter, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count rows, all of them or those that satisfy `filter`; zones that can tell by themselves are not read."""
+        """Count all rows, or those that satisfy `filter`. Zones whose bounds have the answer are not decoded."""
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
 
     def zones(self, column: str) -> pa.RecordBatch | None:
-        """Return the zone map of a column: bounds and counts of runs of rows, by which filtered reads skip rows.
+        """Return the zone map of a column: bounds and counts of runs of rows, with which filtered reads skip rows.
 
         Parameters
         ----------
         column
-            Dotted path of a leaf.
+            Dotted path of a leaf: a column without fields below it.
 
         Returns
         -------
         RecordBatch or None
             One row per zone: ``min``, ``max``, ``min_exact``, ``max_exact``, ``null_count``, ``nan_count``,
-            ``row_count``, ``value_count``; None when the file has no map for the column. Nulls and NaN that nobody
-            has counted (files of 0.1) are null.
+            ``row_count``, ``value_count``. None when the file has no map for the column. Files of 0.1 do not count
+            nulls and NaN; these counts are null.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column, or it has columns below it.
+            The file has no such column, or the column has others below it.
         CorruptFileError
             The map is damaged.
         """
@@ -282,7 +286,7 @@ class LanceFile:
         return None if found is None else found.zones
 
     def close(self) -> None:
-        """Release the file; reads after it fail, those of its blobs too."""
+        """Close the file. Later reads of it and of its blobs fail."""
         self._opened.close()
 
     def __enter__(self) -> LanceFile:

@@ -1,4 +1,4 @@
-"""`LanceWriter`: one Lance file, written batch by batch; `write_table` for the whole of it in one call."""
+"""`LanceWriter`: write one Lance file batch by batch; `write_table`: write a file in one call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lance_arrow.runtime import Runtime, default_runtime
 
 
 class OneFileWriter:
-    """Writes one Lance data file by options that are put together already; `LanceWriter` is its public form.
+    """Writes one Lance data file with given `WriteOptions`; `LanceWriter` is its public form.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class OneFileWriter:
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the file: that of the rows, with types that are stored as another one."""
+        """Schema of the file. Some types of the rows are stored as other types."""
         return self._stored.schema
 
     @property
@@ -82,19 +82,19 @@ class OneFileWriter:
 
     @property
     def num_bytes(self) -> int:
-        """Bytes handed to the sink so far; those of the whole file once it is closed."""
+        """Bytes written to the sink so far; the size of the file once it is closed."""
         return self._sink.position
 
     def write(self, data: Any) -> None:
-        """Write rows: a batch, a table, or anything that `write_table` takes, of the writer's schema.
+        """Write rows of the writer's schema: a batch, a table, or other rows that `write_table` accepts.
 
         Raises
         ------
         InvalidArgumentError
-            Other columns or types than the schema, or a null where it allows none: nothing of this batch was written,
-            and the writer can go on.
+            Columns or types differ from the schema, or a null is in a field that allows none. No row of this batch was
+            written, and the writer can go on.
         LanceError
-            A value cannot be encoded: the writer cannot go on, and `close` refuses.
+            A value cannot be encoded. The writer cannot go on, and `close` raises an error.
         """
         self._check_open()
         _, rows = schema_and_rows(data, self._stored.given)
@@ -109,12 +109,12 @@ class OneFileWriter:
         self._is_broken = False
 
     def close(self) -> None:
-        """Finish the file: it is complete and in its place afterwards. Closing twice is allowed.
+        """Finish the file and move it to its place. Closing twice is allowed.
 
         Raises
         ------
         InvalidArgumentError
-            An earlier `write` failed halfway; nothing appears.
+            An earlier `write` failed halfway; no file appears.
         """
         if self._is_closed:
             return
@@ -131,7 +131,7 @@ class OneFileWriter:
         self._sink.close()
 
     def abort(self) -> None:
-        """Give up: nothing appears at the file's place."""
+        """Stop writing; no file appears."""
         if not self._is_closed:
             self._is_closed = True
             self._sink.abort()
@@ -157,14 +157,14 @@ class OneFileWriter:
 
 
 class LanceWriter(OneFileWriter):
-    """Writes one Lance data file; nothing is to be seen at its place before `close` succeeded.
+    """Writes one Lance data file. The file appears at its place when `close` succeeds, not before.
 
     Parameters
     ----------
     sink
         Local path, URL (chains too), path-like object, or a binary file open for writing.
     schema
-        Schema of the rows to come. What the format cannot hold is refused here, before anything is written.
+        Schema of the rows. A type that the format cannot store raises an error here, before the first byte is written.
     file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
         As for `WriteOptions`.
     filesystem
@@ -238,7 +238,7 @@ def write_table(
     ----------
     table
         A `pyarrow.Table`, `RecordBatch`, `RecordBatchReader`, `Dataset`, an object with ``__arrow_c_stream__`` (pandas,
-        Polars, DuckDB), or an iterable of batches. Streams are written as they come: memory stays bounded.
+        Polars, DuckDB), or an iterable of batches. Streams are written batch by batch, with bounded memory.
     sink, filesystem, storage_options, runtime
         As for `LanceWriter`.
     file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes

@@ -3,8 +3,8 @@
     arrays of a column ──► LeafPages: row borders ──► shred: levels and values ──► PageEncoder ──► FileWriter
                                      └──► ZoneBuilder: bounds of runs of rows ──► column buffer
 
-Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Where
-columns are so many or the memory budget so small that waiting rows would exceed half of it, pages end sooner.
+Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Pages end
+sooner if the waiting rows of all columns would exceed half of the memory budget.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`verify`: every checksum of a file compared, every page of it decoded; what is wrong is listed, not raised."""
+"""`verify`: compare every checksum of a file and decode every page; findings are listed, not raised."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _NOT_OF_INTEREST = re.compile(r"^(In column \d+: )?(Invalid: )?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something wrong with a file, or something that could not be looked at.
+    """A fault of a file, or a part of it that could not be checked.
 
     Parameters
     ----------
     type
-        Name of the error a reader would meet.
+        Name of the error that a reader would raise.
     message
-        What is wrong.
+        Description of the fault.
     column, page, byte_range
-        Where, as far as that is known: dotted path, number in the column, half-open bytes of the file.
+        Place of the fault: dotted path, number of the page in the column, half-open bytes of the file. None if unknown.
     path
-        The file, in reports of several files; None in that of one.
+        Path of the file in reports of several files; None in the report of one.
     """
 
     type: str
@@ -72,7 +72,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyCounts:
-    """How much was looked at: files, blocks compared with checksums, columns and pages decoded whole, and rows."""
+    """Counts of a verification: files, blocks compared with checksums, columns and pages decoded, and rows."""
 
     blocks: int = 0
     checked_bytes: int = 0
@@ -86,24 +86,24 @@ class VerifyCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What `verify` found.
+    """Result of `verify`.
 
     Parameters
     ----------
     path
-        The file, free of credentials.
+        Path of the file, table or folder, without credentials.
     ok
-        Whether everything was looked at and nothing is wrong: `errors` and `unchecked` are empty.
+        Whether everything was checked without a fault: `errors` and `unchecked` are empty.
     has_checksums
-        Whether there were checksums to compare with; without, only what contradicts itself is noticed.
+        Whether the file has checksums. Without them, only contradictions within the file are found.
     errors
-        What is wrong, in no more detail than page and block.
+        Faults, each located to its page or block.
     unchecked
-        What could not be decoded though nothing speaks against it: no plugin for it, or above a limit.
+        Pages that could not be decoded, without evidence of damage: a plugin is missing, or a limit is exceeded.
     checked
-        Counts.
+        Counts of files, blocks, pages and rows.
     version
-        Of a table: which version was verified.
+        Version of the table that was verified; None for files.
     """
 
     path: str
@@ -166,7 +166,7 @@ class _Verification:
             audit = ChecksumAudit(self._source, limits)
         file: LanceFileReader | None = None
         try:
-            # Whatever contradicts its checksum is listed by the audit: this is about everything else.
+            # The audit has listed the bytes that contradict their checksums; here, the content is checked.
             file = LanceFileReader(self._source, limits, verify="off")
         except LanceError as error:
             if error.detail == NOT_LANCE and not audit.has_table and not audit.errors:

@@ -1,4 +1,4 @@
-"""One call for one file, named as in `pyarrow.parquet`."""
+"""Functions that open, read and close one file, named as in `pyarrow.parquet`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_table(
     columns
         Dotted paths in the wanted order; all when None.
     filters
-        Expression, DNF tuples or SQL over the file's columns; rows that satisfy it are kept.
+        Expression, DNF tuples or SQL over the file's columns; only rows that satisfy it are read.
     filesystem, storage_options, dictionaries, blobs, allow_external_blobs, verify
         As for `LanceFile`.
 
@@ -62,7 +62,7 @@ def read_schema(
     storage_options: Mapping[str, Any] | None = None,
     blobs: Blobs = "bytes",
 ) -> pa.Schema:
-    """Read the Arrow schema of one Lance file; reads no column. Arguments are those of `LanceFile`."""
+    """Read the Arrow schema of one Lance file, without its columns. Arguments are those of `LanceFile`."""
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options, blobs=blobs) as file:
         return file.schema
 
@@ -73,6 +73,6 @@ def read_metadata(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> dict[bytes, bytes]:
-    """Read the schema metadata of one Lance file; reads no column."""
+    """Read the schema metadata of one Lance file, without its columns. Arguments are those of `LanceFile`."""
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
         return file.metadata

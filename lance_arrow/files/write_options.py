@@ -1,4 +1,4 @@
-"""`WriteOptions`: how a file is written; the same names in every writer."""
+"""`WriteOptions`: options of written files, with the same names in every writer."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _WRITABLE = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """Options of a file.
+    """Options of a written file.
 
     Parameters
     ----------
     file_version
-        ``"2.0"``, ``"2.1"``, ``"2.2"`` (also ``"stable"``) or ``"2.3"`` (also ``"next"``).
+        ``"2.0"``, ``"2.1"``, ``"2.2"`` or ``"2.3"``. ``"stable"`` is 2.2, ``"next"`` is 2.3.
     preset
-        ``"default"``; ``"fast"``: scans and takes first; ``"compact"``: size first.
+        ``"default"``; ``"fast"``: for speed of scans and takes; ``"compact"``: for small files.
     rows_per_zone
         Rows that share one entry of a zone map; 0 or None writes no zone maps.
     checksums
         Whether the file holds a CRC32C of each block of its bytes.
     column_options
-        For each column (a dotted path; also every leaf below it) the names of `EncodeOptions`: ``codec``, ``layout``,
-        ``compression`` ... Stronger than the field's ``lance-encoding:*`` metadata.
+        Encoding options by column, a dotted path that includes all leaves below it. Names are those of `EncodeOptions`:
+        ``codec``, ``layout``, ``compression`` ... They override the field's ``lance-encoding:*`` metadata.
     allow_private_encodings
-        Whether codecs outside the format may be used: other readers refuse such a file as a whole.
+        Whether codecs outside the format may be used. Other readers cannot open such a file.
     page_bytes
         Bytes of a column, before encoding, that make a page.
     """
@@ -97,7 +97,7 @@ class WriteOptions:
         for name in self.column_options:
             if name not in known:
                 raise InvalidArgumentError(
-                    f"column_options names {name!r}, which is no column of the schema{did_you_mean(name, known)}",
+                    f"column_options names {name!r}, which is not a column of the schema{did_you_mean(name, known)}",
                     column=name,
                 )
 

@@ -39,7 +39,7 @@ class LeafPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriterPlan:
-    """What writers of one schema have in common.
+    """Plan that all writers of one schema share.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def writer_plan(
     made = _made(schema, options, runtime, fields_of)
     if key is not None:
         with _lock:
-            # What the key names by its identity must not be replaced by something else in the same place.
+            # The key holds identities of objects: keep the objects, so that no other gets the same identity.
             _plans[key] = (runtime, wanted), made
             while len(_plans) > _MAX_PLANS:
                 _plans.popitem(last=False)

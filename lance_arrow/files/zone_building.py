@@ -1,4 +1,4 @@
-"""`build_zones`: zone maps for files that have none, written beside them once, by reading them once."""
+"""`build_zones`: write zone maps beside files that have none, after reading these once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lance_arrow.statistics.zone_sidecar import FileBinding, StoredMap, encode_s
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 
 Progress = Callable[[int, int | None], None]
-"""Gets how many rows of a file were read, and of how many."""
+"""Called with the number of rows that were read of a file, and the number of all its rows."""
 
 # Blobs have no bounds: their places are enough.
 _AS_STORED = ReadOptions(blobs="descriptors")
@@ -34,24 +34,24 @@ _AS_STORED = ReadOptions(blobs="descriptors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltZones:
-    """What was built for one file.
+    """Result of `build_zones` for one file.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     sidecar
-        Where its zone maps were written; None when nothing was left to build.
+        Path of the new zone maps; None if no column lacked them.
     columns
-        Leaves whose maps were built.
+        Leaves whose zone maps were built.
     present
-        Leaves that have a map in the file, which leaves nothing open.
+        Leaves that have a complete zone map in the file.
     unbounded
-        Leaves of types that have no order, and of columns that cannot be read, hence no map.
+        Leaves without a zone map, because their type has no order or their column cannot be read.
     num_rows
-        Of the file.
+        Rows of the file.
     size_bytes
-        Of the sidecar.
+        Size of the sidecar.
     """
 
     path: str
@@ -79,9 +79,9 @@ def build_zones(
     paths
         A file, or a list of files; paths or URLs.
     columns
-        Dotted paths of columns; all when None. An older sidecar is replaced, whatever columns it has.
+        Dotted paths of columns; all when None. An existing sidecar is replaced as a whole.
     rows_per_zone
-        Rows of every zone but the last; joined to more where the map would be larger than a thousandth of the column.
+        Rows of every zone except the last. Zones are joined if the map would exceed a thousandth of the column.
     filesystem, storage_options
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
     on_progress
@@ -95,13 +95,13 @@ def build_zones(
     Raises
     ------
     LanceError
-        As reading goes; a column that does not exist; `rows_per_zone` is no number of rows.
+        A file cannot be read, a column does not exist, or `rows_per_zone` is not a positive integer.
     OSError
-        As the filesystem says.
+        The filesystem fails.
 
     Notes
     -----
-    A sidecar is only believed where the filesystem says that it is not older than its file.
+    Readers ignore a sidecar that is older than its file, as the filesystem reports it.
     """
     many = isinstance(paths, Sequence) and not isinstance(paths, (str, bytes))
     locations = [resolve(one, filesystem, storage_options) for one in (paths if many else [paths])]

@@ -21,19 +21,19 @@ _FEW_ROWS = 4096
 def scan(source: Source) -> pl.LazyFrame:
     """Scan a dataset lazily.
 
-    What a query selects is read, nothing else. Of its predicate, what Arrow can say exactly as Polars means it prunes
-    and filters in the scan; all of it is applied to what the scan gives. A query of a few rows (``head``, ``limit``)
-    reads little more than these.
+    Only the selected columns are read. Conditions that Arrow evaluates exactly as Polars does prune and filter in the
+    scan. Polars then applies the whole predicate to the rows. A query of a few rows (``head``, ``limit``) reads little
+    more than these.
 
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
 
     Returns
     -------
     polars.LazyFrame
-        Opened once, at this call; scanned anew whenever it is collected.
+        The dataset is opened by this call, and scanned each time the frame is collected.
 
     Raises
     ------

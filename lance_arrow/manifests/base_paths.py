@@ -140,8 +140,8 @@ def place_of(root: str, base: BasePathMeta | None, folder: str, name: str, proto
     scheme, path = split_url(base.path)
     if scheme and scheme.lower() not in protocols:
         raise UnsupportedError(
-            f"files of the table lie at the base path {shown!r}, on another filesystem than the table; a manifest "
-            "could name any address, so none is followed",
+            f"files of the table lie at the base path {shown!r}, on another filesystem than the table; such base paths "
+            "are never followed",
             detail=shown,
         )
     if "file" in protocols and not os.path.isabs(path):

@@ -43,12 +43,12 @@ def check_followed(
     Raises
     ------
     UnsupportedError
-        It leads elsewhere; the message names it, and the word that allows it.
+        It leads elsewhere; the message names it, and the option that allows it.
     """
     if not allow_external and not _is_below(base.path, _folder_of(root, branch), "file" in protocols):
         raise UnsupportedError(
             f"files of the table lie at the base path {redact(base.path)!r}, outside of the folder that holds the "
-            f"table; a manifest could name any place, so none is followed unless the table is opened with {WORD}=True",
+            f"table; if the table is trusted, open it with {WORD}=True",
             detail=redact(base.path),
         )
 

@@ -131,7 +131,7 @@ def _content(place: Location, expected_bytes: int, manifest_path: str, limits: L
         source = open_source(place)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f"the manifest {manifest_path!r} names the deletion file {place.name!r}, which is not there",
+            f"the manifest {manifest_path!r} names the deletion file {place.name!r}, which does not exist",
             path=place.name,
         ) from error
     try:

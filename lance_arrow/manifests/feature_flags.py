@@ -29,7 +29,7 @@ READABLE = (
 
 
 def check_reader_flags(reader_flags: int, writer_flags: int) -> None:
-    """Refuse what is not known here.
+    """Refuse feature flags that this release does not know.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def check_reader_flags(reader_flags: int, writer_flags: int) -> None:
     unknown = reader_flags & ~READABLE
     if unknown:
         raise UnsupportedFeatureFlagError(
-            f"the table demands reader features {unknown:#x} that are unknown here", detail=unknown
+            f"the table requires reader features {unknown:#x}, which this release does not know", detail=unknown
         )
     if (reader_flags ^ writer_flags) & _MIXED_VERSIONS:
         raise CorruptManifestError(

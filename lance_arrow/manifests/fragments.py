@@ -371,7 +371,7 @@ def fragment_from_message(
         Overlays, row ids outside of the manifest, an unknown file version.
     """
     if message.overlays:
-        raise UnsupportedError(f"fragment {message.id} has overlay files, which are not known here", detail=message.id)
+        raise UnsupportedError(f"fragment {message.id} has overlay files, which are not supported", detail=message.id)
     row_ids, updated_at, created_at = [_inline(message, oneof) for oneof in _READABLE_FORMS]
     if message.id >= MAX_ROWS or message.physical_rows > MAX_ROWS:
         raise CorruptManifestError(
@@ -415,7 +415,7 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
     size_bytes = None if version is FileVersion.V0_1 else message.file_size_bytes or None
     if size_bytes is not None and size_bytes > _MOST_BYTES:
         raise CorruptManifestError(
-            f"data file {path!r} has {size_bytes} bytes, which no file has: they are counted with 63 bits",
+            f"data file {path!r} has {size_bytes} bytes, more than 63 bits count",
             detail=size_bytes,
         )
     return DataFileMeta(path, fields, columns, version, size_bytes, base_id)
@@ -463,7 +463,7 @@ def _base(
         return None
     if message.base_id not in base_ids:
         raise CorruptManifestError(
-            f"a file of fragment {fragment_id} lies in the base path {message.base_id}, which there is not",
+            f"a file of fragment {fragment_id} lies in the base path {message.base_id}, which is not defined",
             detail=message.base_id,
         )
     return message.base_id
@@ -474,6 +474,6 @@ def _inline(message: table_pb2.DataFragment, oneof: str) -> bytes | None:
     if form is None:
         return None
     if form != _READABLE_FORMS[oneof]:
-        raise UnsupportedError(f"fragment {message.id} has {form}, which is not known here", detail=form)
+        raise UnsupportedError(f"fragment {message.id} has {form}, which is not supported", detail=form)
     found: bytes = getattr(message, form)
     return found

@@ -132,7 +132,7 @@ def read_manifest(
     CorruptManifestError
         It contradicts the format, its name, or itself; the message holds its path.
     UnsupportedFeatureFlagError, UnsupportedError
-        It demands what is not known here.
+        It requires a feature that this release does not know.
     ResourceLimitError
         It is too large.
     """
@@ -331,7 +331,7 @@ def _checked(
 ) -> ManifestMeta:
     check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
     if message.HasField("fragment_tree"):
-        raise UnsupportedError("the manifest keeps its fragments elsewhere (fragment_tree), which is not known here")
+        raise UnsupportedError("the manifest keeps its fragments elsewhere (fragment_tree), which is not supported")
     if message.version != version:
         raise CorruptManifestError(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
@@ -406,7 +406,7 @@ def _section(message: Manifest, names: tuple[str, ...], stop: int) -> int | None
         if message.HasField(name):
             position: int = getattr(message, name)
             if position + SECTION_HEAD.size > stop:
-                raise CorruptManifestError(f"{name} is said to lie at {position}, beyond the manifest at {stop}")
+                raise CorruptManifestError(f"the place of {name} is {position}, beyond the manifest at {stop}")
             return position
     return None
 

@@ -307,7 +307,7 @@ def _segment(message: U64Segment) -> RowIdSegment:
     if kind == "sorted_array":
         values = _array(message.sorted_array)
         if (values[1:] < values[:-1]).any():
-            raise CorruptManifestError("row ids that are said to be sorted are not")
+            raise CorruptManifestError("row ids that are declared as sorted are not sorted")
         return ArraySegment(values)
     if kind == "array":
         return ArraySegment(_array(message.array))

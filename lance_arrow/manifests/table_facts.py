@@ -114,7 +114,7 @@ class TableFacts:
             base = self.base_paths.get(base_id)
             if base is None:
                 raise CorruptManifestError(
-                    f"a file lies in the base path {base_id}, which there is not", detail=base_id
+                    f"a file lies in the base path {base_id}, which the manifest does not define", detail=base_id
                 )
             path = place_of(self.root, base, folder, name, self.protocols)
             check_followed(self.root, self.branch, base, self.protocols, allow_external=allow_external_bases)

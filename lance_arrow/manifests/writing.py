@@ -53,7 +53,7 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
     unknown_flags = manifest.writer_flags & ~READABLE
     if unknown_flags:
         raise UnsupportedFeatureFlagError(
-            f"the table demands writer features {unknown_flags:#x} that are unknown here",
+            f"the table requires writer features {unknown_flags:#x}, which this release does not know",
             path=path,
             detail=unknown_flags,
         )

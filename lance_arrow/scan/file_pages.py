@@ -67,7 +67,7 @@ class FilePages:
 
     @property
     def source(self) -> RangeSource:
-        """Where the bytes of pages come from."""
+        """Source of the bytes of pages."""
         return self.file.source if self._through is None else self._through[0]
 
     def through(self, source: RangeSource) -> Self:
@@ -87,7 +87,7 @@ class FilePages:
 
     @property
     def schema(self) -> pa.Schema:
-        """What callers see."""
+        """Schema for callers, after the read options."""
         return self._shown.schema
 
     @property
@@ -96,7 +96,7 @@ class FilePages:
 
     @property
     def projections(self) -> ByColumns[Any]:
-        """What was worked out of sets of columns, for all files of one schema."""
+        """Cache of projections by sets of columns, for all files of one schema."""
         return self._shown.projections
 
     @property

@@ -12,7 +12,7 @@ from lance_arrow.scan.row_restriction import RowRestriction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
-    """Where one file is.
+    """Location of one file.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class FilePlace:
     rows
         The rows that the fragment is cut down to; None for all of them.
     following
-        Returns paths and sizes of files, at most so many, that a scan is likely to ask for next: of the same
-        filesystem, and with the same guarantee. None where nothing is to be read ahead.
+        Returns paths and sizes of at most so many files that a scan will probably ask for next. They have the same
+        filesystem and the same guarantee. None if nothing is to be read ahead.
     """
 
     path: str

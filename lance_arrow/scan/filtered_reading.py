@@ -46,8 +46,8 @@ class FilteredReading:
     is_count
         Whether `count` is wanted, which reads no row that satisfies the filter for sure.
     divided
-        Where the source is several as one that may turn out not to be readable so: what reads some of its rows one by
-        one.
+        Reads some rows of a joined source, source by source, in case they cannot be read together; None for single
+        sources.
     is_hint
         Whether the caller filters what is read once more, and zone maps are all that leaves out rows here.
 
@@ -108,7 +108,7 @@ class FilteredReading:
 
     @cached_property
     def reading(self) -> ColumnReading:
-        """What reads the wanted columns; errors are those of opening their files."""
+        """The reading of the wanted columns; errors are those of opening their files."""
         found = self.source.reading(self._nodes) if self._late is None else self._late.whole
         self.receipt.see(found.opened)
         return found
@@ -119,7 +119,7 @@ class FilteredReading:
         return self._filter is not None and not self._is_hint
 
     def check_looked_at(self, rows: RowRanges, file_bytes: int = 0) -> None:
-        """Refuse to look at rows for the filter that no bytes prove: a scan of which nothing comes would not end.
+        """Refuse to filter far more rows than the bytes can hold: a scan without results would not end.
 
         `file_bytes` are those of files that are read besides the filter's.
         """

@@ -23,7 +23,7 @@ from lance_arrow.structure.row_selection import pages_with
 
 
 def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
-    """Return joined files as an open one, of which neither blobs nor zones are asked: these are those of each."""
+    """Return joined files as one open file. It has no blobs and no zones; those of each file are used instead."""
     return OpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
 
 

@@ -47,7 +47,7 @@ class LateReader:
         self.whole = filter.reading.beside(self._nodes)
         self._first = filter.nodes
         late: list[ColumnNode] = []
-        # Where each wanted column is, once those of the filter and the late ones stand side by side.
+        # Position of each wanted column in the columns of the filter, followed by the late ones.
         self._places: list[int] = []
         of_filter = {node.field.name: place for place, node in enumerate(self._first)}
         for node in self._nodes:
@@ -62,7 +62,7 @@ class LateReader:
         self._both = self.whole.beside((*self._first, *late)) if late else filter.reading
         self._late_bytes = 0 if self._late is None else self._late.stored_bytes
         self._bytes_per_row = self._late_bytes / max(1, source.num_physical)
-        # Where each read takes a round of requests, one for all rows of a window.
+        # If each read takes a round of requests, there is one read for all rows of a window.
         self._is_far = self._both.is_far
         self._wave_bytes = _BYTES_OF_A_WAVE if self._is_far else self.whole.gap_bytes
         self._asked: ColumnReading | None = None
@@ -127,7 +127,7 @@ class LateReader:
         kept = found.rows if is_all else marked(found.rows, found.mask)
         if found.batch is not None and not len(sure):
             late = [] if self._late is None else self._read(self._late, kept, pool)
-            # What comes in several batches is rare enough to read again.
+            # Several batches are rare; they are read again.
             if len(late) == (self._late is not None):
                 first = found.batch if is_all else picked(found.batch, found.mask, pool)
                 return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
@@ -135,7 +135,7 @@ class LateReader:
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
-        # What no file stores takes no request.
+        # Columns that no file stores take no request.
         if self._filter.has_blobs or not self._late_bytes or len(intersection(rows, self._sure)):
             return False
         if self._bytes_per_row * rows.num_rows <= self._wave_bytes:

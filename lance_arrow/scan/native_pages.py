@@ -34,7 +34,7 @@ class PagesAtHand:
     loaded
         Indices that had to be loaded, whether or not the cache could keep them.
     uncounted
-        Pages that read their index themselves, of which the cache does not know yet what they take.
+        Pages that read their index themselves; the cache has not counted their memory yet.
     """
 
     wanted: list[Pages]
@@ -114,7 +114,7 @@ def pages_at_hand(
 
 def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:
     """Make a page that needs no index from here; None where there is none, or its row index must be proven."""
-    # What `ReadNatively` asks for: to ask for the protocol itself takes longer than all else here.
+    # The method of `ReadNatively`: a check of the protocol itself would take longer than the rest of this function.
     make = getattr(layout, "native_page", None)
     if make is None:
         return None

@@ -1,7 +1,7 @@
 """Few rows of many columns by the native engine: one call reads and opens all of them, page by page without Python.
 
-Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read
-itself; whatever it refuses is left to `RowReader.read`, which reads the same rows and can name what is wrong with them.
+Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read. Rows
+that it refuses are left to `RowReader.read`, which reads the same rows and raises the exact errors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Done: TypeAlias = tuple[int, Any, Any, list[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakePlan:
-    """What the engine must know of a leaf's schema.
+    """Schema of a leaf, as the engine needs it.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TakePlan:
     value_bits, value_offset_bits
         Bits of a value, or 0 and the width of its offsets.
     item_validity
-        One None for each fixed-size list around its items: none of them has a bitmap.
+        One None for each fixed-size list around its items, since the engine reads only lists without a bitmap.
     field_bytes
         Of each field of a packed struct; nothing for others.
     plain_type
@@ -83,8 +83,8 @@ class TakePlan:
         Returns
         -------
         TakePlan or None
-            None for what the engine does not know: dictionaries, lists of fixed length around structs, nulls; blobs
-            below other columns, or in other files; leaves of 2.0 with something above them.
+            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs, nulls. Also for
+            blobs below other columns or in other files, and for leaves of 2.0 below other columns.
         """
         shape = leaf.leaf.shape
         bits = value_bits(shape)

@@ -109,7 +109,7 @@ class OpenFile:
 
     @property
     def runtime(self) -> Runtime:
-        """Whose threads and limits hold."""
+        """Runtime with the threads and limits of the reads."""
         return self.rows.runtime
 
     def reading(self, nodes: Sequence[ColumnNode]) -> FileReading:

@@ -20,8 +20,8 @@ def find_page(
 ) -> None:
     """Fill the page and its bytes into an error that names only a column.
 
-    Pages of a column are decoded into one destination and checked as one array, so that no page costs anything by
-    itself; an error pays for the search. An error that no single page explains stays as it is.
+    Pages of a column are decoded into one destination and checked as one array, without overhead per page. Only an
+    error needs this search. An error that no single page explains stays as it is.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 pages of the wanted columns ─► pieces, and the rows that need them ─► neighbours joined ─► requests in the order of rows
 
-A page larger than a request is asked for in parts: which rows a part holds is estimated, as if all rows of a page took
-the same number of bytes. What an estimate misses, the window that needs it asks for itself.
+A page larger than a request is requested in parts. The rows of a part are estimated, as if all rows of a page had the
+same size. If an estimate misses bytes, the window that needs them requests them itself.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ScanAhead:
-    """What one scan may ask ahead of its windows; its files share it.
+    """Budget of the requests that one scan sends ahead of its windows; its files share it.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@
     Spark ───────┘
 
 Translators read a syntax. How literals are typed, when Arrow looks values up, and what null, the two zeros and
-dictionaries need is decided here. SQL refuses what has no expression; engines filter by it themselves.
+dictionaries need is decided here. SQL refuses conditions without an expression; engines apply these themselves.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def joined(join: Binary, parts: Sequence[pc.Expression]) -> pc.Expression:
 
 
 def expressible(parts: Iterable[_Part], translate: Callable[[_Part], pc.Expression]) -> pc.Expression | None:
-    """Return those of some conditions that have an expression, all of which must hold; None where none has."""
+    """Join the conditions that have an expression by AND; None if no condition has one."""
     found = []
     for part in parts:
         with contextlib.suppress(InexpressibleError):

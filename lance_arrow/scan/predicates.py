@@ -77,7 +77,7 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     Raises
     ------
     InvalidArgumentError
-        Neither an expression nor a list of tuples nor SQL that is understood.
+        `predicate` is neither an expression nor a list of tuples, or it is SQL that is not supported.
     UnsupportedError
         SQL, but sqlglot is not installed.
     """
@@ -97,7 +97,7 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
 
 
 def all_of(conditions: Iterable[pc.Expression | None]) -> pc.Expression | None:
-    """Return what is true where all of some conditions are; None, which says nothing, where there is none."""
+    """Join conditions by AND; None if there is no condition."""
     found = [one for one in conditions if one is not None]
     return reduce(and_, found) if found else None
 

@@ -50,8 +50,8 @@ class Projection:
     """Columns to read, each once, and the outputs in the caller's order.
 
     A path through structs is named by its last part, as `pyarrow.dataset` does; a null struct gives null children.
-    A path into a list or map keeps it, with items that have only the chosen fields; all paths into one list make one
-    output, at the place of the first, named as the list is.
+    A path into a list or map returns the list with only the chosen fields of its items. All paths into one list make
+    one output with the name of the list, at the place of the first path.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """What was decoded so far; threads share it."""
+    """Counts of decoded pages and rows; threads share them."""
 
     def __init__(self) -> None:
         self.pages = 0
@@ -55,7 +55,7 @@ class Receipt:
     nodes
         (Pruned) columns that may be decoded.
     filter
-        The predicate; what it prints is told.
+        The predicate; the report has its text.
     """
 
     def __init__(self, runtime: Runtime, nodes: Sequence[ColumnNode], filter: object | None = None) -> None:

@@ -57,8 +57,8 @@ class FilterPlan:
     expression
         Bound or not.
     schema
-        What its fields are fields of: the file's, or that of a dataset, whose columns the file may lack (they are null)
-        or hold as another type (they are cast).
+        Schema of its fields: that of the file, or of a dataset. Columns that the file lacks are null; columns of
+        another type are cast.
 
     Raises
     ------
@@ -72,8 +72,8 @@ class FilterPlan:
         self.predicate: ZonePredicate | None = None
         self.expression = expression
         self.paths: tuple[Path, ...] | None = None
-        """Columns, and fields of structs, that the filter mentions; None where nobody can tell."""
-        # pyarrow alone shows nobody the parts of an expression.
+        """Columns, and fields of structs, that the filter mentions; None if they are unknown."""
+        # Without the bridge, pyarrow does not show the parts of an expression.
         if self.native is not None:
             self.expression = bound_filter(self.native, expression, schema)
             self.predicate = zone_predicate(self.native, self.expression, schema)
@@ -117,7 +117,7 @@ class RowFilter:
 
     @cached_property
     def reading(self) -> ColumnReading:
-        """What reads them."""
+        """The reading of these columns."""
         return self.source.reading(self.nodes)
 
     @property

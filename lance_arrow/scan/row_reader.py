@@ -37,7 +37,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 @dataclass(slots=True, eq=False)
 class ReadCounts:
-    """What one call decoded: pages touched, the dotted paths of the leaves, and how long that took."""
+    """Counts of one call: decoded pages, dotted paths of the leaves, and seconds."""
 
     pages: int
     columns: tuple[str, ...]

@@ -43,7 +43,7 @@ class ColumnReading(Protocol):
 
     @property
     def file_bytes(self) -> int:
-        """What these files have, other columns included."""
+        """Bytes of these files, with all columns."""
 
     @property
     def has_blobs(self) -> bool:
@@ -62,7 +62,7 @@ class ColumnReading(Protocol):
         """Whether each read takes a round of requests."""
 
     def beside(self, nodes: Sequence[ColumnNode]) -> ColumnReading:
-        """Return what reads other columns of the source; what this one has opened is not opened again."""
+        """Return a reading of other columns of the source; it uses the files that are open already."""
 
     def divisible_bytes(self) -> int:
         """Return of how many stored bytes it pays to give each thread a part."""
@@ -80,7 +80,7 @@ class ColumnReading(Protocol):
         """Enter for the time that a window of what was asked ahead is read."""
 
     def share(self, other: Self) -> None:
-        """Read what another reading of the source asked ahead, as far as it goes."""
+        """Use the pages that another reading of the source asked ahead."""
 
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read rows in order; more than one batch where 32-bit offsets would overflow."""
@@ -97,7 +97,7 @@ class RowSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What errors are to call it."""
+        """Name for errors."""
 
     @property
     def roots(self) -> tuple[ColumnNode, ...]:

@@ -1,7 +1,7 @@
 """`RowStream`: rows of sources, in order, decoded ahead by threads within the memory budget.
 
-sources ─► windows of rows that may be wanted ─► batches of those that are ─► cut to the wanted size
-        ─► blobs, if there are some: pieces of few bytes, filled ahead
+sources ─► windows of candidate rows ─► batches of wanted rows ─► cut to the batch size
+        ─► blobs: small pieces, read ahead
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class RowStream:
             if done.batches is None:
                 yield from self._divided(done.task)
                 continue
-            # Where a filter leaves no row, the first rows are further on.
+            # If a filter leaves no row of this window, the first rows are in a later one.
             self.has_begun = self.has_begun or not any(batch.num_rows for batch in done.batches)
             yield from self._sliced(done.task, done.batches, done.num_bytes)
 
@@ -161,7 +161,7 @@ class RowStream:
         slice_rows: int | None = self._batch_size or WINDOW_ROWS
         is_even = self._is_held and not found.has_filter
         if is_even:
-            # What comes over a network is decoded while the rest comes.
+            # Over a network, windows are decoded while later ones arrive.
             most, slice_rows = found.even_spans(WINDOW_ROWS if reading.is_far else SCAN_ROWS)[0][1], None
         elif not may_be_sliced(reading.nodes):
             most, slice_rows = self._batch_size or WINDOW_ROWS, self._batch_size

@@ -129,7 +129,7 @@ def _is_same(stored: pa.Schema, schema: pa.Schema, name: str) -> bool:
 
 
 def as_table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Make a table of batches, of which there may be none."""
+    """Make a table of batches; there may be none."""
     if not len(schema):
         # A table of no columns has no row count in pyarrow unless a batch carries it.
         return pa.Table.from_batches(list(batches)) if batches else pa.table({})

@@ -28,7 +28,7 @@ _LEAST_ROW_BYTES = 8
 class RowWeights:
     """Estimated bytes of the rows of a file, or of some of its rows, over all wanted columns.
 
-    Pages are the resolution: rows of one page weigh the same. What strings and items of lists expand to is a guess.
+    Pages are the resolution: rows of one page weigh the same. The decoded size of strings and items is a guess.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class RowWeights:
         return float(last - first)
 
     def even_until(self, start: int) -> int:
-        """Where the rows from `start` on cease to weigh the same."""
+        """Return the end of the run of rows from `start` on that weigh the same."""
         return int(self.borders[np.searchsorted(self.borders, start, side="right")])
 
     def rows_within(self, start: int, num_bytes: float) -> int:

@@ -11,23 +11,24 @@ from lance_arrow.errors import InvalidArgumentError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOptions:
-    """Wishes of one scan; none of them changes which rows it gives.
+    """Options of one scan; they never change which rows it returns.
 
     Parameters
     ----------
     verify
         As `ReadOptions.verify`; that of the format when None.
     zone_maps
-        Whether rows are left out by zone maps.
+        Whether zone maps exclude rows.
     sidecars
-        Whether zone maps beside a file are looked for, where the file has none.
+        Whether zone maps beside a file are used if the file has none.
     memory_budget_bytes
-        What the scan of one file may hold; that of the settings when None. Batches are cut smaller to keep within it.
+        Bytes that the scan of one file may hold; those of the settings when None. Batches become smaller to stay within
+        it.
 
     Raises
     ------
     InvalidArgumentError
-        There is no such choice; it is named.
+        An option has an unknown value; the message names both.
     """
 
     verify: Verify | None = None

@@ -1,11 +1,11 @@
-"""`parse_sql`: a condition, or a value, in SQL as a pyarrow expression; needs sqlglot, which reads the text.
+"""`parse_sql`: turn SQL conditions and values into pyarrow expressions; needs sqlglot.
 
     a > 3 AND s IN ('x', 'y') OR st.b BETWEEN 0.5 AND 1 AND NOT name LIKE 'abc%'
 
-Understood are comparisons, ``AND OR NOT``, ``IN`` (a list), ``BETWEEN``, ``IS [NOT] NULL | TRUE | FALSE``, ``LIKE``,
-``ILIKE``, arithmetic ``+ - * / %``, ``||``, ``CAST``, ``CASE``, ``coalesce``, ``abs``, ``upper``, ``lower``,
-``length``, ``isnan``, ``starts_with``, literals, names in double quotes, and fields of structs (``a.b``). Null is
-neither true nor false, as everywhere in SQL. Integers divided give integers.
+Operators: comparisons, ``AND OR NOT``, ``IN`` (a list), ``BETWEEN``, ``IS [NOT] NULL | TRUE | FALSE``, ``LIKE``,
+``ILIKE``, arithmetic ``+ - * / %``, ``||``. Functions: ``CAST``, ``CASE``, ``coalesce``, ``abs``, ``upper``, ``lower``,
+``length``, ``isnan``, ``starts_with``. Operands: literals, names in double quotes, and fields of structs (``a.b``).
+Null is neither true nor false, as in all SQL. The quotient of integers is an integer.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ def parse_sql(text: str, schema: pa.Schema | None = None) -> pc.Expression:
     Parameters
     ----------
     text
-        One condition: what stands after ``WHERE``.
+        One condition, without ``WHERE``.
     schema
-        Columns it is about. Literals compared with decimals are then decimals, and strings compared with dates and
-        times are read as such; without, numbers are 64-bit integers and floats, and ``DATE '2020-01-31'`` must be said.
+        Schema of the columns. With it, literals compared with decimals are decimals, and strings compared with dates
+        and times are dates and times. Without it, numbers are 64-bit integers and floats, and dates need a type:
+        ``DATE '2020-01-31'``.
 
     Raises
     ------
     InvalidArgumentError
-        It is no condition, or holds something that is not understood; that piece is named.
+        The text is not a condition, or a part of it is not supported; the message has that part.
     """
     return _translated(text, lambda node: _Translation(text, schema).condition(node))
 

@@ -207,7 +207,7 @@ def even_windows(
 
 
 def late_window_rows(num_rows: int, num_threads: int) -> int:
-    """Return how many rows a window may hold of which a filter leaves some: a few reads, yet work for each thread."""
+    """Return the rows of a window of a filtered scan: few reads, but work for each thread."""
     return min(_MOST_JUDGED, max(WINDOW_ROWS, -(-num_rows // max(1, num_threads))))
 
 

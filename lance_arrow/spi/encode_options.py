@@ -27,14 +27,14 @@ class EncodeOptions:
         ``fast`` (scans and takes first), ``default``, ``compact`` (size first).
     codec
         Codec of the values: the case's name (``fsst``, ``rle``) or a private codec's id (``vendor.name/1``).
-        ``general`` compresses by ``zstd`` unless `compression` says ``lz4``; ``dictionary`` stores distinct values
-        once, whether it is worth it or not.
+        ``general`` compresses by ``zstd`` unless `compression` says ``lz4``; ``dictionary`` always stores distinct
+        values once.
     layout
         ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; or the message of a layout outside the
         format (``vendor.name``). Pages that it cannot hold are refused.
     preferred_layout
-        The same as a wish: pages that it cannot hold are laid out as if nothing had been said, and so are those that
-        one scalar, no value or a dictionary tells. Source: field metadata ``lance-encoding:structural-encoding``.
+        As `layout`, but as a preference: pages that it cannot hold get another layout. So do pages of one scalar, of no
+        value, and of a dictionary. Source: field metadata ``lance-encoding:structural-encoding``.
     compression, compression_level
         ``lz4``, ``zstd``, ``fsst`` or ``none``. Source: ``lance-encoding:compression[-level]``.
     rle_threshold

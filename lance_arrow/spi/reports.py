@@ -1,4 +1,4 @@
-"""Receipts: what a read did, for eyes and for `lance_read_finished`."""
+"""`ReadReport`: counts and times of one read, for `receipts` and for the hook `lance_read_finished`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ class ReadReport:
     files, pages, rows
         Files opened, pages from which at least one row was decoded, rows handed out.
     decoded_rows
-        How many rows were decoded of each leaf, by its dotted path: a filter's own columns are decoded where zones
-        leave rows, the others where the filter does.
+        Number of decoded rows of each leaf, by its dotted path. Columns of the filter are decoded where zone maps leave
+        rows, other columns where the filter leaves rows.
     zones_total, zones_pruned, zones_read
-        Zones that the columns of the filter cut the rows into, those in which no row can satisfy it, and those of which
-        something was decoded; a count needs no row of zones where every row satisfies the filter. All 0 without a
-        filter or without zone maps.
+        Zones of the filter's columns, zones in which no row can satisfy the filter, and zones with decoded rows. A
+        count decodes no row of zones in which every row satisfies the filter. All 0 without a filter or zone maps.
     requests, requested_bytes, fetched_bytes
-        Calls to the source, bytes the plan wanted, bytes that were fetched (gaps included).
+        Calls to the source, bytes that the plan needed, bytes that were fetched, with gaps.
     columns
         Dotted paths of the leaves that were decoded.
     filter
-        The predicate that arrived with the scan, printed; None when there was none.
+        Text of the predicate; None if there was none.
     seconds
         Wall time.
     stage_seconds
-        Time by stage, summed over threads: ``zones``, until zone maps were read and judged; ``rows``, fetching and
-        decoding rows, those that the filter then left out among them; ``requests``, waiting for the source, which is
-        part of the others.
+        Time by stage, summed over threads. ``zones``: reading and judging zone maps. ``rows``: fetching and decoding
+        rows, also those that the filter then left out. ``requests``: waiting for the source, a part of the other two.
     """
 
     files: int = 0
@@ -53,9 +51,9 @@ class ReadReport:
 
     @classmethod
     def total(cls, reports: Sequence[ReadReport]) -> ReadReport:
-        """Add reports up.
+        """Sum up reports.
 
-        Counts and times are sums, a file that two reads opened counts twice. `columns` names each column once; `filter`
+        Counts and times are sums; a file that two reads opened counts twice. `columns` names each column once. `filter`
         is None unless all reports have the same one.
         """
         decoded: Counter[str] = Counter()

@@ -30,7 +30,7 @@ schema, history; a dataset; new versions.
 | `verifying` | every file of a version compared with its checksums and decoded |
 | `transactions` | the record of one commit |
 
-What a version consists of is read in `lance_arrow.manifests`, how its fragments become rows in
+The content of a version is read in `lance_arrow.manifests`, how its fragments become rows in
 `lance_arrow.scan.fragments`.
 Forbidden here: bytes of data files, pyarrow's dataset machinery but through `arrow_dataset`.
 """

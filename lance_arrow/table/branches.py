@@ -1,4 +1,4 @@
-"""`TableBranches`: the branches of a table as a mapping, and what makes and removes them."""
+"""`TableBranches`: the branches of a table as a mapping, with methods to make and remove them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OWN_FOLDERS = frozenset({VERSIONS, DATA, DELETIONS, TRANSACTIONS, INDICES})
 
 
 class TableBranches(NamedVersions[BranchMeta]):
-    """Branches of a table beside the main one, as they are at each call; parameters are those of `NamedVersions`."""
+    """Branches of a table by name, except the main one, read at each call; parameters are those of `NamedVersions`."""
 
     _kind = "branch"
 
@@ -56,21 +56,21 @@ class TableBranches(NamedVersions[BranchMeta]):
         return repr({name: (one.parent_branch, one.parent_version) for name, one in self.items()})
 
     def create(self, name: str, version: int | str | None = None, *, message: str | None = None) -> None:
-        """Begin a branch; `LanceTable.open(..., branch=name)` opens it.
+        """Make a branch; `LanceTable.open(..., branch=name)` opens it.
 
         Parameters
         ----------
         name
             Words of letters, digits, ``.``, ``-`` and ``_``, with ``/`` between them.
         version
-            What it begins with: a version of this line, a tag, or the newest version when None.
+            First version of the branch: number of a version of this branch, or a tag. The newest version when None.
         message
-            What the history is to say of it.
+            Text that `history` shows with the version.
 
         Raises
         ------
         InvalidArgumentError
-            There is such a branch already, or none can have that name.
+            There is such a branch already, or the name is not valid.
         VersionNotFoundError
             There is no such version or tag.
         """
@@ -78,7 +78,7 @@ class TableBranches(NamedVersions[BranchMeta]):
         if name == MAIN or (
             isinstance(name, str) and (name.endswith(".lock") or not _OWN_FOLDERS.isdisjoint(name.split("/")[1:]))
         ):
-            raise InvalidArgumentError(f"no branch can be called {name!r}", detail=name)
+            raise InvalidArgumentError(f"a branch cannot have the name {name!r}", detail=name)
         target = branch_root(self._root, name)
         strategy = self._strategy_of()
         if name in self:
@@ -94,7 +94,7 @@ class TableBranches(NamedVersions[BranchMeta]):
             made = clone_version(source, target, strategy, branch=name, message=message)
         except TableExistsError as error:
             raise InvalidArgumentError(
-                f"there is a branch {name!r} already, or what is left of one: branches.delete removes it",
+                f"there is a branch {name!r} already, or files of a deleted one: branches.delete removes them",
                 path=self._root.name,
                 detail=name,
             ) from error
@@ -110,19 +110,19 @@ class TableBranches(NamedVersions[BranchMeta]):
         self._publish(name, manifest.version, place, json.dumps(content, indent=2).encode(), strategy)
 
     def delete(self, name: str) -> None:
-        """Remove a branch, its versions and the files that it alone has.
+        """Remove a branch with its versions and its own files.
 
         Raises
         ------
         VersionNotFoundError
             There is no such branch.
         InvalidArgumentError
-            Another branch began with it, or a tag stands for a version of it.
+            Another branch begins with a version of it, or a tag names one.
         """
         self._strategy_of()
         line = branch_root(self._root, name)
         if name == MAIN:
-            raise InvalidArgumentError("the main line cannot be removed", path=self._root.name)
+            raise InvalidArgumentError("the main branch cannot be removed", path=self._root.name)
         known = read_branches(self._root)
         left = list_tree(line.filesystem, line.path)
         inner = inner_folders(name, known)
@@ -131,10 +131,10 @@ class TableBranches(NamedVersions[BranchMeta]):
             raise VersionNotFoundError(f"the table has no branch {name!r}", path=self._root.name, detail=name)
         for other in known.values():
             if other.parent_branch == name:
-                raise InvalidArgumentError(f"branch {other.name!r} began with branch {name!r}", path=self._root.name)
+                raise InvalidArgumentError(f"branch {other.name!r} begins with branch {name!r}", path=self._root.name)
         for tag in read_tags(self._root).values():
             if tag.branch == name:
-                raise InvalidArgumentError(f"tag {tag.name!r} stands for a version of branch {name!r}")
+                raise InvalidArgumentError(f"tag {tag.name!r} names a version of branch {name!r}")
         remove_file(Location(self._root.filesystem, branch_file(self._root, name)))
         # Versions first: what names files goes before these.
         for path in sorted(own, key=lambda path: not path.startswith(VERSIONS)):

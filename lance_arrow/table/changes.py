@@ -1,4 +1,4 @@
-"""What `LanceTable` does to a table: files first, then one commit; a failure leaves the table as it was.
+"""Changes of `LanceTable`: write files first, then commit once; a failure leaves the table as it was.
 
 All changes have the same shape: refuse early by `editable`, write under `WrittenFiles`, make an `Operation`, and hand
 it to `WritableBranch.commit`.

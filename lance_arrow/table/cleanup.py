@@ -1,11 +1,11 @@
-"""`clean_up`: old versions of a line, and files that nothing needs any more; by default it only tells what would go.
+"""`clean_up`: remove old versions of a branch and unused files; by default, only report them.
 
-A version stays when it is the newest, tagged, the beginning of a branch, detached, among the newest that are to be
-kept, or was current within the time that is kept. A file goes when it is called as tables call theirs, lies where the
-line has its own, and no manifest that stays, of any line, names it; a file that no manifest at all names goes only when
-it is so old that no commit can be waiting for it.
+A version stays if it is the newest, tagged, detached or the beginning of a branch. It also stays if it is among the
+newest `retain_versions`, or was current within `older_than`. A file of this branch is removed if no remaining manifest
+of any branch names it. Files whose names are not those of a table's files stay. A file that no manifest ever named must
+also be so old that no commit can be about to name it.
 
-Manifests go first, then the versions are looked at again: what a commit names meanwhile stays.
+Manifests are removed first. Then versions are listed again, so that files of a new commit stay.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _DELETION = re.compile(r"\d+-\d+-\d+\.(arrow|bin)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupFile:
-    """A file that goes.
+    """A file that a cleanup removes.
 
     Parameters
     ----------
     path
-        Below the folder of the line.
+        Path below the folder of the branch.
     size_bytes
-        None where the filesystem does not tell.
+        Size; None if the filesystem does not report it.
     reason
-        ``"old version"``: an old version's manifest; ``"only old versions"``: nothing else names it; ``"no version"``:
-        no version ever did.
+        ``"old version"``: manifest of an old version. ``"only old versions"``: only old versions name the file.
+        ``"no version"``: no version names it.
     """
 
     path: str
@@ -63,18 +63,18 @@ class CleanupFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupReport:
-    """What a cleanup removes, or has removed.
+    """Versions and files that a cleanup removes, or has removed.
 
     Parameters
     ----------
     is_dry_run
-        Whether all of it is still there.
+        Whether nothing was removed.
     versions
         Old versions, ascending.
     files
-        Files, manifests among them.
+        Removed files, with the manifests.
     kept
-        Versions that stay, and why.
+        Versions that stay, with the reason.
     """
 
     is_dry_run: bool
@@ -84,26 +84,26 @@ class CleanupReport:
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of the files, as far as their sizes are known."""
+        """Bytes of the files whose sizes are known."""
         return sum(file.size_bytes or 0 for file in self.files)
 
     def __str__(self) -> str:
-        verb = "would go" if self.is_dry_run else "are gone"
-        return f"{len(self.versions)} versions and {len(self.files)} files of {self.num_bytes:,} bytes {verb}"
+        verb = "would be" if self.is_dry_run else "were"
+        return f"{len(self.versions)} versions and {len(self.files)} files of {self.num_bytes:,} bytes {verb} removed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupRules:
-    """What goes.
+    """Rules of a cleanup.
 
     Parameters
     ----------
     older_than
-        Versions stay that were current within this time.
+        Versions that were current within this time stay.
     retain_versions
-        How many of the newest stay in any case.
+        At least this many of the newest versions stay.
     delete_unverified
-        Whether files that no manifest names are removed at any age: only while no process writes.
+        Whether files that no manifest names are removed at any age. No process may write meanwhile.
     """
 
     older_than: datetime.timedelta = DEFAULT_AGE
@@ -121,7 +121,7 @@ class CleanupRules:
 def clean_up(
     root: Location, branch: str | None, rules: CleanupRules, limits: Limits, *, dry_run: bool
 ) -> CleanupReport:
-    """Remove old versions of a line of versions, and files that nothing needs any more.
+    """Remove old versions of a branch, and unused files.
 
     Parameters
     ----------
@@ -312,12 +312,12 @@ def _owner(path: str) -> str | None:
     """Return what a manifest would have to name for a file to be needed; None for files that are none of ours."""
     folder, _, rest = path.partition("/")
     if folder in _OWN and _UNFINISHED.fullmatch(posixpath.basename(rest)):
-        # What a writer left that died: no version names it.
+        # Unfinished file of a writer that died: no version names it.
         return path
     if folder == DATA and rest.endswith(".lance") and "/" not in rest:
         return path
     if folder == DATA and rest.count("/") == 1:
-        # What belongs to a data file lies in a folder of its name: the bytes of large blobs.
+        # A folder with the name of a data file holds the bytes of its large blobs.
         return f"{DATA}/{rest.split('/', 1)[0]}.lance"
     if folder == DELETIONS and _DELETION.fullmatch(rest):
         return path

@@ -1,7 +1,7 @@
-"""Lines of versions that begin with a version of another: shallow clones and branches. No data file is copied.
+"""Shallow clones and branches: they begin with a version of another table or branch, and copy no data file.
 
-The first manifest of such a line is that of its source, under the source's number, with the source's folder as a base
-path that every inherited file and index lies in; what is written later lies in the line's own folder.
+The first manifest is that of the source, with the source's number. It names the source's folder as the base path of
+every inherited file and index. Files that are written later lie in the folder of the clone or branch.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _publish(
     except UnsupportedError:
         files.is_in_doubt = False
         raise
-    # Where an answer was lost, what is there may be ours.
+    # If an answer was lost, the existing file may be ours.
     is_made = is_made or read_manifest(place, target, version, limits=limits).message_bytes == meta.message_bytes
     files.is_in_doubt = False
     if not is_made:

@@ -91,7 +91,7 @@ def clustered_fragments(
     Raises
     ------
     UnsupportedError
-        A column of the table hides what rows are.
+        A column of the table has the name of a virtual column.
     LanceError, OSError
         As `write_fragments` and `TableReader.batches`.
     """
@@ -99,7 +99,7 @@ def clustered_fragments(
     carried = _Carried(_CARRIED if facts.has_stable_row_ids else ())
     for name in carried.names:
         if name in schema.names:
-            raise UnsupportedError(f"the table has a column {name!r}, which hides what rows are", column=name)
+            raise UnsupportedError(f"the table has a column {name!r}, which hides the virtual column", column=name)
     part = reader.part(numbers)
     projection = part.projection([*schema.names, *carried.names])
     batches = part.batches(projection, None, None, wants_all=True)

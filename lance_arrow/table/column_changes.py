@@ -31,7 +31,7 @@ _KEYS = {"path", "name", "nullable", "data_type"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEdit:
-    """What changes columns of a table.
+    """Changes of columns of a table.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _renamed(field: SchemaField, change: ColumnChange, old_id: int) -> SchemaFie
 
 def _checked_name(name: object) -> str:
     if not isinstance(name, str) or not name or "." in name:
-        raise InvalidArgumentError(f"a column cannot be called {name!r}", detail=name)
+        raise InvalidArgumentError(f"a column cannot have the name {name!r}", detail=name)
     return name
 
 

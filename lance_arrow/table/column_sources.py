@@ -1,4 +1,4 @@
-"""Where new columns come from: values computed of others, a function of batches, another table; or nowhere (nulls).
+"""Sources of new columns: expressions over other columns, a function of batches, another table, or nulls.
 
 Each kind tells the schema of what it makes and the columns it needs, and makes arrays batch by batch, in row order.
 """
@@ -27,7 +27,7 @@ class ColumnSource(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """What is made."""
+        """Schema of the new columns."""
         ...
 
     @property

@@ -1,11 +1,11 @@
-"""One commit: look what others did, check, build the next version, try to be the one who makes it; again if not.
+"""One commit: check what others committed, build the next version, publish it; repeat if another writer was first.
 
 newest version ─► conflicts? ─► transaction file ─► manifest ─► publish ─► done
       ▲                                                            │ another was first
       └────────────────────────────────────────────────────────────┘
 
-Source: table-format 7.2. All that a version names is written before it. A store may say "there is one already" of our
-own manifest, when its first answer was lost on the way: so every version met is compared with our transaction.
+Source: table-format 7.2. All files that a version names are written before it. If a store's first answer is lost, it
+may report our own manifest as an existing one. So every new version is compared with our transaction.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class _Commit:
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
                 raise CommitConflictError(
-                    f"other writers were first each time for {self._settings.commit_seconds} seconds",
+                    f"other writers committed first on every attempt, for {self._settings.commit_seconds} seconds",
                     ours=self._transaction,
                     retryable=True,
                     path=self._line.name,
@@ -178,7 +178,7 @@ class _Commit:
             if done is not None:
                 self._files.is_in_doubt = False
                 return done
-            # Who comes back before the others' next attempts are over loses to them, and makes all of them slower.
+            # An attempt before those of the other writers are over loses to them, and slows all of them down.
             delay = max(time.monotonic() - begun, min(delay * 2, _LONGEST_DELAY_SECONDS), _FIRST_DELAY_SECONDS)
             time.sleep(random.uniform(0, delay))
 
@@ -187,13 +187,13 @@ class _Commit:
         newest = manifests[-1].version if manifests else 0
         if newest < self._read_version:
             raise VersionNotFoundError(
-                f"version {self._read_version}, which this was made from, is gone; the newest one is {newest}",
+                f"version {self._read_version}, which this change began with, was removed; the newest one is {newest}",
                 path=self._line.name,
             )
         fresh = [manifest for manifest in manifests if manifest.version > self._checked]
         if len(fresh) != newest - self._checked and self._read is not None:
             raise CommitConflictError(
-                f"versions since {self._checked} are gone, so that nobody can tell what they changed",
+                f"versions after {self._checked} were removed, so their changes cannot be checked",
                 ours=self._transaction,
                 retryable=True,
                 path=self._line.name,
@@ -205,7 +205,7 @@ class _Commit:
             ):
                 return meta
             if meta.version == self._attempted:
-                # Somebody else's: what we sent has not become a version, and cannot any more.
+                # Another writer made this version, so the manifest sent from here did not and cannot become one.
                 self._files.is_in_doubt = False
             if self._read is not None:
                 self._check(meta, theirs)
@@ -225,7 +225,7 @@ class _Commit:
 
     def _check(self, meta: ManifestMeta, theirs: TransactionMeta | None) -> None:
         if theirs is None:
-            outcome, reason, name = Outcome.RETRYABLE, "nobody can tell what it changed", "an operation without record"
+            outcome, reason, name = Outcome.RETRYABLE, "its changes are unknown", "an operation without record"
             if self._footprint.operation == "restore":
                 return
         else:
@@ -252,7 +252,7 @@ class _Commit:
         data = manifest_bytes(made.draft, self._transaction.message_bytes, indices)
         scheme = manifests[-1].name.scheme if manifests else NamingScheme.V2
         place = manifest_place(self._line, ManifestName(version, scheme))
-        # What cannot be read back must not become the newest version.
+        # A manifest that cannot be read back must not become the newest version.
         meta = manifest_from_bytes(data, place, self._line, version, self._settings.limits)
         make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
         return meta if self._publish(place, version, data) else None
@@ -266,7 +266,7 @@ class _Commit:
             exists=lambda: file_exists(place),
             write=lambda: write_file(place, data),
         )
-        # From here on, until the version was seen to be somebody else's: a lost answer may have been a "yes".
+        # In doubt until another writer's version is seen at this number: a lost answer may have been a "yes".
         self._files.is_in_doubt = True
         self._attempted = version
         try:

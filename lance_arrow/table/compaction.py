@@ -1,11 +1,11 @@
-"""`compact_table`: small fragments, and those with many deleted rows, become large ones without; rows keep their ids.
+"""`compact_table`: rewrite small fragments, and those with many deleted rows, into large ones; rows keep their ids.
 
 fragments in order ─► runs of neighbours worth rewriting ─► groups of about one file's rows ─► new files ─► two commits
 
-Groups are read and written as streams, as many at once as the memory budget allows. What others delete or update
-meanwhile in the same fragments makes the commit fail, and all begins again from the newest version. Fragments whose
-rows an index names by address are left out, and groups are cut so that an index covers all fragments of a group, or
-none (`indices/movable.py`).
+Groups are read and written as streams, as many at once as the memory budget allows. If others delete or update rows of
+the same fragments meanwhile, the commit fails, and the compaction starts again from the newest version. Fragments of an
+index by address are left out. Groups are cut so that an index covers all fragments of a group, or none
+(`indices/movable.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CompactionPlan:
     target_rows
         Rows that a fragment should have.
     deleted_part
-        Fragments of which a larger part than this is deleted are rewritten, large or small.
+        A fragment of any size is rewritten if a larger part of its rows than this is deleted.
     cluster_by
         Columns to sort rows by. All fragments are rewritten then: those that no index keeps apart make one group.
     """
@@ -133,16 +133,16 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionReport:
-    """What a compaction did.
+    """Result of a compaction.
 
     Parameters
     ----------
     version_before, version_after
         Equal where nothing was rewritten.
     fragments_rewritten, fragments_made
-        Ids of the fragments that are gone, and of those that took their places.
+        Ids of the fragments that were replaced, and of those that replaced them.
     kept_out
-        By name of an index, the ids of fragments that were not rewritten because of it: the index names their rows by
+        By name of an index, the ids of fragments that were not rewritten because of it. Such an index names rows by
         address, and an address changes when a row moves.
     carried_indices
         Names of the indices that cover new fragments as they covered the old ones.
@@ -278,12 +278,13 @@ def indices_to_move(target: WritableBranch, base: ManifestMeta) -> IndexSection:
     Raises
     ------
     UnsupportedError
-        An earlier compaction left indices to be mended later.
+        An earlier compaction has not updated its indices yet.
     """
     section = read_indices(target.line, base, target.settings.limits)
     if any(details_type(index) == REUSE_TYPE for index in section.indices):
         raise UnsupportedError(
-            "an earlier compaction has left its indices for later: only its writer can go on", path=base.facts.root
+            "an earlier compaction by another library has not updated its indices yet; only that library can do so",
+            path=base.facts.root,
         )
     return section
 

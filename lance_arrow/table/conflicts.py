@@ -1,7 +1,7 @@
-"""Which operations may follow each other although they started from the same version: a table, and what its marks ask.
+"""Conflict rules: which operations may follow each other although they started from the same version.
 
-Source: table-format 7.3. A row is ours, a column is what somebody else committed since the version we read. Where the
-table cannot tell, the answer is "run the whole operation again", which is always safe.
+Source: table-format 7.3. A row of the table is our operation; a column is one that another writer committed meanwhile.
+If the table has no answer, the whole operation runs again, which is always safe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lance_arrow.proto.transaction_pb2 import Transaction
 
 
 class Outcome(enum.Enum):
-    """What becomes of our operation."""
+    """Whether our operation can be committed after another one."""
 
     COMPATIBLE = "compatible"
     RETRYABLE = "retryable"
@@ -27,14 +27,14 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of our operation, and why.
+    """Whether our operation can be committed, and the reason.
 
     Parameters
     ----------
     outcome
-        What.
+        Result of the comparison.
     reason
-        Why, for people; empty when compatible.
+        Text for people; empty when compatible.
     """
 
     outcome: Outcome
@@ -46,7 +46,7 @@ COMPATIBLE = Verdict(Outcome.COMPATIBLE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """What a transaction touches, as far as conflicts are concerned.
+    """Fragments, fields and keys that a transaction touches, for conflict checks.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Footprint:
     adds_rows
         Whether it may have added rows whose keys another operation looked for.
     finds_keys
-        Whether it relies on which keys there are; transactions do not tell, so it is known of ours only.
+        Whether it relies on which keys there are. Transactions do not record this, so it is only known of our own.
     """
 
     operation: str | None
@@ -110,7 +110,7 @@ def _same_fragment(ours: Footprint, theirs: Footprint) -> Verdict:
 
 def _same_rows(ours: Footprint, theirs: Footprint) -> Verdict:
     if ours.finds_keys and theirs.adds_rows:
-        return _retry("rows were added whose keys may be those that are merged")
+        return _retry("rows were added that may have keys of the merge")
     return _same_fragment(ours, theirs)
 
 
@@ -120,7 +120,7 @@ def _keys(ours: Footprint, theirs: Footprint) -> Verdict:
 
 def _nullability(ours: Footprint, theirs: Footprint) -> Verdict:
     project = ours if ours.operation == "project" else theirs
-    return COMPATIBLE if project.keeps_nullability else _retry("columns may have become nullable, or stopped being so")
+    return COMPATIBLE if project.keeps_nullability else _retry("a column may have changed whether it allows nulls")
 
 
 def _same_key(ours: Footprint, theirs: Footprint) -> Verdict:
@@ -159,8 +159,8 @@ def _always(outcome: Outcome, reason: str) -> _Check:
 _MARKS: Mapping[str, _Check] = MappingProxyType(
     {
         ".": _always(Outcome.COMPATIBLE, ""),
-        "R": _always(Outcome.RETRYABLE, "what it was made from has changed"),
-        "X": _always(Outcome.CONFLICT, "what it was made for is gone"),
+        "R": _always(Outcome.RETRYABLE, "the data that it was computed from has changed"),
+        "X": _always(Outcome.CONFLICT, "the content that it changes was replaced"),
         "f": _same_fragment,
         "r": _same_rows,
         "a": _keys,
@@ -216,7 +216,7 @@ def judge(ours: Footprint, theirs: Footprint) -> Verdict:
     assert ours.operation is not None
     mark = CONFLICTS[ours.operation].get(theirs.operation or "")
     if mark is None:
-        return COMPATIBLE if ours.operation == "restore" else _retry("nobody can tell what it changed")
+        return COMPATIBLE if ours.operation == "restore" else _retry("its changes are unknown")
     return _MARKS[mark](ours, theirs)
 
 

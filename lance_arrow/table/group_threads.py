@@ -55,7 +55,7 @@ def side_by_side(function: Callable[[T], R], groups: Sequence[T], meter: GroupMe
     Parameters
     ----------
     function
-        Writes a group, and calls ``meter.add`` as it goes.
+        Writes a group, and calls ``meter.add`` after each batch.
     groups
         The groups.
     meter
@@ -71,7 +71,7 @@ def side_by_side(function: Callable[[T], R], groups: Sequence[T], meter: GroupMe
         try:
             return [future.result() for future in futures]
         finally:
-            # Where one has failed, or the caller is interrupted, the others end at their next rows.
+            # If a group failed, or the caller is interrupted, the others stop at their next rows.
             meter.is_stopped = True
             for future in futures:
                 future.cancel()

@@ -1,4 +1,4 @@
-"""What made each version: a line of versions with times, messages and operations."""
+"""`read_history`: the versions of a branch with times, messages and operations."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _READ_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionMeta:
-    """One version of a table, for people.
+    """One version of a table, as `LanceTable.history` lists it.
 
     Parameters
     ----------
     version
-        Its number.
+        Number of the version.
     timestamp
-        When it was committed, UTC; None when the manifest does not tell.
+        Time of the commit, UTC; None if the manifest has none.
     num_fragments, num_rows
-        What it holds; None where only files can tell the rows.
+        Number of fragments, and of rows that are not deleted; None if the manifest lacks the count of rows.
     writer
-        Library and version that wrote it; None for the earliest ones.
+        Library and release that wrote it; None in early files.
     transaction
-        What was done; None where it was not recorded, or cannot be read.
+        Transaction that made it; None if it was not recorded, or cannot be read.
     branch
-        The line of versions; None for the main one.
+        Name of the branch; None for the main one.
     """
 
     version: int
@@ -65,12 +65,12 @@ class VersionMeta:
 
     @property
     def message(self) -> str | None:
-        """What the committer said of it."""
+        """Message of the commit; None if there is none."""
         return None if self.transaction is None else self.transaction.message
 
 
 def read_history(root: Location, branch: str | None, limits: Limits) -> list[VersionMeta]:
-    """Read all versions that are left of a line, the newest first.
+    """Read all versions that a branch still has, the newest first.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
     for first in range(0, len(newest_first), _READ_AT_ONCE):
         some = newest_first[first : first + _READ_AT_ONCE]
         contents = _contents(line, some)
-        # What is here takes less time to parse than another thread to begin.
+        # Manifests that are in memory are parsed sooner than another thread starts.
         is_here = line.is_local or len(contents) == len(some)
         versions += [read(one) for one in some] if is_here else default_runtime().map(read, some)
     return versions

@@ -1,4 +1,4 @@
-"""`LanceTable`: one version of a table, its history, and what makes new versions; without the native bridge."""
+"""`LanceTable`: one version of a table, its history, and the methods that make new versions."""
 
 from __future__ import annotations
 
@@ -41,18 +41,21 @@ if TYPE_CHECKING:
 
 
 class LanceTable(TableEdits, TableUpkeep):
-    """One version of a table; get one from `LanceTable.open`.
+    """One version of a Lance table: read its rows, list its history, change it.
+
+    Get a table from `LanceTable.open`, or make one with `LanceTable.create`. A method that changes the table commits a
+    new version and moves this object to it. Other open tables keep the version that they have.
 
     Parameters
     ----------
     root
-        Folder of the table, that of its main branch.
+        Folder of the table, which is the folder of its main branch.
     branch
-        Which line of versions; the main one when None.
+        Name of the branch; the main branch when None.
     manifest
-        The version.
+        Manifest of the version.
     options
-        How callers see columns.
+        How columns are read: dictionaries, blobs, checksums.
     unsafe_single_writer, durability
         As for `open`.
     """
@@ -96,41 +99,46 @@ class LanceTable(TableEdits, TableUpkeep):
         unsafe_single_writer: bool = False,
         durability: Durability = "fsync",
     ) -> LanceTable:
-        """Open a version of a table; its manifest is read, no data file is.
+        """Open a version of a table. This reads the manifest and no data file.
 
         Parameters
         ----------
         uri
             The table's folder: local path or URL.
-        version, tag, as_of
-            Which version, by number, by tag, or the newest one not later than a moment (`datetime`, `date`, ISO text;
-            local time without a time zone); the newest one when all are None.
+        version
+            Number of the version to open; without `version`, `tag` and `as_of`, the newest one.
+        tag
+            Tag of the version to open, instead of its number.
+        as_of
+            A moment: opens the newest version that is not later. `datetime`, `date` or ISO text; local time without a
+            time zone.
         branch
-            Which line of versions; the main one when None.
+            Name of the branch; the main branch when None.
         filesystem, storage_options
             fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
         dictionaries, blobs, allow_external_blobs, verify
             As for `LanceFile`.
         allow_external_bases
-            Whether files may lie outside of the folder that holds the table, where the manifest says so; a clone of a
-            sibling table needs no such word.
+            Whether to read files outside of the folder that holds the table, where the manifest names such files. A
+            clone of a sibling table does not need it.
         unsafe_single_writer
-            Whether to write on a filesystem where nothing keeps writers apart: a promise that there is no other writer.
+            Whether to write on a filesystem that cannot keep two writers apart. True promises that there is no other
+            writer.
         durability
-            What a change of a table on a local filesystem survives once it has returned. ``"fsync"``: a crash of the
-            machine or a loss of power; its files are on the disk first. ``"rename"``: the end of the process only;
-            after a loss of power, the newest versions may be gone, or may name files without their content.
+            What a committed change of a table on a local filesystem survives. ``"fsync"``: a crash of the machine or a
+            loss of power; files are on the disk before the method returns. ``"rename"``: the end of the process only.
+            After a loss of power, the newest versions may then be lost, or may name files without content.
 
         Raises
         ------
         InvalidArgumentError
-            More than one of `version`, `tag` and `as_of`, or another `durability`.
+            More than one of `version`, `tag` and `as_of` is given, or `durability` has another value.
         TableNotFoundError
             There is no table.
         VersionNotFoundError
             The table has no such version, tag or branch.
         UnsupportedFeatureFlagError
-            The table demands what is not known here.
+            The table requires a feature that this library does not know.
         CorruptManifestError
             The manifest contradicts itself.
         """
@@ -170,38 +178,38 @@ class LanceTable(TableEdits, TableUpkeep):
         unsafe_single_writer: bool = False,
         durability: Durability = "fsync",
     ) -> LanceTable:
-        """Make a table of rows, in one version.
+        """Make a table from rows and commit its first version.
 
         Parameters
         ----------
         uri, filesystem, storage_options, unsafe_single_writer, durability
             As for `open`.
         data
-            What `write_table` takes; no rows are enough.
+            Rows, as for `write_table`; there may be none.
         mode
-            ``"create"``: there must be no table; ``"overwrite"``: one that is there is overwritten; ``"append"``: one
-            that is there gets more rows.
+            What to do if there is a table already. ``"create"``: raise an error. ``"overwrite"``: replace its rows.
+            ``"append"``: add rows.
         schema
             Schema of an iterable of batches that may be empty.
         file_version
-            As for `WriteOptions`; ``"2.2"``, or that of a table which is there, when None.
+            As for `WriteOptions`. When None, the version of the existing table, or ``"2.2"`` for a new one.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `WriteOptions`.
         max_rows_per_file
-            The most rows of a data file, hence of a fragment.
+            The most rows of a data file, and so of a fragment.
         enable_stable_row_ids
-            Whether ``_rowid`` of a row stays the same when the row is moved or updated; cannot be changed later.
+            Whether ``_rowid`` of a row stays the same when the row is moved or updated. It cannot be changed later.
         message
-            What the history is to say of it.
+            Text that `history` shows with the version.
 
         Raises
         ------
         TableExistsError
-            There is a table already; also when another writer was first.
+            There is a table already, or another writer was first.
         UnsupportedError
-            A type cannot be stored, or nothing keeps writers apart on this filesystem.
+            A type cannot be stored, or the filesystem cannot keep two writers apart.
         LanceError, OSError
-            As `LanceWriter`; nothing is left behind.
+            As `LanceWriter`; no file is left behind.
         """
         if mode not in ("create", "overwrite", "append"):
             offer = did_you_mean(mode, ("create", "overwrite", "append"))
@@ -260,41 +268,41 @@ class LanceTable(TableEdits, TableUpkeep):
 
     @property
     def manifest(self) -> ManifestMeta:
-        """All that the manifest says."""
+        """Manifest of this version: fragments, fields, configuration, timestamps."""
         return self._manifest
 
     @property
     def branch(self) -> str | None:
-        """The line of versions this one is of; None for the main one."""
+        """Name of the branch of this version; None for the main branch."""
         return self._branch
 
     @property
     def uri(self) -> str:
-        """Printable place, free of credentials."""
+        """Path or URL of the table, without credentials."""
         return self._root.name
 
     @property
     def tags(self) -> TableTags:
-        """Tags of the table: a mapping, with `create`, `update` and `delete`."""
+        """Tags of the table: a mapping by name, with `create`, `update` and `delete`."""
         return TableTags(self._root, self._branch, lambda: self._target().strategy, default_runtime().settings.limits)
 
     @property
     def branches(self) -> TableBranches:
-        """Branches of the table beside the main one: a mapping, and `create`, `delete`."""
+        """Branches of the table except the main one: a mapping by name, with `create` and `delete`."""
         limits = default_runtime().settings.limits
         return TableBranches(self._root, self._branch, lambda: self._target().strategy, limits)
 
     def history(self) -> list[VersionMeta]:
-        """Return the versions of this line that are left, the newest first, and what made them."""
+        """Return the versions of this branch that still exist, the newest first, and the operation of each."""
         return read_history(self._root, self._branch, default_runtime().settings.limits)
 
     def checkout(self, version: int | str) -> LanceTable:
-        """Return another version of the table.
+        """Return another version of the table; this object keeps its version.
 
         Parameters
         ----------
         version
-            Number of a version of this line, or a tag.
+            Number of a version of this branch, or a tag.
 
         Raises
         ------
@@ -312,26 +320,27 @@ class LanceTable(TableEdits, TableUpkeep):
         )
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count live rows, all of them (mostly without opening a data file) or those that satisfy a filter."""
+        """Count the rows, or those that satisfy a filter. Without a filter, the manifest mostly has the answer."""
         return self._reader.count(filter)
 
     def to_table(self, columns: Sequence[str] | None = None, filter: Predicate | None = None) -> pa.Table:
-        """Read all live rows, or those that satisfy a filter.
+        """Read all rows that are not deleted, or those of them that satisfy a filter.
 
         Parameters
         ----------
         columns
-            Dotted paths in the wanted order, as for `LanceFile.read`; ``_rowid`` and ``_rowaddr`` may be among them,
-            and in tables with stable row ids ``_row_created_at_version`` and ``_row_last_updated_at_version``.
+            Dotted paths in the wanted order, as for `LanceFile.read`; all columns when None. ``_rowid`` and
+            ``_rowaddr`` may be among them. Tables with stable row ids also have ``_row_created_at_version`` and
+            ``_row_last_updated_at_version``.
         filter
-            Expression or DNF tuples over the same columns.
+            pyarrow expression, DNF tuples or SQL, over the same columns.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column.
+            The table has no such column, or the filter does not fit.
         MissingFileError
-            A file that the manifest names is not there.
+            A file that the manifest names does not exist.
         LanceError
             As `LanceFile.read`.
         """
@@ -340,12 +349,12 @@ class LanceTable(TableEdits, TableUpkeep):
     def to_batches(
         self, columns: Sequence[str] | None = None, filter: Predicate | None = None, batch_size: int | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield live rows in order, in batches of at most `batch_size`; other arguments are those of `to_table`.
+        """Yield rows in order, in batches of at most `batch_size` rows; other arguments are those of `to_table`.
 
         Raises
         ------
         InvalidArgumentError
-            At once: a column or batch size that makes no sense.
+            The table has no such column, or `batch_size` is not a positive integer. It is raised by the call itself.
         """
         if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
@@ -355,36 +364,36 @@ class LanceTable(TableEdits, TableUpkeep):
         return self._reader.batches(self._reader.projection(columns), filter, size)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read rows by number, counted over live rows as `to_table` gives them; caller's order, duplicates kept.
+        """Read rows by number. The result has the order and the duplicates of `indices`.
 
         Parameters
         ----------
         indices
-            Row numbers: list, numpy or pyarrow integer array, ``(n,)``.
+            Row numbers in the order of `to_table`, from 0: list, numpy or pyarrow integer array, ``(n,)``.
         columns
             As for `to_table`.
 
         Raises
         ------
         InvalidArgumentError
-            A number is negative or not below `count_rows()`; it is named.
+            A number is negative or not below `count_rows()`; the message has the number.
         """
         return self._reader.take(indices, columns)
 
     def take_row_ids(self, ids: Any, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read rows by ``_rowid``; caller's order, duplicates kept.
+        """Read rows by ``_rowid``. The result has the order and the duplicates of `ids`.
 
         Parameters
         ----------
         ids
-            Ids, stable ones where the table has them, else addresses: list, numpy or pyarrow integer array, ``(n,)``.
+            Stable row ids if the table has them, else row addresses: list, numpy or pyarrow integer array, ``(n,)``.
         columns
             As for `to_table`.
 
         Raises
         ------
         InvalidArgumentError
-            No live row has such an id; it is named.
+            No row has such an id, or it is deleted; the message has the id.
         """
         return self._reader.take_ids(as_row_ids(ids), columns)
 
@@ -399,30 +408,30 @@ class LanceTable(TableEdits, TableUpkeep):
         unsafe_single_writer: bool = False,
         durability: Durability = "fsync",
     ) -> LanceTable:
-        """Make a table that begins with a version of this one, and reads its files where they are.
+        """Make a table that begins with a version of this one, without copying data files.
 
         Parameters
         ----------
         uri, filesystem, storage_options, unsafe_single_writer, durability
-            As for `create`; on the same filesystem as this table.
+            As for `create`. The new table must lie on the filesystem of this one.
         version
-            What it begins with: a version of this line, or a tag; this one when None.
+            First version of the new table: number of a version of this branch, or a tag. This version when None.
         message
             As for `create`.
 
         Returns
         -------
         LanceTable
-            The new table, whose first version has the number of the one it begins with. It is lost when this table's
-            files are cleaned up: nothing here tells that it exists. Unless it lies below the folder that holds this
-            table, it must be opened with ``allow_external_bases=True``.
+            The new table, whose first version has the number of the version that it begins with. A cleanup of this
+            table can remove files that the new one needs, because a clone leaves no record here. Open the new table
+            with ``allow_external_bases=True``, unless it lies below the folder that holds this table.
 
         Raises
         ------
         TableExistsError
             There is a table already.
         UnsupportedError
-            It lies on another filesystem.
+            `uri` is on another filesystem.
         """
         manifest = self._manifest if version is None else self._find(version)
         target = table_location(uri, filesystem, storage_options)
@@ -435,12 +444,12 @@ class LanceTable(TableEdits, TableUpkeep):
         return LanceTable(target, None, made, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     def dataset(self) -> LanceDataset:
-        """Return this version as a genuine `pyarrow.dataset.FileSystemDataset`, a fragment for each of its fragments.
+        """Return this version as a `pyarrow.dataset.FileSystemDataset`, fragment by fragment.
 
         Raises
         ------
         ImportError
-            The bridge to pyarrow does not fit the pyarrow that is installed.
+            The native bridge does not support the installed pyarrow.
         """
         made: LanceDataset = importlib.import_module("lance_arrow.arrow_dataset.table_dataset").table_dataset(
             self._manifest, self._root.filesystem, self._options

@@ -38,7 +38,7 @@ class MovedRows:
     Raises
     ------
     UnsupportedError
-        Rows of the table cannot be written, or a column hides what rows are.
+        Rows of the table cannot be written, or a column has the name of a virtual one.
     """
 
     def __init__(self, base: ManifestMeta, reader: TableReader, keys: Sequence[str] = ()) -> None:
@@ -56,7 +56,7 @@ class MovedRows:
         self._kept = [_ID, _CREATED] if base.facts.has_stable_row_ids else []
         for name in self._kept:
             if name in reader.columns.schema.names:
-                raise UnsupportedError(f"the table has a column {name!r}, which hides what rows are", column=name)
+                raise UnsupportedError(f"the table has a column {name!r}, which hides the virtual column", column=name)
         self.addresses = RowAddresses()
         """Where the rows lay that `remember` was told of."""
         self._ids: list[NDArray[np.uint64]] = []

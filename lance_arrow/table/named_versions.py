@@ -17,18 +17,18 @@ Named_co = TypeVar("Named_co", covariant=True)
 
 
 class NamedVersions(Mapping[str, Named_co]):
-    """Names of versions of a table, as they are at each call.
+    """Names of versions of a table, read at each call.
 
     Parameters
     ----------
     root
         Folder of the table.
     branch
-        Which line numbers of versions are of.
+        Branch of the version numbers; the main branch when None.
     strategy_of
-        Tells how files are made only if there are none; called when something is to be written.
+        Returns the commit strategy; called before a write.
     limits
-        For manifests that are read.
+        Limits for manifests.
     """
 
     _kind: ClassVar[str]

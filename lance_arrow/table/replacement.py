@@ -37,8 +37,8 @@ class DataReplacement(Operation):
     files
         By fragment.
     fields
-        Ids of the fields whose values they replace: those above the fields that files name, too, as an index of a list
-        names the list.
+        Ids of the fields whose values the files replace, and of the fields above these: an index of a list names the
+        list.
     """
 
     files: Mapping[int, DataFile]

@@ -74,7 +74,7 @@ def write_deleted(
     updated
         Fragments as they are to be, with their new deletion files.
     removed
-        Ids of fragments of which no row is left.
+        Ids of fragments that have no rows left.
 
     Raises
     ------

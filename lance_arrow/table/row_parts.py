@@ -32,8 +32,8 @@ class RowPart:
     Parameters
     ----------
     within
-        A condition that holds for every row with a value of the part's range, and for no other; None where there is
-        one part. Parts ascend; NaN and nulls are in the last one.
+        Condition that holds exactly for the rows with a value of the part's range; None if there is one part. Parts
+        ascend; NaN and nulls are in the last one.
     held
         The rows in one chunk, or the path of a file in Arrow's stream format that holds them.
     """
@@ -60,8 +60,8 @@ def parted_rows(
     rows, schema
         The rows; they are read once.
     by
-        The column whose ranges part rows that take more memory, of a type that `parts_rows` accepts; None for one part
-        in memory, of any size.
+        Column of a type that `parts_rows` accepts; its ranges divide rows that take more memory. None: one part in
+        memory, of any size.
     most_bytes
         Most bytes of a part, about. Rows of one value stay together, in their order.
 
@@ -82,7 +82,7 @@ def parted_rows(
         yield [RowPart(None, pa.Table.from_batches(held, schema).combine_chunks())]
         return
     with tempfile.TemporaryDirectory(prefix="lance-arrow-rows-") as folder:
-        # What was read is let go batch by batch, while it is written.
+        # Batches are freed one by one, while they are written.
         held.reverse()
         whole = posixpath.join(folder, "whole")
         num_bytes, sample = _spill(_drained(held, batches), schema, whole, by)

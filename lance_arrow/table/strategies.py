@@ -17,7 +17,7 @@ class ExclusiveCreate:
     table
         The table.
     durability
-        Whether a version is on the disk before it is told that it was made.
+        Whether a version must be on the disk before `publish` returns.
     """
 
     def __init__(self, table: Location, durability: Durability = "fsync") -> None:
@@ -31,7 +31,7 @@ class ExclusiveCreate:
 
 
 class SingleWriter:
-    """Looks and writes, with nothing to keep others from writing in between: the caller says there are none."""
+    """Checks that there is no file, then writes it, without a lock: the caller promises that there is one writer."""
 
     def publish(self, attempt: CommitAttempt) -> bool:
         """See `CommitStrategy.publish`."""
@@ -53,16 +53,16 @@ def choose_strategy(
     runtime
         Asked for plugins.
     unsafe_single_writer
-        Whether to write where nothing keeps writers apart.
+        Whether to write on a filesystem that cannot keep two writers apart.
     durability
         As for `ExclusiveCreate`.
 
     Raises
     ------
     UnsupportedError
-        Nothing keeps writers apart.
+        The filesystem cannot keep two writers apart.
     PluginContractError
-        A plugin returned what is no strategy.
+        A plugin returned an object that is not a strategy.
     """
     found = runtime.commit_strategy(table)
     if found is not None:
@@ -72,8 +72,8 @@ def choose_strategy(
     if unsafe_single_writer:
         return SingleWriter()
     raise UnsupportedError(
-        "the table is read-only on this filesystem, which cannot make a file only if there is none: two writers could "
-        "replace each other's versions; a plugin may bring a lock (lance_commit_strategy), or a caller who says "
-        "unsafe_single_writer=True promises that nobody else writes",
+        "the table is read-only on this filesystem, which cannot create a file exclusively: two writers could replace "
+        "each other's versions. Install a plugin with a lock (lance_commit_strategy), or pass "
+        "unsafe_single_writer=True if there is no other writer",
         path=table.name,
     )

@@ -21,9 +21,10 @@ from lance_arrow.table.writable_branch import checked_message, overwriting_versi
 
 
 class TableEdits(TableHandle):
-    """What changes a table; `LanceTable` has the rest.
+    """Methods of `LanceTable` that change rows.
 
-    Each method makes exactly one version and moves the handle to it; one that fails leaves table and handle alone.
+    Each method commits exactly one version and moves this object to it. A method that fails changes neither the table
+    nor this object.
     """
 
     def append(
@@ -39,12 +40,12 @@ class TableEdits(TableHandle):
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> None:
-        """Add rows at the end, in one version, which the handle moves to.
+        """Add rows at the end of the table.
 
         Parameters
         ----------
         data
-            What `write_table` takes. Columns are found by name; those not given are null.
+            Rows, as for `write_table`. Columns are matched by name; missing ones become null.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `create`.
         max_rows_per_file, message
@@ -53,13 +54,13 @@ class TableEdits(TableHandle):
         Raises
         ------
         InvalidArgumentError
-            A column that the table has not, another type, a missing column that may not be null.
+            The table lacks a column, a type differs, or a column is missing that allows no nulls.
         CommitConflictError
-            Another writer replaced the table, or changed its columns; the error says whether to try again.
+            Another writer replaced the table, or changed its columns. `retryable` of the error says whether to repeat.
         UnsupportedError, CorruptManifestError
-            The table cannot be written here.
+            This library cannot write the table.
         LanceError, OSError
-            As `LanceWriter`; nothing is left behind.
+            As `LanceWriter`; no file is left behind.
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         self._append(data, options, max_rows_per_file, message)
@@ -79,27 +80,29 @@ class TableEdits(TableHandle):
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> None:
-        """Replace all rows and the schema, in one version; older ones stay. Arguments are those of `create`."""
+        """Replace all rows and the schema. Older versions stay readable. Arguments are those of `create`."""
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
 
     def delete(self, predicate: Predicate, *, message: str | None = None) -> None:
-        """Delete the rows that satisfy a predicate, in one version, be there any or none.
+        """Delete the rows that satisfy a predicate. A version is committed even if there are none.
 
         Parameters
         ----------
         predicate
-            Expression, DNF tuples or SQL, as for `to_table`; rows for which it is null stay.
+            Expression, DNF tuples or SQL, as for `to_table`. Rows for which it is null stay.
         message
             As for `create`.
 
         Raises
         ------
         CommitConflictError
-            Another writer replaced the table. Where others only changed the same fragments, the predicate is evaluated
-            again on the newest version.
-        InvalidArgumentError, UnsupportedError, CorruptManifestError
-            The predicate does not fit; the table cannot be written here.
+            Another writer replaced the table. If others only changed the same fragments, the predicate is evaluated
+            again on the newest version instead.
+        InvalidArgumentError
+            The predicate does not fit the table.
+        UnsupportedError, CorruptManifestError
+            This library cannot write the table.
         """
         target = self._target()
         self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
@@ -112,27 +115,27 @@ class TableEdits(TableHandle):
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> None:
-        """Change values of rows, in one version, which the handle moves to, be there any such rows or none.
+        """Change values of the rows that satisfy a predicate. A version is committed even if there are none.
 
         Parameters
         ----------
         values
-            Columns and what they become: expressions or SQL over the table's columns, or literals; a literal string is
+            New values by column: expressions or SQL over the table's columns, or literals. A literal string is
             ``"'x'"`` or ``pc.scalar("x")``. Columns of structs are changed as a whole.
         where
-            Which rows, as for `delete`; all when None.
+            Predicate that chooses the rows, as for `delete`; all rows when None.
         max_rows_per_file, message
-            As for `create`. Changed rows move to new data files; in tables with stable row ids they keep those.
+            As for `create`. Changed rows move to new data files and keep their stable row ids.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column; a value does not fit it, or a predicate the table.
+            The table has no such column, a value does not fit its column, or the predicate does not fit the table.
         CommitConflictError
-            Another writer replaced the table, or changed its columns. Where others only changed the same fragments, the
-            rows are looked for again in the newest version.
+            Another writer replaced the table, or changed its columns. If others only changed the same fragments, the
+            rows are searched again in the newest version instead.
         UnsupportedError, CorruptManifestError
-            The table cannot be written here.
+            This library cannot write the table.
         """
         made = update_rows(
             self._target(),
@@ -147,16 +150,16 @@ class TableEdits(TableHandle):
         self._move(made)
 
     def merge(self, source: Any, on: str | Sequence[str], *, schema: pa.Schema | None = None) -> TableMerge:
-        """Begin a merge: rows of a source matched with those of the table by keys; see `TableMerge`.
+        """Describe a merge (upsert) of rows into the table by keys; `TableMerge.execute` runs it.
 
         ``table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()``
 
         Parameters
         ----------
         source
-            What `write_table` takes; some of the table's columns, the keys among them.
+            Rows, as for `write_table`, with the key columns and any others of the table.
         on
-            Key columns. Nulls match nothing.
+            Names of the key columns. A null key matches no row.
         schema
             Schema of an iterable of batches that may be empty.
         """
@@ -180,12 +183,12 @@ class TableEdits(TableHandle):
         return counts
 
     def restore(self, version: int | str, *, message: str | None = None) -> None:
-        """Make a new version that is what an older one was.
+        """Commit a new version with the content of an older one.
 
         Parameters
         ----------
         version
-            Number of a version of this line, or a tag of one.
+            Number of a version of this branch, or a tag of one.
         message
             As for `create`.
 

@@ -1,4 +1,4 @@
-"""`TableHandle`: what the halves of `LanceTable` share: which version it is, and how it moves to another."""
+"""`TableHandle`: state that the parts of `LanceTable` share, and how it moves to another version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """Options of data files, but for their version."""
+    """Options of data files, except their version."""
 
     preset: Preset
     rows_per_zone: int | None

@@ -1,4 +1,4 @@
-"""`TableUpkeep`: the half of `LanceTable` that changes everything but values of rows: columns, files, configuration."""
+"""`TableUpkeep`: methods of `LanceTable` that change columns, files, indices and configuration."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _checked_size(batch_size: object) -> int | None:
 
 
 class TableUpkeep(TableHandle):
-    """What keeps a table in shape; `LanceTable` has the rest.
+    """Methods of `LanceTable` that maintain a table: columns, compaction, cleanup, indices and configuration.
 
-    Each method that changes something makes a version, or two where it says so, and moves the handle; one that fails
-    leaves table and handle alone.
+    A method that changes the table commits a version (`compact` commits two) and moves this object to it. A method that
+    fails changes neither the table nor this object.
     """
 
     def add_columns(
@@ -48,19 +48,22 @@ class TableUpkeep(TableHandle):
         batch_size: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Add columns, in one version, which the handle moves to; files that are there stay as they are.
+        """Add columns without rewriting existing data files.
 
         Parameters
         ----------
         values
-            One of: ``{name: value}``, values as for `update`; a function that is given record batches of the table and
-            returns the new columns of each (a batch, table or dict); rows of another table (what `write_table`
-            takes), as many as the table has and in its order, unless `on` is given; fields, or a schema, for columns of
-            nulls. New columns allow nulls.
+            The new columns, in one of four forms. New columns allow nulls.
+
+            - ``{name: value}``, with values as for `update`.
+            - A function. It gets record batches of the table and returns the new columns of each: a batch, table or
+              dict.
+            - Rows, as for `write_table`. Without `on`, they must have the number and the order of the table's rows.
+            - Fields, or a schema, for columns of nulls.
         on
-            Key columns that both tables have: rows find their values by these, and are null where there are none.
+            Key columns that the table and the given rows share. Rows of the table without a match get nulls.
         read_columns
-            Columns that a function is given; all when None.
+            Columns of the batches that a function gets; all when None.
         batch_size
             The most rows that are computed at once; 65,536 when None.
         message
@@ -69,45 +72,45 @@ class TableUpkeep(TableHandle):
         Raises
         ------
         InvalidArgumentError
-            A column has a name that is there already, values do not fit, or rows are not as many as the table has.
+            A column of this name exists, values do not fit, or the number of rows differs from that of the table.
         CommitConflictError
-            Another writer replaced the table. Where others changed rows or columns, all is computed again.
+            Another writer replaced the table. If others changed rows or columns, all is computed again instead.
         UnsupportedError, CorruptManifestError
-            The table cannot be written here.
+            This library cannot write the table.
         """
         self._move(
             self._columns(message).add(values, on=on, read_columns=read_columns, batch_size=_checked_size(batch_size))
         )
 
     def drop_columns(self, columns: Sequence[str], *, message: str | None = None) -> None:
-        """Drop columns, or fields of structs by dotted path, in one version; their bytes stay where they are.
+        """Drop columns, or fields of structs by dotted path. Data files are not rewritten.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column, or none would be left.
+            The table has no such column, or no column would be left.
         CommitConflictError
             Another writer replaced the table.
         """
         self._move(self._columns(message).drop(columns))
 
     def alter_columns(self, *alterations: Mapping[str, Any], message: str | None = None) -> None:
-        """Rename columns, cast them, or let them have nulls, in one version.
+        """Rename columns, cast them, or change whether they allow nulls.
 
         Parameters
         ----------
         alterations
-            Each ``{"path": ...}`` with one or more of ``"name"``, ``"nullable"`` and ``"data_type"``, an Arrow type
-            that all values can be cast to. Indices of columns that are cast are dropped.
+            Dictionaries with ``"path"``, the column, and one or more of ``"name"``, ``"nullable"`` and
+            ``"data_type"``. All values must fit the new Arrow type. Indices of columns that are cast are dropped.
         message
             As for `create`.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column, two would have one name, or values do not fit.
+            The table has no such column, two columns would have one name, or values do not fit.
         UnsupportedError
-            What is to be cast lies in a list.
+            A field within a list would be cast.
         CommitConflictError
             As for `add_columns`.
         """
@@ -123,46 +126,45 @@ class TableUpkeep(TableHandle):
         message: str | None = None,
         on_progress: Progress | None = None,
     ) -> CompactionReport:
-        """Rewrite small fragments as large ones, and those with many deleted rows without them, in two versions.
+        """Rewrite small fragments into large ones, and remove deleted rows from files; commits two versions.
 
-        Nothing is done, and no version made, where nothing is worth it. Neighbours are put together, one file's rows at
-        a time, for a table of any size. Large pages that hold no deleted rows are copied as they are. Rows keep their
-        stable ids; without these, ``_rowid`` changes. An index that names rows by stable id covers the new fragments as
-        it covered the old ones. Fragments of an index that names rows by address are not rewritten, and the report
-        names both.
+        If no fragment needs it, no version is committed. Neighbouring fragments are joined; memory is bounded for a
+        table of any size. Large pages without deleted rows are copied without decoding. Rows keep their stable ids;
+        without stable ids, ``_rowid`` changes. An index by stable id covers the new fragments as it covered the old
+        ones. Fragments of an index by address are not rewritten; the report names the fragments and the index.
 
         Parameters
         ----------
         target_rows_per_fragment
             Rows that a fragment should have.
         materialize_deletions_threshold
-            Fragments of which a larger part is deleted are rewritten, large or small.
+            A fragment of any size is rewritten if a larger part of its rows than this, from 0 to 1, is deleted.
         cluster_by
-            Columns to sort all rows by, ascending, NaN and nulls last, so that predicates on the first one skip most
-            files and zones. Every fragment is rewritten, each time. Rows that take more than an eighth of the memory
-            budget are sorted through temporary files of twice their decoded size.
+            Columns to sort all rows by, ascending, NaN and nulls last. Predicates on the first one then skip most files
+            and zones. Each call rewrites every fragment. Rows that take more than an eighth of the memory budget are
+            sorted through temporary files of twice their decoded size.
         drop_indices
-            Whether indices that would keep fragments out of the compaction are dropped.
+            Whether to drop indices that would keep fragments out of the compaction.
         message
             As for `create`.
         on_progress
-            Told how many rows were written, and of how many.
+            Called with the number of rows written, and the number of all rows.
 
         Returns
         -------
         CompactionReport
-            Fragments that were rewritten, those that an index kept out, and the indices that were dropped.
+            Fragments that were rewritten, fragments that an index kept out, and indices that were dropped.
 
         Raises
         ------
         InvalidArgumentError
-            A column of `cluster_by` is not there, or has no order.
+            A column of `cluster_by` does not exist, or its type has no order.
         CommitConflictError
-            Another writer replaced the table, or others changed the same fragments until the time was up.
+            Another writer replaced the table, or others changed the same fragments on each attempt.
         CorruptFileError
-            Bytes that are copied contradict their checksum, or those that are decoded are damaged; nothing is made.
+            Copied bytes contradict their checksum, or decoded ones are damaged. No version is committed.
         UnsupportedError, CorruptManifestError
-            The table cannot be written here.
+            This library cannot write the table.
         """
         plan = CompactionPlan(
             target_rows=target_rows_per_fragment,
@@ -190,32 +192,32 @@ class TableUpkeep(TableHandle):
         delete_unverified: bool = False,
         dry_run: bool = True,
     ) -> CleanupReport:
-        """Remove old versions of this line, and files that nothing needs any more; by default, only tell.
+        """Remove old versions of this branch and unused files. By default, only report them.
 
-        Only files below the folder of this line go. Tagged versions stay, and what branches need; shallow clones that
-        lie elsewhere cannot be seen from here.
+        Only files below the folder of this branch are removed. Tagged versions stay, and so do files that branches
+        need. Files that a shallow clone elsewhere needs may be removed, because a clone leaves no record here.
 
         Parameters
         ----------
         older_than
-            Versions stay that were current within this time.
+            Keep versions that were current within this time.
         retain_versions
-            How many of the newest stay in any case.
+            Keep at least this many of the newest versions.
         delete_unverified
-            Whether files that no version names go even when they are younger than 7 days, so that a commit may be about
-            to name them: only while no process writes.
+            Whether to remove files that no version names even if they are younger than 7 days. A commit may be about to
+            name such files, so no other process may write meanwhile.
         dry_run
-            Whether to only tell.
+            Whether to report only, and remove nothing.
 
         Returns
         -------
         CleanupReport
-            Versions and files that go, with sizes and reasons, and why the others stay.
+            Versions and files that are removed, with sizes and reasons, and why the others stay.
 
         Raises
         ------
         UnsupportedError, CorruptManifestError
-            A manifest of the table, whichever line it is of, is not understood; nothing is removed.
+            A manifest of any branch of the table cannot be understood. Nothing is removed.
         """
         rules = CleanupRules(
             older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified
@@ -235,15 +237,15 @@ class TableUpkeep(TableHandle):
         batch_size: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Replace all values of columns that share no data file with others, as those of `add_columns` do not.
+        """Replace all values of columns that have data files to themselves, as columns from `add_columns` do.
 
-        No row moves, and no other column is read or written. Arguments are those of `add_columns`, for columns that are
-        there; indices of them do not cover what was replaced.
+        No row moves, and no other column is read or written. Arguments are those of `add_columns`, for existing
+        columns. Indices of the columns no longer cover the replaced values.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column, it lies in a file with others, or values do not fit.
+            The table has no such column, the column shares a data file with others, or values do not fit.
         CommitConflictError
             As for `add_columns`.
         """
@@ -269,10 +271,10 @@ class TableUpkeep(TableHandle):
         name: str | None = None,
         message: str | None = None,
     ) -> None:
-        """Make a ZONEMAP index of a column, in one version: bounds of its values, by which filters leave out rows.
+        """Make a ZONEMAP index of a column: bounds of its values, with which filters skip rows.
 
-        It is read by the reference package too. Files that are written here have zone maps of their own, which need no
-        index; files that others wrote have not. Rows added later are not covered: make it again.
+        The reference package reads such an index too. Files from this library hold zone maps and need no index; files
+        from other writers have none. The index does not cover rows that are added later: call this again.
 
         Parameters
         ----------
@@ -281,16 +283,16 @@ class TableUpkeep(TableHandle):
         rows_per_zone
             Live rows of a zone.
         name
-            Of the index; ``"<column>_idx"`` when None. One of the same name is replaced.
+            Name of the index; ``"<column>_idx"`` when None. An index of the same name is replaced.
         message
             As for `create`.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such column, or its values have no bounds.
+            The table has no such column, or its type has no order.
         CommitConflictError
-            Another writer replaced the table. Where others compacted it, the index is made again.
+            Another writer replaced the table. If others compacted it, the index is made again instead.
         """
         made = create_zone_index(
             self._target(),
@@ -304,12 +306,12 @@ class TableUpkeep(TableHandle):
         self._move(made)
 
     def drop_index(self, name: str, *, message: str | None = None) -> None:
-        """Drop an index, of this package or of another writer, in one version.
+        """Drop an index, made by this library or another one.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such index.
+            The table has no such index.
         """
         self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
 
@@ -330,27 +332,27 @@ class TableUpkeep(TableHandle):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Metadata of the table; `schema` and its fields have others."""
+        """Metadata of the table; the schema and its fields have metadata too, see `schema`."""
         return self._manifest.table_metadata
 
     def update_config(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
     ) -> None:
-        """Change the configuration, in one version.
+        """Change the configuration of the table.
 
         Parameters
         ----------
         values
             New values by key; None removes a key.
         replace
-            Whether nothing else stays.
+            Whether to remove all other keys.
         message
             As for `create`.
 
         Raises
         ------
         InvalidArgumentError
-            Keys or values are no texts.
+            A key or value is not a string.
         CommitConflictError
             Another writer set the same keys.
         """
@@ -359,13 +361,13 @@ class TableUpkeep(TableHandle):
     def update_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
     ) -> None:
-        """Change metadata of the table, in one version; arguments and errors are those of `update_config`."""
+        """Change the metadata of the table; arguments and errors are those of `update_config`."""
         self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
 
     def update_schema_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
     ) -> None:
-        """Change metadata of the schema, in one version; arguments and errors are those of `update_config`."""
+        """Change the metadata of the schema; arguments and errors are those of `update_config`."""
         self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
 
     def update_field_metadata(
@@ -375,19 +377,20 @@ class TableUpkeep(TableHandle):
         replace: bool = False,
         message: str | None = None,
     ) -> None:
-        """Change metadata of columns, in one version.
+        """Change the metadata of columns.
 
         Parameters
         ----------
         values
-            By dotted path of the column, as for `update_config`. What says how values are stored cannot be changed.
+            Changes by dotted path of the column, each as for `update_config`. Keys that define how values are stored
+            cannot be changed.
         replace, message
             As for `update_config`.
 
         Raises
         ------
         InvalidArgumentError
-            As for `update_config`; there is no such column.
+            As for `update_config`; also if the table has no such column.
         """
         if not isinstance(values, Mapping) or not values:
             raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)

@@ -1,4 +1,4 @@
-"""`TableTags`: the tags of a table as a mapping, and what makes, moves and removes them."""
+"""`TableTags`: the tags of a table as a mapping, with methods to make, move and remove them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 
 
 class TableTags(NamedVersions[TagMeta]):
-    """Tags of a table, as they are at each call: names to versions; parameters are those of `NamedVersions`."""
+    """Tags of a table by name, read at each call; parameters are those of `NamedVersions`."""
 
     _kind = "tag"
 
@@ -44,19 +44,19 @@ class TableTags(NamedVersions[TagMeta]):
         return repr({name: tag.version for name, tag in self.items()})
 
     def create(self, name: str, version: int) -> None:
-        """Give a version a name.
+        """Tag a version.
 
         Parameters
         ----------
         name
             Letters, digits, ``.``, ``-`` and ``_``.
         version
-            A version of this line.
+            Number of a version of this branch.
 
         Raises
         ------
         InvalidArgumentError
-            There is such a tag already, or no tag can have that name.
+            There is such a tag already, or the name is not valid.
         VersionNotFoundError
             There is no such version.
         """
@@ -66,7 +66,7 @@ class TableTags(NamedVersions[TagMeta]):
         self._publish(name, version, place, data, self._strategy_of())
 
     def update(self, name: str, version: int) -> None:
-        """Let a tag stand for another version.
+        """Move a tag to another version of this branch.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class TableTags(NamedVersions[TagMeta]):
         write_file(place, self._content(version, {**old, "updatedAt": _now()}))
 
     def delete(self, name: str) -> None:
-        """Remove a tag; its version stays.
+        """Remove a tag. Its version stays until a cleanup removes it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Transactions as commits left them: inline in the manifest's file, or in ``_transactions``."""
+"""Transactions of commits: inline in the manifest's file, or in ``_transactions``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ MESSAGE_KEY = "__lance_commit_message"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionMeta:
-    """What one commit did.
+    """Transaction of one commit.
 
     Parameters
     ----------
     read_version
-        The version it started from; 0 for the first one.
+        Version that the change started from; 0 for the first one.
     uuid
-        Its own name.
+        Unique name of the transaction.
     operation
-        ``append``, ``delete``, ``overwrite``, ...; None for one that is not known here.
+        ``append``, ``delete``, ``overwrite``, ...; None for an unknown operation.
     properties
-        What the committer wanted to be kept.
+        Properties that the writer stored with it, such as the message.
     message_bytes
         The message as it was stored, for conflict checks.
     """
@@ -46,7 +46,7 @@ class TransactionMeta:
 
     @property
     def message(self) -> str | None:
-        """What the committer said of it."""
+        """Message of the commit; None if there is none."""
         return self.properties.get(MESSAGE_KEY)
 
 
@@ -58,7 +58,7 @@ def read_transaction(
     *,
     source: RangeSource | None = None,
 ) -> TransactionMeta | None:
-    """Read what made a version; None where nothing was written down.
+    """Read the transaction of a version; None if the writer recorded none.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_transaction(
     Raises
     ------
     CorruptManifestError
-        It is not there, or is no transaction.
+        The transaction is missing, or its bytes are damaged.
     """
     if manifest.transaction_position is not None:
         place = manifest_place
@@ -104,7 +104,8 @@ def _content(place: Location, manifest_path: str, limits: Limits) -> bytes:
         source = open_source(place)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f"the manifest {manifest_path!r} names the transaction {place.name!r}, which is not there", path=place.name
+            f"the manifest {manifest_path!r} names the transaction {place.name!r}, which does not exist",
+            path=place.name,
         ) from error
     try:
         size = limits.check("max_metadata_bytes", source.size())

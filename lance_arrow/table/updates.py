@@ -73,7 +73,7 @@ def _check_names(values: Mapping[str, Any], schema: pa.Schema) -> None:
     for name in values:
         if name not in schema.names:
             raise InvalidArgumentError(
-                f"the table has no column {name!r}, of which a value could be changed; columns: {schema.names}"
+                f"the table has no column {name!r} to change; columns: {schema.names}"
                 f"{did_you_mean(name, schema.names)}",
                 column=str(name),
             )

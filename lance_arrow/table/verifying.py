@@ -1,7 +1,7 @@
-"""`verify`: as `datasets.verifying`, and a whole version of a table: each file that its manifest names, and what of it.
+"""`verify`: check a file, a folder of files, or each file that the manifest of a table's version names.
 
-A data file is there, as long as the manifest says, has as many rows, holds the columns it is said to hold, agrees with
-its checksums and decodes; a deletion file is there, decodes and has as many rows; row ids are as many as rows.
+Of a data file: its size, its number of rows and its columns are those of the manifest, checksums match, every page
+decodes. Of a deletion file: it decodes and deletes as many rows as the manifest says. Row ids are as many as rows.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def verify(
     runtime: Runtime | None = None,
     on_progress: Progress | None = None,
 ) -> VerifyReport:
-    """Compare a file, all files of a table's version, or all files of a folder with their checksums; decode every page.
+    """Compare checksums and decode every page of a file, of a table's version, or of all files in a folder.
 
     Parameters
     ----------
     source
         A file as for `LanceFile`; the folder of a table; a folder of Lance files.
     version, tag, branch
-        Which version of a table, as for `LanceTable.open`; the newest one when all are None.
+        Version of a table, as for `LanceTable.open`; the newest one when all are None.
     filesystem, storage_options, runtime
         As for `LanceFile`.
     on_progress
@@ -57,17 +57,17 @@ def verify(
     Returns
     -------
     VerifyReport
-        Findings of tables and folders name their file. A file without checksums that is consistent in itself is in
-        order; `has_checksums` is False where one file has none.
+        Findings of tables and folders name their file. A file without checksums is in order if it decodes without
+        contradictions; `has_checksums` is False if any file has none.
 
     Raises
     ------
     CorruptFileError
-        This is no Lance file; the manifest cannot be read.
+        `source` is not a Lance file, or the manifest cannot be read.
     VersionNotFoundError
         The table has no such version, tag or branch.
     TableNotFoundError
-        The folder is no table, and there is no file in it.
+        The folder is not a table and holds no Lance file.
     InvalidArgumentError
         A version was given for a path that is not a table.
     FileNotFoundError, OSError
@@ -141,7 +141,7 @@ def verify_fragment(rows: FragmentRows, filesystem: AnyFileSystem, runtime: Runt
         if rows.row_ids is not None:
             rows.row_ids.at(rows.live.starts)
         if not errors:
-            # Which column of which file has which field: the files must be in order for that.
+            # The mapping of fields to columns of files, which needs intact files.
             FragmentReading(rows, rows.columns.roots)
     except LanceError as error:
         errors.append(_finding(error, facts.manifest_path))

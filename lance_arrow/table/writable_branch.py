@@ -81,7 +81,7 @@ class WritableBranch:
     def retried(
         self, base: ManifestMeta, attempt: Callable[[ManifestMeta, WrittenFiles], Operation | None], message: str | None
     ) -> ManifestMeta:
-        """Make a version of what an attempt makes of a version; where others came first, of the newest one again.
+        """Commit the operation of an attempt; if others committed first, attempt again from the newest version.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class WritableBranch:
         attempt
             Writes the files of an operation made from a version; None when there is nothing to do.
         message
-            What the history is to say of it.
+            Text that `LanceTable.history` shows with the version.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class WritableBranch:
         Raises
         ------
         CommitConflictError
-            Others made it impossible, or were first each time until the time was up.
+            Others made it impossible, or committed first on every attempt within `commit_seconds`.
         LanceError, OSError
             As `editable`, `attempt`, `commit`; nothing is left behind.
         """
@@ -146,7 +146,7 @@ def overwriting_version(base: ManifestMeta) -> str:
 
 
 def refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
-    """Refuse blobs of the second kind, of which manifests tell otherwise than files."""
+    """Refuse blobs of the second kind, which manifests describe otherwise than files."""
     for top in fields:
         for field in top.walk():
             is_descriptor = field.is_blob and field.logical_type == "struct"

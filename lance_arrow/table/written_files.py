@@ -63,8 +63,8 @@ class WritesAtOnce:
 class WrittenFiles:
     """Remembers files; a context manager that removes them when an exception passes.
 
-    Only files that were added here are ever removed. Where nobody knows whether the commit was done (`is_in_doubt`),
-    they stay: a version may name them.
+    Only files that were added here are ever removed. While the result of the commit is unknown (`is_in_doubt`), they
+    stay, because a version may name them.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class WrittenFiles:
         if error is None:
             return
         if self.is_in_doubt:
-            error.add_note("nobody knows whether the commit was done; the files it would name are left where they are")
+            error.add_note("the result of the commit is unknown; the files that it would name were not removed")
             return
         for place in self._places:
             try:

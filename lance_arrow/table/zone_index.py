@@ -140,7 +140,7 @@ def _zones(reader: TableReader, column: str, rows_per_zone: int, schema: pa.Sche
 
 
 def zone_row(values: pa.Array, fragment: int, start: int, length: int) -> list[object]:
-    """Return what is said of a zone.
+    """Return the entry of a zone.
 
     Parameters
     ----------

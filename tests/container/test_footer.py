@@ -42,7 +42,7 @@ def test_unknown_pairs_are_named(craft, pair):
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2)])
 def test_the_first_generation_is_read_by_its_own_rules(craft, pair):
     # Its positions mean something else: none may be judged by the rules of 2.x.
-    with pytest.raises(CorruptFileError, match="the metadata of the file is said to be at"):
+    with pytest.raises(CorruptFileError, match="the metadata of the file is declared at"):
         craft(version=pair, footer={"columns": 2**63, "num_columns": 2**32 - 1}).open()
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 MOST_WORDS = 25
 # Words and turns that hide the subject or the term. What stands in code is not prose.
 RIDDLES = re.compile(
-    r"\b(?:whatever|whoever|whichever|whatsoever|nobody|somebody|anybody|of which|what is none|what is no|that is none|"
+    r"\b(?:whatever|whoever|whichever|whatsoever|nobody|somebody|anybody|of which|that is none|"
+    r"what (?:is|are|was|were|has|had) (?:no|not|none)|who (?:asks|wants|needs|calls)|"
     r"next to nothing|in no time|nothing of ours|of ours|hoped for|as it goes|are told|is told|is nobody's|"
     r"no word|beside itself|by hand of|said to be|as far as its|what it says|thereof|wherein|hereof|"
     r"lets? (?:him|her)|one has|goes away|well behaved|is patient)\b",

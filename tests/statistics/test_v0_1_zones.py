@@ -174,8 +174,8 @@ def test_upper_bounds_of_cut_strings_are_raised(told: str | None, expected: str 
 @pytest.mark.parametrize(
     ("type_", "nulls", "low", "high", "message"),
     [
-        (pa.int32(), -1, 1, 2, r"batches of \[10\] rows are said to have \[-1\] nulls"),
-        (pa.int32(), 11, 1, 2, r"batches of \[10\] rows are said to have \[11\] nulls"),
+        (pa.int32(), -1, 1, 2, r"batches of \[10\] rows declare \[-1\] nulls"),
+        (pa.int32(), 11, 1, 2, r"batches of \[10\] rows declare \[11\] nulls"),
         (pa.int32(), 0, 3, 2, "above"),
         (pa.string(), 0, "b", "a", "above"),
         (pa.float32(), 0, float("nan"), 2.0, "NaN"),

@@ -176,7 +176,7 @@ def test_alter_refused(table: LanceTable) -> None:
         ({"path": "nope", "name": "x"}, "no column"),
         ({"path": "id"}, "an alteration is"),
         ({"path": "id", "nam": "x"}, "an alteration is"),
-        ({"path": "id", "name": "a.b"}, "cannot be called"),
+        ({"path": "id", "name": "a.b"}, "cannot have the name"),
         ({"path": "n", "nullable": False}, "there are nulls"),
         ({"path": "s", "data_type": pa.int32()}, "cannot be cast"),
         ({"path": "id", "data_type": pa.int8(), "name": "s"}, "two columns"),

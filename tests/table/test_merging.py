@@ -114,9 +114,9 @@ def test_refused(tmp_path: Path) -> None:
     files = sorted(path.rglob("*.*"))
     twice = pa.concat_tables([SOURCE, SOURCE])
     for merge, message in (
-        (table.merge(SOURCE, on="k"), "never change"),
-        (table.merge(SOURCE, on="k").when_matched_fail(), "never change"),
-        (table.merge(SOURCE, on="k").when_matched_update_all().when_matched_delete(), "one thing"),
+        (table.merge(SOURCE, on="k"), "would change no rows"),
+        (table.merge(SOURCE, on="k").when_matched_fail(), "would change no rows"),
+        (table.merge(SOURCE, on="k").when_matched_update_all().when_matched_delete(), "several actions"),
         (table.merge(SOURCE, on="k").when_matched_fail().when_not_matched_insert_all(), "has a row of the key"),
         (table.merge(SOURCE, on="nope").when_matched_delete(), "no column 'nope'"),
         (table.merge(SOURCE.select(["v"]), on="k").when_matched_delete(), "not in the source"),

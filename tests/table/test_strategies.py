@@ -215,7 +215,7 @@ def test_a_store_that_always_says_no(tmp_path: Path, registered: Any, monkeypatc
     monkeypatch.setattr("lance_arrow.table.table_handle.default_runtime", _hurried)
     LanceTable.create(tmp_path / "t.lance", ROWS)
     registered(Plugin(Never()))
-    with pytest.raises(CommitConflictError, match="first each time") as caught:
+    with pytest.raises(CommitConflictError, match="committed first on every attempt") as caught:
         LanceTable.open(tmp_path / "t.lance").append(ROWS)
     assert caught.value.retryable
     assert LanceTable.open(tmp_path / "t.lance").version == 1

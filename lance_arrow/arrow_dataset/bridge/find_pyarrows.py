@@ -1,9 +1,9 @@
 """Name the pyarrows to build the bridge for: ``find_pyarrows.py FOLDER SITE``, a part of the build.
 
 With a FOLDER, each of its subfolders that holds a pyarrow (``pip install --no-deps --target FOLDER/24
-'pyarrow==24.*'``). Without one (an empty argument), a single pyarrow: that of SITE, the packages of the environment
-that the build is installed into, where pyproject.toml allows its version; else the one that this interpreter imports,
-which an isolated build has brought along.
+'pyarrow==24.*'``). Without one (an empty argument), a single pyarrow. This is the one in SITE, the packages of the
+environment that the build is installed into, if pyproject.toml allows its version. Else it is the one that this
+interpreter imports, which an isolated build has installed.
 
 One line for each: folder of packages; folder of headers; folder of libraries; ``major * 100 + minor``.
 """

@@ -144,7 +144,7 @@ def _message(
     """Read a message behind its length."""
     start = position + _LENGTH_BYTES
     if start > metadata.file_size:
-        raise CorruptFileError(f"{what} is said to be at {position}, the file has {metadata.file_size} bytes")
+        raise CorruptFileError(f"{what} is declared at {position}, but the file has {metadata.file_size} bytes")
     (head,) = metadata.read([(position, start)])
     stop = start + int.from_bytes(head.tobytes(), "little")
     if stop > metadata.file_size:
@@ -379,9 +379,7 @@ class LegacyColumns:
         descends = (borders[:, 0] < 0) | (borders[:, 1] < borders[:, 0])
         if descends.any():
             bad = int(np.argmax(descends))
-            raise CorruptFileError(
-                f"byte strings are said to lie from {borders[bad, 0]} to {borders[bad, 1]}", page=bad
-            )
+            raise CorruptFileError(f"byte strings are declared from {borders[bad, 0]} to {borders[bad, 1]}", page=bad)
         return borders[:, 0], borders[:, 1]
 
 

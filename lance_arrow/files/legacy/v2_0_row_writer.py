@@ -1,7 +1,8 @@
 """`V20RowWriter`: rows of 2.0 files, in which structs and lists have columns of their own above their items'.
 
-A page of a top-level column is a page of every column below it: of a list the ends of its rows, and the items of
-exactly these in the column below. What nulls of lists hide is left out. Structs cannot be null.
+A page of a top-level column is also a page of every column below it. A page of a list holds the ends of its rows; a
+page of the column below holds the items of exactly these rows. Items below null lists are left out. Structs cannot be
+null.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ class V20RowWriter:
         assert isinstance(levels, Levels)
         nulls = None if levels.def_ is None or not levels.def_.any() else levels.def_ != 0
         if page.leaf.shape is None and not page.num_nulls and nulls is None:
-            # A column of type null has no values whatever it is told; a struct without fields has no nulls.
+            # A column of type null has no values; a struct without fields has no nulls.
             return ArrayContent(page.leaf, page.num_rows, None)
         return ArrayContent(page.leaf, page.num_rows, page.values, nulls, items=page.items)
 

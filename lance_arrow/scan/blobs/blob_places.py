@@ -1,7 +1,7 @@
-"""Descriptors to places: which bytes of which source each blob of an array is; nothing is read or allocated here.
+"""Turn descriptors into places: source, offset and size of each blob of an array; no blob is read or allocated here.
 
-Every place is checked against its source, so that whoever reads it may trust it. Source: BlobLayout, and the
-descriptor struct of blob columns (kind 0 in the data file, 1 and 2 in sidecars, 3 at an address, 4 kept by the table).
+Every place is checked against its source, so that readers can trust it. Source: BlobLayout, and the descriptor struct
+of blob columns. Kind 0 is in the data file, 1 and 2 are in sidecars, 3 is at an address, 4 is kept by the table.
 """
 
 from __future__ import annotations

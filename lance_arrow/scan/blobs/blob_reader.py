@@ -84,7 +84,7 @@ class BlobReader:
         )
 
     def close(self) -> None:
-        """Close sidecars and whatever else was opened."""
+        """Close sidecars and all other opened sources."""
         with self._lock:
             self._is_closed = True
             if self._opened is not None:

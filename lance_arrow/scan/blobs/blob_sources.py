@@ -1,4 +1,4 @@
-"""Where the bytes of blobs are read: the data file itself, its sidecars, and, only when allowed, elsewhere.
+"""Sources of the bytes of blobs: the data file, its sidecars, and, only if allowed, external addresses.
 
     data/x.lance                                             the data file
     data/x/01000000000000000000000000000000.blob             its sidecar of blob id 2: bits of the id, lowest first
@@ -69,7 +69,7 @@ class BlobSources:
         try:
             return self._opened(blob_id, place.at(path))
         except FileNotFoundError as error:
-            raise MissingFileError(f"blobs lie in {path!r}, which is not there") from error
+            raise MissingFileError(f"blobs lie in {path!r}, which does not exist") from error
 
     def external(self, uri: str) -> RangeSource:
         """Open an address that the file names.
@@ -77,14 +77,14 @@ class BlobSources:
         Raises
         ------
         UnsupportedError
-            Nobody allowed it, or the address is none.
+            External blobs are not allowed, or the address is not a URL.
         OSError
-            As the filesystem says.
+            The filesystem fails.
         """
         if not self._allow_external:
             raise UnsupportedError(
-                f"a blob lies at the address {redact(uri)!r}; a file could name any, so none is followed unless it is "
-                "opened with allow_external_blobs=True",
+                f"a blob lies at the external address {redact(uri)!r}; if the file is trusted, open it with "
+                "allow_external_blobs=True",
                 detail=redact(uri),
             )
         if "://" not in uri or "::" in uri:
@@ -92,7 +92,7 @@ class BlobSources:
         return self._opened(uri, resolve(uri))
 
     def close(self) -> None:
-        """Close all but the data file, which belongs to whoever opened it."""
+        """Close all sources except the data file, which belongs to the caller."""
         with self._lock:
             self._closed = True
             held = list(self._open.values())

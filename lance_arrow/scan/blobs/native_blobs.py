@@ -1,7 +1,7 @@
 """Few blobs of the data file read natively: one call lays them out, another reads them where Arrow wants them.
 
-Whatever is not plain (another source, sidecars, addresses, more bytes than one piece) or not right is left to
-`scan.blobs.blob_reader`, which finds and reads the same blobs and can say what is wrong with them.
+Other sources, sidecars, addresses, more bytes than one piece, and faulty places are left to `scan.blobs.blob_reader`.
+It reads the same blobs and raises the exact errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BlobLimits: TypeAlias = tuple[int, int, int]
 
 
 def blob_limits(data_stop: int, runtime: Runtime) -> BlobLimits:
-    """Where values of a file end, most bytes of blobs that a take reads along with the rows, most by one thread."""
+    """Return the end of a file's values, and the most bytes of blobs for one take and for one thread."""
     settings = runtime.settings
     return data_stop, min(settings.blob_piece_bytes, settings.limits.max_batch_bytes, _INT32_MAX), 2 * _BYTES_PER_PART
 

@@ -71,7 +71,7 @@ class PendingBatch:
     def spans(self, limit: int) -> list[tuple[int, int]]:
         """Cut the rows so that the blobs of each span together, or of its one row, have no more bytes than `limit`."""
         num_rows = self.batch.num_rows
-        # Clipped, so that no sum wraps; a row of that size is a span of its own anyhow.
+        # Clipped, so that no sum wraps; a row of that size is one span anyhow.
         sizes = {column.leaf.column: np.minimum(column.places.sizes, limit) for column in self.columns}
         row_bytes = np.zeros(num_rows, np.int64)
         for node, array in zip(self.nodes, self.batch.columns, strict=True):

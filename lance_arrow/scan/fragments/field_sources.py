@@ -23,7 +23,7 @@ from lance_arrow.spi import NodeKind
 
 @dataclass(frozen=True, slots=True)
 class LeafPlace:
-    """Where a leaf of the table lies.
+    """Place of a leaf of the table.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class FieldSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileNodes:
-    """What is read of one file: pruned top-level columns, by their number in the file."""
+    """Pruned top-level columns to read from one file, by their number in the file."""
 
     file: int
     roots: tuple[int, ...]
@@ -119,7 +119,7 @@ def bind_fields(
     place_of: Callable[[LeafNode], LeafPlace | None],
     roots_of: Callable[[int], Sequence[ColumnNode]],
 ) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
-    """Find what to read of which file for (pruned) columns of the table.
+    """Find the files and their columns that hold (pruned) columns of the table.
 
     Parameters
     ----------

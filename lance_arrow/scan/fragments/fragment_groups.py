@@ -37,7 +37,7 @@ from lance_arrow.spi import RowRanges
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
 _TINY_FILE_BYTES = 64 << 10
-# Files of which a smaller part is wanted are read piece by piece.
+# If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 
 

@@ -58,7 +58,7 @@ class FragmentReading:
         self._sources: dict[str, FieldSource] = {source.node.field.name: source for source in sources}
         self.nodes = tuple(node if _is_virtual(node) else self._sources[node.field.name].node for node in nodes)
         self.schema = pa.schema([node.field for node in self.nodes])
-        # What is read of each file.
+        # Readings by file.
         self._files = {part.file: self._open(part.file).reading(part.nodes) for part in parts}
         counts = {opened.rows.num_rows for opened in self._opened.values()} - {rows.num_physical}
         if counts:
@@ -103,7 +103,7 @@ class FragmentReading:
             file.keep_indices(rows)
 
     def beside(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
-        """Return what reads other columns of the fragment; files that this one has opened are not opened again."""
+        """Return a reading of other columns of the fragment; it uses the files that are open already."""
         return FragmentReading(self.rows, nodes, self)
 
     def divisible_bytes(self) -> int:
@@ -131,7 +131,7 @@ class FragmentReading:
             return entered.pop_all()
 
     def share(self, other: FragmentReading) -> None:
-        """Read what another reading of the fragment asked ahead, as far as it goes."""
+        """Use the pages that another reading of the fragment asked ahead."""
         for number, file in self._files.items():
             if number in other._files:
                 file.share(other._files[number])

@@ -39,7 +39,7 @@ from lance_arrow.statistics.zone_types import bounds_type, zones_schema
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 
-# What filesystems say of a path at which no file is, or can be.
+# Errors of filesystems for a path at which no file is, or can be.
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 _NO_PATH = (errno.ENAMETOOLONG, errno.ELOOP)
 ADDRESS_BITS = 32
@@ -47,7 +47,7 @@ ADDRESS_BITS = 32
 
 
 class TableSource(ABC):
-    """What fragments, and several joined, are as sources of rows."""
+    """Base of the sources of rows of a table: a fragment, or several joined."""
 
     columns: TableColumns
     meta: FragmentMeta
@@ -78,7 +78,7 @@ class TableSource(ABC):
 
     @property
     def runtime(self) -> Runtime:
-        """Whose threads and limits hold."""
+        """Runtime with the threads and limits of the reads."""
         return default_runtime()
 
     def reading(self, nodes: Sequence[ColumnNode]) -> FragmentReading:
@@ -184,7 +184,7 @@ class FragmentRows(TableSource):
         if kind in (VirtualColumn.ROW_ID, VirtualColumn.ROW_ADDRESS):
             return owned_ids(offsets.astype(np.uint64) + np.uint64(self.meta.id << ADDRESS_BITS), pool)
         versions = self._created_at if kind is VirtualColumn.CREATED_AT else self._updated_at
-        # Rows whose version nobody wrote down are as old as the table.
+        # Rows without a recorded version are as old as the table.
         return owned_ids(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
 
     @cached_property
@@ -238,7 +238,7 @@ class FragmentRows(TableSource):
             return None
         file, column = found
         if len(path) > 1 and not self._is_together(path[0], file):
-            # What is null lies in another file.
+            # Nulls are stored in another file.
             return None
         opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
         column = stored_column(file, opened, field_id, column)

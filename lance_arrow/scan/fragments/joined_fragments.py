@@ -40,7 +40,7 @@ _KEPT_READINGS = 8
 
 
 class OpensFragment(Protocol):
-    """What returns the rows of a fragment by its number."""
+    """Returns the rows of a fragment by its number."""
 
     def fragment(self, number: int) -> FragmentRows:
         """Return them."""
@@ -118,7 +118,7 @@ class JoinedFragments(TableSource):
 
     @property
     def fetched(self) -> ReadStats:
-        """What it took to read the files, each whole and with a request of its own."""
+        """Statistics of reading the files: each is read whole, with one request."""
         return sum((one.fetched for one in self._opened.values() if one.fetched is not None), ReadStats())
 
     @property
@@ -298,7 +298,7 @@ def alike(
     fragments, numbers
         All fragments of a version, and which of them, ascending.
     most_bytes
-        Fragments with a larger file, or one whose size nobody wrote down, are in no group.
+        Fragments with a larger file, or one without a recorded size, are in no group.
     group_bytes
         About the most bytes of a group.
     """

@@ -1,7 +1,7 @@
 """`TableColumns`: the schema of a version as a column tree, whose leaves know their field ids.
 
-Beside the table's own columns it has virtual ones, which can be named wherever columns are: where a row lies
-(``_rowaddr``), what it is (``_rowid``), and the versions it was made and changed in.
+Beside the table's own columns it has virtual ones, which are valid wherever columns are named. They hold the address of
+a row (``_rowaddr``), its id (``_rowid``), and the versions that made and changed it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.scan.fragments.table_zones import TableZones
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
 
-# The generation that knows every type; files of others are matched by field id, whatever their own trees look like.
+# The generation that knows every type; columns of other files are matched by field id.
 _BLOB_EXTENSION = b"lance.blob.v2"
 _TREE_VERSION = FileVersion.V2_2
 _MAX_HELD = 32
@@ -82,7 +82,7 @@ class TableColumns:
 
     @cached_property
     def zones(self) -> TableZones:
-        """What indices say of the fragments."""
+        """Zones of the fragments, from indices."""
         return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
 
     @cached_property

@@ -45,7 +45,7 @@ _GROUP_BYTES = 32 << 20
 
 
 class OpensFragments(OpensFragment, Protocol):
-    """What a taking asks of the reader that it belongs to."""
+    """Opens fragments and readings of them, for takes."""
 
     def reading(self, number: int, projection: Projection) -> FragmentReading:
         """Return a reading of a fragment."""

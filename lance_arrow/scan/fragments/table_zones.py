@@ -1,7 +1,7 @@
-"""`TableZones`: what bounds the rows of a fragment of a table: zone maps of its files, and the ZONEMAP index.
+"""`TableZones`: bounds of the rows of a fragment, from zone maps of its files and from the ZONEMAP index.
 
-A leaf has the zone map of the file it is read from, or else the zones of an index; all are cut at each other's borders.
-Rows that no zone of an index covers were deleted before it was made, or are unknown to it: anything may be there.
+A leaf has the zone map of its file, or else the zones of an index. Zones of all leaves are cut at each other's borders.
+Rows that no zone of an index covers have unknown values: they were deleted before it was made, or were added later.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class BoundedZones:
         return cls(starts, stops, _with_unknown(zone_map.zones))
 
     def at(self, borders: NDArray[np.int64]) -> ZoneMap:
-        """Return the zones of the spans that begin at `borders`, none of which crosses a border of a zone."""
+        """Return the zones of the spans that begin at `borders`; no span crosses a border of a zone."""
         if np.array_equal(self.starts, borders) and np.array_equal(self.stops[:-1], borders[1:]):
             return ZoneMap(self.zones.slice(0, len(borders)), 1, is_repeated=False)
         owners = np.searchsorted(self.starts, borders, side="right") - 1
@@ -113,7 +113,7 @@ class IndexZones:
 
 
 class TableZones:
-    """What ZONEMAP indices say of the fragments of one version; read when first asked, kept, shared by threads.
+    """Zones of the fragments of one version, from ZONEMAP indices; read when first needed, kept, shared by threads.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class TableZones:
         filesystem: AnyFileSystem,
         files: OpenFiles,
     ) -> NDArray[np.int64]:
-        """Return fragments of which no row can satisfy a filter, as indices tell, all fragments judged at once.
+        """Return the fragments in which, by their indices, no row can satisfy a filter; all are judged at once.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class V01Statistics:
         self._told: tuple[BatchStatistics, RowReader] | None = None
 
     def get(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
-        """Return the zone maps of leaves, by physical column, for those of which something follows.
+        """Return the zone maps of the leaves that have useful statistics, by physical column.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class V01Statistics:
                     file = batch_statistics(self._rows.file)
                     self._told = None if file is None else (file, row_reader(file, self._rows.runtime))
                 except UnsupportedError:
-                    # Somebody else's statistics, of types that are not known here.
+                    # Statistics of another writer, of types that are not known here.
                     self._told = None
                 self._is_open = True
             return self._told

@@ -5,8 +5,8 @@ A leaf below lists is reached from above, one round of reading per list:
     rows ─► column of the outer list ─► items ─► column of the inner list ─► items ─► leaf
             validity, offsets                    validity, offsets                    validity, values
 
-All columns that the same round reaches are fetched together, siblings share what lies above them, and leaves that no
-list is above are read in the first round. Columns of structs hold nothing and are not read.
+All columns of one round are fetched together. Siblings share the columns above them. Leaves without a list above them
+are read in the first round. Columns of structs hold no data and are not read.
 """
 
 from __future__ import annotations

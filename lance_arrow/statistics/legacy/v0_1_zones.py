@@ -72,7 +72,7 @@ def zones_of_batches(told: BatchBounds, leaf: LeafNode, batch_starts: NDArray[np
     """
     rows = np.diff(batch_starts)
     if ((told.null_counts < 0) | (told.null_counts > rows)).any():
-        raise CorruptFileError(f"batches of {_some(rows)} rows are said to have {_some(told.null_counts)} nulls")
+        raise CorruptFileError(f"batches of {_some(rows)} rows declare {_some(told.null_counts)} nulls")
     filled = np.flatnonzero(rows)
     if not len(filled):
         return None
@@ -106,7 +106,7 @@ def _some(counts: NDArray[np.int64]) -> list[int]:
 
 def _check(low: pa.Array, high: pa.Array) -> None:
     if pa.types.is_floating(low.type) and any(pc.any(pc.is_nan(one)).as_py() for one in (low, high)):
-        raise CorruptFileError("NaN is said to bound values")
+        raise CorruptFileError("NaN is declared as a bound of values")
     if pc.any(pc.greater(low, high)).as_py():
         raise CorruptFileError("a lower bound is above the upper one")
 

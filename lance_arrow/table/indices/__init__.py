@@ -1,1 +1,1 @@
-"""What becomes of indices, whichever writer made them, when rows of a table move."""
+"""Keep indices of any writer correct when rows of a table move."""

@@ -1,8 +1,8 @@
 """`address_sets_remake`: a BITMAP or NGRAM index whose sets of addresses become those that the rows have now.
 
 Source: table-format 12.1 and 12.2. Both kinds are one file with a row for each value (or trigram) and the set of its
-rows. BITMAP stores sets as `RowAddrTreeMap`: a count, then for each fragment its id, a length, and a portable roaring
-bitmap of offsets; length 0 stands for all rows. NGRAM stores portable roaring bitmaps of 64 bits.
+rows. BITMAP stores sets as `RowAddrTreeMap`. This is a count, then for each fragment its id, a length, and a portable
+roaring bitmap of offsets. Length 0 stands for all rows. NGRAM stores portable roaring bitmaps of 64 bits.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def address_sets_remake(index: IndexMetadata, folder: Location) -> Remake | None
         schema = file.schema
         if tuple(schema.names) != kind.columns or schema.types[1] != pa.binary():
             return None
-        # What else the file holds may name rows, too.
+        # Other content of the file may name rows, too.
         if not kind.metadata.issuperset(file.metadata) or file.version not in WRITABLE_VERSIONS:
             return None
         return _AddressSetsRemake(folder, kind, schema, file.version)

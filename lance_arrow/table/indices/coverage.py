@@ -1,8 +1,8 @@
 """`IndexCoverage`: which fragments each index covers, and which indices stay right when rows move to other fragments.
 
 Source: table-format 11. Entries of an index name rows by row id or by address. Addresses change when a row moves; row
-ids do too, unless they are stable. What the entries of each kind are was found on bytes of releases 1.0.0 to 14.0.2 of
-the reference. With stable row ids, BITMAP, LABEL_LIST, NGRAM, INVERTED and vector indices hold ids, as does BTREE of
+ids do too, unless they are stable. The entries of each kind were read from files of the reference, releases 1.0.0 to
+14.0.2. With stable row ids, BITMAP, LABEL_LIST, NGRAM, INVERTED and vector indices hold ids, as does BTREE of
 version 0. BTREE of version 1 (14.0.2), ZONEMAP and BLOOMFILTER hold addresses in any table. A kind, or a version of a
 kind, that is not known here is taken for addresses.
 """
@@ -124,7 +124,7 @@ class IndexCoverage:
 def moved_coverage(section: IndexSection, groups: Iterable[tuple[pyroaring.BitMap, pyroaring.BitMap]]) -> None:
     """Make indices cover new fragments instead of the old ones that their rows moved from, in place.
 
-    An index that covered a part of a group covers none of it afterwards; one without a bitmap stays as it is.
+    An index that covered only a part of a group no longer covers its fragments. An index without a bitmap stays.
 
     Parameters
     ----------

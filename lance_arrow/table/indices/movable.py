@@ -20,7 +20,7 @@ GroupsOf = Callable[[Sequence[tuple[int, ...]]], Sequence[range]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovableGroups:
-    """What may be rewritten.
+    """Groups of fragments that may be rewritten, and the indices they affect.
 
     Parameters
     ----------

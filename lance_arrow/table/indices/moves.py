@@ -106,7 +106,7 @@ class RowMoves:
         return self._new[group]
 
     def groups_within(self, covered: frozenset[int]) -> list[int]:
-        """Return the groups of which all fragments are among some."""
+        """Return the groups whose fragments are all covered."""
         return [
             at
             for at, group in enumerate(self._groups)

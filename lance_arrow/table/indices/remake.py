@@ -24,7 +24,7 @@ class IndexTarget:
     Parameters
     ----------
     folder
-        A folder of its own, which exists.
+        An existing, empty folder for this index.
     files
         Told of each file.
     """
@@ -64,5 +64,5 @@ class Remake(abc.ABC):
         """
 
     def details(self, old: bytes) -> bytes:
-        """Return what the version says of the new index, given what it said of the old one."""
+        """Return the index details of the new index, given those of the old one."""
         return old

@@ -1,9 +1,8 @@
-"""`SourceKeys`: which row of a source has the key of a row of the table.
+"""`SourceKeys`: find the row of a source that has the key of a row of the table.
 
-Each key column becomes numbers, those of its distinct values in the source; the numbers of several columns are joined
-to one, column by column, and made dense again, so that they always fit into 64 bits. Nulls match nothing, as in SQL.
-Integers are looked up in a table over their range, or in sorted ones; only other values are hashed, by Arrow, which
-takes some hundred bytes for each.
+Each key column becomes the numbers of its distinct values in the source. Numbers of several columns are joined column
+by column, and made dense after each, so that they fit into 64 bits. A null matches nothing, as in SQL. Integers are
+looked up in a table over their range, or by binary search. Arrow hashes other values, with about a hundred bytes each.
 """
 
 from __future__ import annotations

@@ -30,12 +30,12 @@ class MergePass:
     Parameters
     ----------
     clauses
-        What the merge does.
+        Actions of the merge.
     source
         Rows, in one chunk.
     within
-        A condition for the rows of the table that are looked at; those between the least and the greatest key of the
-        source where that is enough, when None.
+        Condition for the rows of the table that are read. When None, it is computed from the least and greatest key of
+        the source, where that suffices.
     moved
         Reads the table; told of the rows that are updated.
     reader
@@ -79,7 +79,7 @@ class MergePass:
         self._wanted = [name for name in moved.table_schema.names if name in wanted]
 
     def updated(self) -> Iterator[pa.RecordBatch]:
-        """Yield rows of the table's schema that take the place of others; `moved` and `deleted` are told meanwhile.
+        """Yield the rows that replace others, with the table's schema; record these in `moved` and `deleted`.
 
         Raises
         ------

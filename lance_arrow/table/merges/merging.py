@@ -1,4 +1,4 @@
-"""`TableMerge`: rows of a source matched with those of a table by keys, and what becomes of each; one version.
+"""`TableMerge`: match rows of a source with rows of a table by keys; update, delete or insert them in one version.
 
 table rows ─► key ─► in the source?  yes: update, delete, fail or leave     no: delete or leave
 source rows whose key no table row has: insert or leave
@@ -19,7 +19,7 @@ from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeClauses:
-    """What a merge does.
+    """Actions of a merge.
 
     Parameters
     ----------
@@ -47,34 +47,36 @@ class MergeClauses:
     others_condition: Predicate | None = None
 
     def check(self) -> None:
-        """Refuse what says nothing, or two things of the same rows.
+        """Check that an action changes rows, and that matched rows have one at most.
 
         Raises
         ------
         InvalidArgumentError
-            It does.
+            No action changes rows, or matched rows have several actions.
         """
         if sum((self.updates, self.deletes, self.fails)) > 1:
-            raise InvalidArgumentError("say one thing of matched rows: update, delete or fail")
+            raise InvalidArgumentError("matched rows have several actions: choose one of update, delete and fail")
         if not (self.updates or self.deletes or self.inserts or self.deletes_others):
-            raise InvalidArgumentError("this merge would never change anything: say what is to be done with rows")
+            raise InvalidArgumentError(
+                "this merge would change no rows: add an action, such as when_matched_update_all()"
+            )
 
 
 MergeRun = Callable[[MergeClauses, Any, "pa.Schema | None", int, "str | None"], dict[str, int]]
 
 
 class TableMerge:
-    """A merge that is being described; `execute` does it. Get one from `LanceTable.merge`.
+    """A merge of rows into a table by keys. Get one from `LanceTable.merge`, add actions, and call `execute`.
 
     Parameters
     ----------
     run
-        Does it.
+        Function that runs the merge.
     source
-        Rows, as `write_table` takes them; columns that are left out keep their values where rows are updated, and are
-        null where they are inserted.
+        Rows, as for `write_table`. Columns that it lacks keep their values in updated rows, and are null in inserted
+        ones.
     on
-        Key columns.
+        Names of the key columns.
     schema
         Schema of an iterable of batches that may be empty.
     """
@@ -89,13 +91,13 @@ class TableMerge:
         self._said: dict[str, Any] = {"on": names}
 
     def when_matched_update_all(self, condition: Predicate | None = None) -> TableMerge:
-        """Let matched rows of the table take the values that the source has for them.
+        """Update matched rows of the table with the values of the source.
 
         Parameters
         ----------
         condition
-            Which of them: SQL, or an expression, over structs ``source`` and ``target``
-            (``"source.stamp > target.stamp"``); all when None. The others stay, and are not inserted either.
+            SQL, or an expression, over structs ``source`` and ``target`` (``"source.stamp > target.stamp"``). Only
+            matches that satisfy it are updated; all when None. The other matches change nothing.
         """
         return self._say(updates=True, update_condition=condition)
 
@@ -104,25 +106,25 @@ class TableMerge:
         return self._say(deletes=True)
 
     def when_matched_fail(self) -> TableMerge:
-        """Refuse the whole merge when a row of the table has a key of the source."""
+        """Raise an error, and change nothing, if a row of the table has a key of the source."""
         return self._say(fails=True)
 
     def when_not_matched_insert_all(self) -> TableMerge:
-        """Add the rows of the source whose key no row of the table has."""
+        """Insert the rows of the source whose key is not in the table."""
         return self._say(inserts=True)
 
     def when_not_matched_by_source_delete(self, expr: Predicate | None = None) -> TableMerge:
-        """Delete rows of the table whose key no row of the source has.
+        """Delete the rows of the table whose key is not in the source.
 
         Parameters
         ----------
         expr
-            Which of them: a predicate as for `LanceTable.delete`; all when None.
+            Predicate, as for `LanceTable.delete`. Only rows that satisfy it are deleted; all when None.
         """
         return self._say(deletes_others=True, others_condition=expr)
 
     def execute(self, *, max_rows_per_file: int = DEFAULT_ROWS_PER_FILE, message: str | None = None) -> dict[str, int]:
-        """Do it, in one version, which the handle moves to.
+        """Run the merge, commit one version, and move the table object to it.
 
         Returns
         -------
@@ -132,13 +134,13 @@ class TableMerge:
         Raises
         ------
         InvalidArgumentError
-            The clauses contradict each other; a row that must not match does; several rows of the source would update
-            one row of the table; the source does not fit.
+            The actions contradict each other, or the source does not fit. A row matches although `when_matched_fail`
+            forbids it. Several rows of the source would update one row of the table.
         CommitConflictError
-            Another writer replaced the table, or changed its columns. Where others changed the same fragments, or added
-            rows, the merge is done again on the newest version.
+            Another writer replaced the table, or changed its columns. If others changed the same fragments, or added
+            rows, the merge runs again on the newest version instead.
         UnsupportedError, CorruptManifestError
-            The table cannot be written here.
+            This library cannot write the table.
         """
         clauses = MergeClauses(**self._said)
         clauses.check()

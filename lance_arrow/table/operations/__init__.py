@@ -1,4 +1,4 @@
-"""What a commit may do: as the transaction that is recorded, and as what it makes of the version before.
+"""Operations of commits: the transaction that records each, and the version that it makes from the one before.
 
 `base` holds `Operation` and appends, overwrites, deletions; `rows`, `columns`, `rewriting`, `indices` and
 `configuration` hold the others.

@@ -1,6 +1,6 @@
-"""What a commit may do: each operation as the transaction that records it, and as what it makes of a version.
+"""`Operation`: the transaction that records a change, and the version that it makes from the one before.
 
-A rebase is nothing but the same operation applied to a newer version: ids of fragments and rows are given then.
+A rebase applies the same operation to a newer version, which then assigns ids of fragments and rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NextVersion:
     Parameters
     ----------
     draft
-        Its manifest, without what every version has of its own.
+        Its manifest, without the number, time and transaction of the version.
     indices_of
         The version whose index section it has; None for no indices.
     edit_indices
@@ -178,7 +178,7 @@ class Delete(Operation):
     updated
         Fragments as they are to be, with their new deletion files.
     removed
-        Ids of fragments of which no row is left.
+        Ids of fragments that have no rows left.
     predicate
         What was asked for, as text.
     """
@@ -239,7 +239,7 @@ class Restore(Operation):
 
 
 def delete_rows_of(draft: ManifestDraft, updated: Sequence[DataFragment], removed: Sequence[int], path: str) -> None:
-    """Give fragments the deletion files of `updated`, and drop those of which no row is left."""
+    """Give fragments the deletion files of `updated`, and drop the fragments without rows."""
     for fragment in updated:
         held = draft.fragments.get(fragment.id)
         check_fragment_known(held, path)
@@ -249,7 +249,7 @@ def delete_rows_of(draft: ManifestDraft, updated: Sequence[DataFragment], remove
 
 
 def drop_fragments(draft: ManifestDraft, ids: Iterable[int]) -> None:
-    """Remove fragments by id; no version after this one has them."""
+    """Remove fragments by id, from this version on."""
     gone = set(ids)
     if gone:
         draft.head.max_fragment_id = next_fragment_id(draft) - 1

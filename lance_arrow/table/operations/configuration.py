@@ -11,20 +11,20 @@ from lance_arrow.manifests.writing import editable
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.table.operations.base import NextVersion, Operation
 
-# What these say, the bytes of data files must follow.
+# These keys describe how bytes of data files are stored.
 _FIXED = ("lance-encoding:blob", "lance-encoding:packed", "packed", "ARROW:extension:")
 
 
 @dataclass(frozen=True, slots=True)
 class MapChange:
-    """What becomes of a map of texts.
+    """Change of a map of strings.
 
     Parameters
     ----------
     values
         New values by key; None removes a key.
     replace
-        Whether nothing else stays.
+        Whether to remove all other keys.
     """
 
     values: Mapping[str, str | None]

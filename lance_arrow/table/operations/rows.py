@@ -22,7 +22,7 @@ class Update(Operation):
     updated
         Fragments as they are to be, with their new deletion files.
     removed
-        Ids of fragments of which no row is left.
+        Ids of fragments that have no rows left.
     added
         New fragments, without ids; rows that keep their row ids come first.
     fields
