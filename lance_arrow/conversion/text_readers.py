@@ -2,8 +2,7 @@
 
 `pyarrow` infers the types of a text from its first block. Here, a later value that does not fit widens the type, and
 the first pass starts again. Null becomes any type, int64 double, every other type string (CSV). A column of integers
-that a
-double would round becomes string. Types that the caller asks for are parsed as such and never inferred.
+that a double would round becomes string. Types that the caller asks for are parsed as such and never inferred.
 """
 
 from __future__ import annotations
