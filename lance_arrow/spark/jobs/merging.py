@@ -217,7 +217,7 @@ class _Merge:
             refuse_blob_structs(fields)
         own = {one.name for one in base.fields} & {ADDRESS, ID, CREATED}
         if own:
-            raise UnsupportedError(f"the table has a column {own.pop()!r}, which hides what rows are")
+            raise UnsupportedError(f"the table has a column {own.pop()!r}, which hides the virtual column")
         self._plan = FilePlan(
             address=address, job=str(uuid.uuid4()), schema=given, fields=tuple(fields),
             options=PLAIN.of(writable_version(base)), max_rows_per_file=max_rows_per_file,
