@@ -344,8 +344,8 @@ def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     ) -> list[Any]:
         return [function(item) for item in items]
 
-    for module in (jobs.compacting, jobs.deleting):
-        monkeypatch.setattr(module, "spread", here)
+    for module in ("compacting", "deleting"):
+        monkeypatch.setattr(f"lance_arrow.spark.jobs.{module}.spread", here)
     path = tmp_path / "t.lance"
     make_table(witness, path, stable=stable)
     uri = str(path)
