@@ -21,10 +21,8 @@ from lance_arrow.manifests.fragments import FragmentMeta, file_bytes, part_of, p
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, open_version
-from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import as_expression, fitting
 from lance_arrow.scan.projection import Projection
 from lance_arrow.spark.fitting import BatchFitting
@@ -141,6 +139,7 @@ class TableScan:
 
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
+        from lance_arrow.pruning.zone_pruning import zone_predicate
         from lance_arrow.scan.row_filter import native_bridge
 
         reader = self._reader(fragments)
@@ -187,6 +186,7 @@ class TableScan:
 
     def _reader(self, fragments: Sequence[FragmentMeta]) -> TableReader:
         from lance_arrow.scan.fragments.table_reader import TableReader
+        from lance_arrow.scan.open_files import OpenFiles
 
         filesystem = self.choices.address.location().filesystem
         return TableReader(self._columns, fragments, filesystem, OpenFiles(self._columns.options))

@@ -49,11 +49,11 @@ STEPS = {
     "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 117),
     "write": (TASK, "save('message', load('writer').write(iter([batch])))", 226),
     "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 95),
-    "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 141),
+    "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 96),
     "plan a read": (
         "plan_data_source_read",
         "made = load('source').reader(schema); save('parts', made.partitions()); save('reader', made)",
-        141,
+        96,
     ),
     "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 179),
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -25,8 +26,10 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
-from lance_arrow.scan.fragments.table_zones import TableZones
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_zones import TableZones
 
 # The generation that knows every type; columns of other files are matched by field id.
 _BLOB_EXTENSION = b"lance.blob.v2"
@@ -83,6 +86,9 @@ class TableColumns:
     @cached_property
     def zones(self) -> TableZones:
         """Zones of the fragments, from indices."""
+        # A plan without a filter needs none.
+        from lance_arrow.scan.fragments.table_zones import TableZones  # noqa: PLC0415
+
         return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
 
     @cached_property
