@@ -34,7 +34,7 @@ def spread(
     items
         What pickles. A job of Spark sends all its items to each task, so there is one job for each 16 MiB of them.
     num_tasks
-        How many tasks; one for each item when None, 10,000 at most.
+        How many tasks of each job; one for each item when None, but 10,000 at most.
 
     Returns
     -------
@@ -52,11 +52,13 @@ def spread(
     version, called = own_version(), pickle.dumps(function)
     found: list[Result] = []
     for sent in _shares(items):
-        found += _in_tasks(spark, version, called, sent, len(sent) if num_tasks is None else num_tasks)
+        tasks = min(len(sent), MAX_TASKS if num_tasks is None else max(1, num_tasks))
+        found += _in_tasks(spark, version, called, sent, tasks)
     return found
 
 
 def _shares(items: Sequence[Item]) -> Iterator[list[bytes]]:
+    """Pickle items, and yield those of one job at a time."""
     share: list[bytes] = []
     num_bytes = 0
     for item in items:
@@ -79,8 +81,7 @@ def _in_tasks(spark: SparkSession, version: str, called: bytes, sent: list[bytes
             for number in batch.column(0).to_pylist():
                 yield pa.record_batch({"number": [number], "result": [_result(applied, sent[number])]})
 
-    tasks = max(1, min(len(sent), num_tasks, MAX_TASKS))
-    rows = spark.range(0, len(sent), 1, tasks).mapInArrow(run, "number long, result binary").collect()
+    rows = spark.range(0, len(sent), 1, num_tasks).mapInArrow(run, "number long, result binary").collect()
     found = []
     for row in sorted(rows, key=lambda one: one["number"]):
         error, result = pickle.loads(row["result"])
