@@ -41,7 +41,7 @@ def test_merging_equals_that_of_the_library(spark: SparkSession, tmp_path: Path,
     def content(one: LanceTable) -> list[dict[str, object]]:
         return one.to_table(columns=names).sort_by("id").to_pylist()
 
-    # Which of two new rows got which new id is nobody's business.
+    # Either of two new rows may get either new id.
     def without_new(one: LanceTable) -> list[dict[str, object]]:
         return [row for row in content(one) if row["id"] is not None and row["id"] < 100]
 

@@ -11,14 +11,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lance_arrow.files.write_options import WriteOptions
-from lance_arrow.io import Location
-from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, data_files, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
@@ -166,9 +164,8 @@ def rewrite_groups(
     made = []
     for group, found in zip(groups, written, strict=True):
         new = [DataFragment.FromString(one) for one in found]
-        for fragment in new:
-            for file in fragment.files:
-                files.add(Location(root.filesystem, f"{root.path}/{DATA}/{file.path}"))
+        for place in data_files(root, new):
+            files.add(place)
         made.append(RewriteGroup([messages[number] for number in group], new))
     return made
 

@@ -23,14 +23,12 @@ from pyspark.sql import functions as sf
 from lance_arrow.choices import Matched, NotMatched, NotMatchedBySource
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io import Location
-from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.jobs.frames import read_options
 from lance_arrow.spark.jobs.merge_tasks import ADDRESS, CREATED, GIVEN, ID, MARK, MergeOutcome, merge_rows
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
+from lance_arrow.spark.jobs.snapshots import TableSnapshot, data_files, opened
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.type_mapping import batch_schema
 from lance_arrow.spark.write_planning import columns_of
@@ -153,9 +151,8 @@ def merge(
         watch.step("joining and writing rows")
         with watch.shown(spark, target.root.name):
             done = run.done()
-        for fragment in done.fragments:
-            for file in fragment.files:
-                files.add(Location(target.root.filesystem, f"{target.root.path}/{DATA}/{file.path}"))
+        for place in data_files(target.root, done.fragments):
+            files.add(place)
         if len(done.updated) != done.num_updated:
             raise InvalidArgumentError("several rows of the source have the key of one row of the table")
         counts.update(

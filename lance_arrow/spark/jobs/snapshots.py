@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.io import Location
+from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, open_version
+from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
@@ -72,3 +75,10 @@ def opened(
 def writable_branch(address: TableAddress, *, unsafe_single_writer: bool) -> WritableBranch:
     """Return the main line of a table as something to write; errors are those of `choose_strategy`."""
     return line_of(address.location(), None, unsafe_single_writer=unsafe_single_writer)
+
+
+def data_files(root: Location, fragments: Iterable[DataFragment]) -> Iterator[Location]:
+    """Yield the places of the data files of new fragments."""
+    for fragment in fragments:
+        for file in fragment.files:
+            yield Location(root.filesystem, f"{root.path}/{DATA}/{file.path}")
