@@ -110,8 +110,7 @@ class LanceTable(TableEdits, TableUpkeep):
         tag
             Tag of the version to open, instead of its number.
         as_of
-            A moment: opens the newest version that is not later. `datetime`, `date` or ISO text; local time without a
-            time zone.
+            Opens the newest version not later than this `datetime`, `date` or ISO text; local time without a zone.
         branch
             Name of the branch; the main branch when None.
         filesystem, storage_options
@@ -122,8 +121,7 @@ class LanceTable(TableEdits, TableUpkeep):
             Whether to read files outside of the folder that holds the table, where the manifest names such files. A
             clone of a sibling table does not need it.
         unsafe_single_writer
-            Whether to write on a filesystem that cannot keep two writers apart. True promises that there is no other
-            writer.
+            Promises that there is no other writer, for filesystems that cannot keep two writers apart.
         durability
             What a committed change of a table on a local filesystem survives. ``"fsync"``: a crash of the machine or a
             loss of power; files are on the disk before the method returns. ``"rename"``: the end of the process only.
