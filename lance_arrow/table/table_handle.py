@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Durability, Preset
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
@@ -68,6 +69,8 @@ class TableHandle:
     _root: Location
     _branch: str | None
     _manifest: ManifestMeta
+    _options: ReadOptions
+    _reader: TableReader
     _unsafe_single_writer: bool
     _durability: Durability
 
