@@ -6,7 +6,7 @@ schema, history; a dataset; new versions.
 | Module | Open it for |
 |---|---|
 | `lance_table` | `LanceTable`: start here |
-| `table_edits`, `changes` | the half of it that writes: files first, then one commit |
+| `table_edits`, `changes` | the part of it that writes rows: files first, then one commit |
 | `updates` | rows that change and move |
 | `merges/` | rows of a source matched by keys with those of a table |
 | `writable_branch` | a line of versions that can be written, again when others were first |
@@ -19,7 +19,8 @@ schema, history; a dataset; new versions.
 | `tags` | tags, and what changes them |
 | `named_versions` | what tags and branches share: a file for each name |
 | `history` | what made each version |
-| `table_handle`, `table_upkeep` | what its halves share; the half that changes all but values of rows |
+| `table_reads` | the part of it that reads rows |
+| `table_handle`, `table_upkeep` | what its parts share; the part that changes columns, files, indices and configuration |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
 | `compaction` | few large fragments of many small ones |
