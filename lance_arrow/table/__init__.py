@@ -20,7 +20,7 @@ schema, history; a dataset; new versions.
 | `named_versions` | what tags and branches share: a file for each name |
 | `history` | what made each version |
 | `table_reads` | the part of it that reads rows |
-| `table_handle`, `table_upkeep` | what its parts share; the part that changes columns, files, indices and configuration |
+| `table_handle`, `table_upkeep` | what its parts share; the part that changes columns and indices, and tidies up |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
 | `compaction` | few large fragments of many small ones |
