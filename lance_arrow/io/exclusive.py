@@ -116,7 +116,7 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
             raise
         raise UnsupportedError(
             f"this filesystem has no hard links ({error.strerror}), without which no file can appear only if there is "
-            "none",
+            "none; pass unsafe_single_writer=True if there is no other writer",
             path=place.name,
         ) from error
     finally:
@@ -161,7 +161,8 @@ def _test(filesystem: AbstractFileSystem, place: Location, condition: dict[str, 
         filesystem.rm_file(probe)
     if ignored:
         raise UnsupportedError(
-            "this store takes a conditional put, but ignores the condition: writers could replace each other's files",
+            "this store takes a conditional put, but ignores the condition: writers could replace each other's files; "
+            "pass unsafe_single_writer=True if there is no other writer",
             path=place.name,
         )
     with _lock:

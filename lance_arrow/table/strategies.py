@@ -9,27 +9,6 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 
 
-class ExclusiveCreate:
-    """Lets the filesystem decide who is first; `lance_arrow.io.exclusive` tells how each one does.
-
-    Parameters
-    ----------
-    table
-        The table.
-    durability
-        Whether a version must be on the disk before `publish` returns.
-    """
-
-    def __init__(self, table: Location, durability: Durability = "fsync") -> None:
-        self._table = table
-        self._is_synced = durability == "fsync"
-
-    def publish(self, attempt: CommitAttempt) -> bool:
-        """See `CommitStrategy.publish`."""
-        place = Location(self._table.filesystem, attempt.path)
-        return create_exclusively(place, attempt.data, synced=self._is_synced)
-
-
 class SingleWriter:
     """Checks that there is no file, then writes it, without a lock: the caller promises that there is one writer."""
 
@@ -39,6 +18,37 @@ class SingleWriter:
             return False
         attempt.write()
         return True
+
+
+class ExclusiveCreate:
+    """Lets the filesystem decide which writer is first; `lance_arrow.io.exclusive` has the ways of each filesystem.
+
+    Parameters
+    ----------
+    table
+        The table.
+    durability
+        Whether a version must be on the disk before `publish` returns.
+    is_only_writer
+        The caller promises that there is one writer. Then `SingleWriter` serves where a try shows that the filesystem
+        cannot create exclusively: a store that ignores conditions, a disk without hard links.
+    """
+
+    def __init__(self, table: Location, durability: Durability = "fsync", *, is_only_writer: bool = False) -> None:
+        self._table = table
+        self._is_synced = durability == "fsync"
+        self._is_only_writer = is_only_writer
+
+    def publish(self, attempt: CommitAttempt) -> bool:
+        """See `CommitStrategy.publish`."""
+        place = Location(self._table.filesystem, attempt.path)
+        try:
+            return create_exclusively(place, attempt.data, synced=self._is_synced)
+        except UnsupportedError:
+            # Nothing was made: the way is tried on a file of another name first, or failed as a whole.
+            if not self._is_only_writer:
+                raise
+        return SingleWriter().publish(attempt)
 
 
 def choose_strategy(
@@ -68,7 +78,7 @@ def choose_strategy(
     if found is not None:
         return found
     if can_create_exclusively(table.filesystem):
-        return ExclusiveCreate(table, durability)
+        return ExclusiveCreate(table, durability, is_only_writer=unsafe_single_writer)
     if unsafe_single_writer:
         return SingleWriter()
     raise UnsupportedError(

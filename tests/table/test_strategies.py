@@ -85,6 +85,10 @@ def test_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedError, match="no hard links"):
         LanceTable.create(tmp_path / "t.lance", ROWS)
     assert not [name for _, _, names in os.walk(tmp_path) for name in names]
+    table = LanceTable.create(tmp_path / "t.lance", ROWS, unsafe_single_writer=True)
+    table.append(ROWS)
+    assert LanceTable.open(tmp_path / "t.lance").version == 2
+    assert not [name for _, _, names in os.walk(tmp_path) for name in names if name.startswith(".")]
 
 
 class Store(AbstractFileSystem):
