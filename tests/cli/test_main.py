@@ -54,7 +54,8 @@ def test_interrupted_process(tmp_path: Path) -> None:
     wait = (
         "import signal, sys, time; from lance_arrow.cli import plugin_view;"
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "plugin_view.view_plugins = lambda: (print('ready', file=sys.stderr, flush=True), time.sleep(60));"
+        "plugin_view.view_plugins = lambda: "
+        "(print('ready', file=sys.stderr, flush=True), *(time.sleep(0.1) for _ in range(600)));"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", wait + MAIN, "plugins"],
@@ -140,7 +141,9 @@ def sleep_in(module, owner, name, call=1):
         calls.append(1)
         if len(calls) == call:
             print("ready", file=sys.stderr, flush=True)
-            time.sleep(60)
+            # A signal that comes just before a sleep begins is seen when that sleep ends.
+            for _ in range(600):
+                time.sleep(0.1)
         return original(*args, **options)
     setattr(owner, name, sleepy)
 
