@@ -1,7 +1,7 @@
 """The table of checksums in a file: its bytes, its rules, and its place.
 
 The table is the last global buffer, and the table of global buffers ends where the footer begins. So its place
-is stored 56 bytes before the end of the file, and is found even if the footer is damaged. All numbers are little-endian.
+is stored 56 bytes before the end of the file, and is found even if the footer is damaged. Numbers are little-endian.
 
     0  "LANCECRC"                                20  u32 number of buffers n          36  u32 checksum of the footer
     8  u32 checksum of the bytes from 12 on      24  u64 number of blocks m           40  u32 of the file descriptor
