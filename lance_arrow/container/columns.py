@@ -97,8 +97,7 @@ class ColumnMeta:
 
     @property
     def page_starts(self) -> Positions:
-        """First row of each page, and the number of rows, ``(num_pages + 1,) int64``; counted as
-        `PageMeta.num_rows`."""
+        """First row of each page, then the number of rows, ``(num_pages + 1,) int64``; see `PageMeta.num_rows`."""
         return self.pages.row_starts
 
     @property

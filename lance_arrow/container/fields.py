@@ -73,8 +73,7 @@ class SchemaField:
 
     @property
     def is_blob(self) -> bool:
-        """Whether values are stored outside the pages: the key is present, with any value. Source:
-        ``lance-encoding:blob``."""
+        """Whether values are outside the pages: the key has any value. Source: ``lance-encoding:blob``."""
         return BLOB_KEY in self.metadata and self.logical_type in ("binary", "large_binary", "struct")
 
     def walk(self) -> Iterator[SchemaField]:

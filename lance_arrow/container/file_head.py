@@ -43,8 +43,7 @@ class FileHead:
 
     @classmethod
     def read(cls, tail: Bytes, file_size: int, wants_checksums: bool) -> FileHead | None:
-        """Read it from the last bytes of a file; None if the file is unusual, or if metadata lies before these
-        bytes."""
+        """Read it from the last bytes of a file; None if the file is unusual, or if metadata lies before them."""
         found = read_file_head(tail, file_size, wants_checksums)
         if found is None:
             return None

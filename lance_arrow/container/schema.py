@@ -103,8 +103,7 @@ class LeafColumn:
 
     @property
     def lengths_per_row(self) -> int:
-        """How many rows page lengths count for one row of the file: the product of all fixed-size lists of structs
-        above."""
+        """How many rows page lengths count per row of the file: the product of fixed-size lists of structs above."""
         product = 1
         for ancestor in self.ancestors:
             product *= ancestor.list_size

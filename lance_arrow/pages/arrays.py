@@ -171,8 +171,7 @@ def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsi
 
 
 def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-    """Return slices with the ends of some values, and the end before each run; None if the ends are not stored
-    plainly."""
+    """Return slices with the ends of some values, and the end before each run; None if the ends are encoded."""
     return None if ends.index_buffers else ends.plan(page, None, _with_one_before(_merged(rows))).slices
 
 

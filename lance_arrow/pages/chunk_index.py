@@ -140,8 +140,7 @@ def chunk_table(
 
 
 def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:
-    """Parse the repetition index: per chunk, the rows that finish in it, and level entries of a last, unfinished
-    row."""
+    """Parse the repetition index: per chunk, rows that finish in it, and level entries of an unfinished row."""
     if index.size != num_chunks * 16:
         raise CorruptPageError(f"a repetition index of {index.size} bytes, expected {num_chunks * 16}")
     # Slices of a fetched array may have any alignment.

@@ -151,8 +151,7 @@ def _numbered(
 
 
 def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
-    """Encode dictionary items as one block: plain in 2.1, later compressed by LZ4 unless the options name another
-    codec.
+    """Encode dictionary items as one block: plain in 2.1, later with LZ4 unless the options name a codec.
 
     Raises
     ------

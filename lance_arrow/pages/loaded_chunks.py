@@ -78,8 +78,7 @@ class ValuePage:
             self._decode_selected(self.chunks, starts, stops, out)
 
     def _decode_run(self, start: int, stop: int, out: BlockSlice) -> None:
-        """Decode one run: whole chunks directly to their destination, partial chunks at both ends through scratch
-        memory."""
+        """Decode one run: whole chunks directly to their destination, partial ones through scratch memory."""
         borders = self.chunks.value_starts
         inner_start = int(np.searchsorted(borders, start, side="left"))
         inner_stop = int(np.searchsorted(borders, stop, side="right")) - 1

@@ -52,8 +52,7 @@ def value_bits(shape: BlockShape | None) -> int | None:
 
 
 def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
-    """Return the bytes of each field of a packed struct; empty for other shapes, or if a field is not one run of
-    bytes."""
+    """Return the bytes of each field of a packed struct; empty for other shapes, or fields that are not bytes."""
     if not isinstance(shape, PackedStruct):
         return ()
     bits = [value_bits(field) or 0 for field in shape.fields]

@@ -23,6 +23,5 @@ def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
 
 
 def lacks_structs(page: PageContent) -> bool:
-    """Return whether some rows hold no packed struct; release 14.0.2 aborts if it takes only such rows of zipped
-    pages."""
+    """Return whether some rows hold no packed struct: release 14.0.2 aborts at takes of only such zipped rows."""
     return isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values

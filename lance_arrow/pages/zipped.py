@@ -127,8 +127,7 @@ class Booleans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowIndex:
-    """Offset of each row in the stream, then the stream's end: ``(num_rows + 1,) int64``; None for rows of equal
-    size."""
+    """Offset of each row in the stream, then its end: ``(num_rows + 1,) int64``; None for rows of equal size."""
 
     row_starts: NDArray[np.int64] | None
     native: NativePage | None

@@ -138,8 +138,7 @@ def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64])
 
 
 def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
-    """Cut the zones of all maps at the borders of each; a part of a zone keeps its bounds, its counts are upper
-    limits."""
+    """Cut the zones of all maps at the borders of each; counts of a part of a zone are upper limits."""
     steps = {one.rows_per_zone for one in maps.values()}
     if len(steps) == 1:
         (step,) = steps

@@ -1,5 +1,4 @@
-"""Protocols of compressive encodings (codecs): bound decoders per context. Factories: `factories.py`, writing:
-`encoding.py`.
+"""Protocols of compressive encodings (codecs): bound decoders per context; `encoding.py` has the writing side.
 
 A codec turns encoded bytes into a block of values. It knows nothing of files, pages, Arrow, threads or other codecs.
 `BindScope` binds its children. `bind` runs once per distinct description. The bound object is immutable, shared by
@@ -102,5 +101,4 @@ class BoundBufferScheme(Protocol):
         """
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
-        """Write frame i to ``out[out_starts[i] : out_starts[i + 1]]``, which it fills exactly, or raise
-        `CorruptPageError`."""
+        """Write frame i to ``out[out_starts[i] : out_starts[i + 1]]``, exactly full, or raise `CorruptPageError`."""

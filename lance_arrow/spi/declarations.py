@@ -1,5 +1,4 @@
-"""Declared keys: encodings that a plugin provides, from installed metadata. The plugin is imported when a key is
-needed.
+"""Declared keys: encodings of a plugin in its metadata, so that the plugin is imported when a key is needed.
 
 A distribution declares keys in the entry-point group `lance_arrow.keys`, as ``key = module``. The module is one of its
 plugins. A declaration binds: the plugin provides exactly these keys, and implements no other kind of hook.

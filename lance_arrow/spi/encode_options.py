@@ -97,8 +97,7 @@ class EncodeOptions:
         return num_bytes * _WISH_FACTOR if self.preferred_layout == name else num_bytes
 
     def cost(self, num_bytes: float) -> float:
-        """Return the score of `num_bytes` of encoded values; plain values of nearly the same size decode faster and
-        win."""
+        """Return the score of `num_bytes` of encoded values; plain values win if they have nearly the same size."""
         return num_bytes * _FAST_FACTOR if self.preset == "fast" else num_bytes
 
     def with_metadata(self, metadata: Mapping[bytes, bytes] | None) -> EncodeOptions:

@@ -31,8 +31,7 @@ class CodecEncoder(Protocol):
         """Key of the case that it writes."""
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Estimate the encoded size in bytes, plus a penalty for slow decoding; None if the codec does not fit the
-        block.
+        """Estimate the encoded size in bytes, plus a penalty for slow decoding; None for unsuitable blocks.
 
         Must not encode. `scope.summary(block)` has the usual facts, computed once for all codecs.
         """
@@ -52,8 +51,7 @@ class CodecEncoder(Protocol):
 
 @runtime_checkable
 class BlocksEncoder(Protocol):
-    """Optional part of a codec encoder: encodes many blocks of one description in one call, such as the levels of
-    chunks.
+    """Optional part of a codec encoder: encodes many blocks of one description, such as levels of chunks.
 
     A codec with a BLOCK context but without these methods is called block by block, if a hook chose it.
     """

@@ -91,8 +91,7 @@ class Frames:
         return plain, plain_starts
 
     def places(self, data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the offsets of the contents in the result of `open`, ``(n + 1,) int64``: each start, then the last
-        end.
+        """Return the start of each content in the result of `open`, then the last end, ``(n + 1,) int64``.
 
         Raises
         ------

@@ -77,8 +77,7 @@ def lance_choose_layout(page: PageContent, scope: EncodeScope) -> EncodingKey | 
 
 @hookspec(firstresult=True)
 def lance_choose_codec(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodingKey | None:
-    """Choose the codec of a block; None leaves the choice to others. Called once per encoded block of a written
-    page."""
+    """Choose the codec of a block; None leaves the choice to others. Called once per encoded block of a page."""
 
 
 @hookspec(firstresult=True)

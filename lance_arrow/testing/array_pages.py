@@ -90,8 +90,7 @@ class ArrayPage:
         return self._opened(index, self.bound.plan(self.facts, index, rows), rows)
 
     def read_natively(self, rows: RowRanges) -> list[Any] | str | None:
-        """Read rows by the engine; returns the text of an error if it rejects them, None if it does not support the
-        page."""
+        """Read rows by the engine; returns the text of its error, or None if it does not support the page."""
         page = ArrayPages(self.bound).native_page(self.facts)
         bits = value_bits(self.bound.shape)
         if page is None or bits is None or not rows.num_rows:
@@ -217,8 +216,7 @@ def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:
 
 
 def selections(num_rows: int) -> list[RowRanges]:
-    """Return selections: all rows, the first, the last, none, single ones, separate ones, every other, and random
-    runs."""
+    """Return selections: all rows, first, last, none, single ones, separate ones, every other, random runs."""
     found = [RowRanges.one(0, num_rows), RowRanges.one(0, min(1, num_rows)), RowRanges.one(num_rows - 1, num_rows)]
     found.append(RowRanges.one(0, 0))
     if not num_rows:
@@ -238,8 +236,7 @@ def selections(num_rows: int) -> list[RowRanges]:
 
 
 def read_or_refuse(page: ArrayPage, selections: list[RowRanges]) -> None:
-    """Read a damaged page in every way; fails unless it raises a `LanceError` or returns the requested number of
-    rows."""
+    """Read a damaged page in every way; each must raise a `LanceError` or return the requested rows."""
     for rows in selections:
         found = _rows_or_none(page.read, rows)
         _rows_or_none(page.read_few, rows)

@@ -91,8 +91,7 @@ class CodecSuite(CodecWriteSuite):
     """Names of the samples that the codec can store; all by default."""
 
     def encode(self, sample: Sample, context: DecodeContext) -> EncodedSample:
-        """Encode `sample` according to the text of the format, in chunks of `chunk_values` (one block in the BLOCK
-        context)."""
+        """Encode `sample` by the text of the format, in chunks of `chunk_values` (BLOCK context: one block)."""
         raise NotImplementedError
 
     def supports(self, shape: BlockShape, context: DecodeContext) -> bool:

@@ -232,8 +232,7 @@ def _fill_bits(bitmap: Bitmap, bits: NDArray[np.bool_]) -> None:
 
 
 def filled(sample: Sample) -> BlockSlice:
-    """Return the values of `sample` in forms that an encoder gets: read-only, also from another first bit and
-    offset."""
+    """Return the values of `sample` as an encoder gets them: read-only, from other first bits and offsets too."""
     destination = Destination(sample.shape, sample.num_values, sample.num_bytes)
     destination.fill(sample)
     return _read_only(destination.block)

@@ -40,8 +40,7 @@ def some(items: Any, limit: int) -> list[Any]:
 
 
 def damages(content: bytes, flips: int, masks: tuple[int, ...] = (0x01, 0x10, 0x80, 0xFF)) -> list[bytes]:
-    """Return copies of `content` with one changed byte: at most `flips` positions, and for each the bit masks of
-    `masks`."""
+    """Return copies of `content` with one changed byte, for at most `flips` positions and each mask."""
     found = []
     for position in some(range(len(content)), flips):
         for mask in masks:

@@ -97,8 +97,7 @@ class LegacyFile:
         return file_schema_pb2.Schema(fields=self.manifest.fields, metadata=self.manifest.schema_metadata)
 
     def batch_starts(self) -> _Counts:
-        """Return ``(num_batches + 1,)``: the first row of each batch and the number of rows; ``[0]`` without
-        batches."""
+        """Return ``(num_batches + 1,)``: first row of each batch, then the number of rows; ``[0]`` if empty."""
         starts = np.array(self.message.batch_offsets or [0], np.int64)
         if starts[0] != 0 or (np.diff(starts) < 0).any():
             raise CorruptFileError(f"batches begin at rows {starts[:20].tolist()}", byte_range=self.place)
