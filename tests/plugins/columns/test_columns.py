@@ -56,7 +56,7 @@ def test_zone_index_says_where_its_map_is() -> None:
     ids=[
         "nothing",
         "nothing inside",
-        "zones of a zone index have no rows",
+        "zones of no rows",
         "no such buffer",
         "twice",
         "blobs of blobs",
