@@ -137,7 +137,7 @@ struct InlineBitpacking {
 template <class Decode>
 LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
   if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
-  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk promises more values than one can hold";
+  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
   const int64_t num_bytes = chunk.num_values * width;
   if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
   const Leased<std::vector<uint8_t>> whole;

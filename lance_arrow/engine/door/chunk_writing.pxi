@@ -153,8 +153,8 @@ def write_chunks(
     Raises
     ------
     InternalError
-        A size does not fit its field, a chunk but the last holds no power of two of values, or an array has the wrong
-        length; ``detail`` is the chunk.
+        A size does not fit its field, a chunk before the last does not have a power of two of values, or an array has
+        the wrong length. ``detail`` is the chunk.
     """
     cdef ChunkWriting page
     cdef ChunkPart part

@@ -55,7 +55,7 @@ def read_file_head(const uint8_t[::1] tail not None, int64_t file_size, bint wan
     tail
         Last bytes of the file.
     file_size
-        Bytes of the file, of which `tail` is the end.
+        Bytes of the whole file; `tail` is its end.
     wants_sums
         Whether what is read is compared with the file's checksums.
 

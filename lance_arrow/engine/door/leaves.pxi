@@ -1,7 +1,7 @@
 # The engine for reads of few rows: a leaf's rows read, opened and laid out, page by page without Python.
 #
-# What it cannot do it refuses with a sentence, and the same rows are then read by the layouts' and codecs' own methods,
-# which know how to name column, page and bytes.
+# For unsupported or damaged rows it returns an error text. The layouts' and codecs' own methods then read the same rows,
+# and raise errors with column, page and byte range.
 
 cdef class LeafTake:
     """Rows of one leaf in the making; made by `prepare_leaves`."""

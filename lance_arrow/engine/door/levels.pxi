@@ -75,7 +75,7 @@ cdef int64_t _num_entries(const uint16_t[::1] rep, const uint16_t[::1] def_) exc
         return rep.shape[0]
     if def_ is not None:
         return def_.shape[0]
-    raise refusal(b"there are no levels at all", -1, 0)
+    raise refusal(b"there are no levels", -1, 0)
 
 
 def check_levels(const uint16_t[::1] rep, const uint16_t[::1] def_, int max_rep, int max_def) -> None:

@@ -122,7 +122,7 @@ def locate_variable_blocks(
 
 
 def measure_variable_values(const int64_t[::1] sizes not None) -> int:
-    """Return the sum of sizes, all of which must be at least 0."""
+    """Return the sum of sizes; each must be at least 0."""
     cdef Outcome outcome
     cdef int64_t total = 0
     with nogil:

@@ -72,7 +72,7 @@ cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_
     if form.values.num_buffers < 0 or form.values.num_buffers > 8:
         return False
     for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        # Levels are decoded into 16 bits each, so codecs of other widths are not supported.
         if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
             return False
     return True

@@ -186,7 +186,7 @@ cdef ValueLevels _levels(const uint16_t[::1] def_, int max_visible) except *:
     levels.def_ = NULL
     levels.num_entries = 0
     if not 0 <= max_visible <= 0xFFFF:
-        raise InternalError("a bound is no 16-bit level")
+        raise InternalError("a bound is not a 16-bit level")
     if def_ is not None:
         levels.def_, levels.num_entries = &def_[0], def_.shape[0]
     levels.max_visible = <uint16_t>max_visible
@@ -259,7 +259,7 @@ def shred_offsets(
     cdef int32_t[::1] narrow
     cdef int64_t[::1] wide
     if out_offsets.itemsize * 8 != strings.offset_bits:
-        raise InternalError("offsets come out as wide as they went in")
+        raise InternalError("input and output offsets must have the same width")
     if strings.offset_bits == 64:
         wide = out_offsets
         out.offsets, out.num_offsets = <void*>&wide[0], wide.shape[0]

@@ -102,8 +102,10 @@ def unravel_slots(
 
 
 def null_flags(layer, uint16_t[::1] out not None) -> None:
-    """Write for each selected slot of a layer, as `unravel_slots` takes it, 1 where it is null, else 0; what is not
-    selected is as unlisted slots are."""
+    """Write 1 for each null slot of the selected slots of a layer, else 0; layers have the form of `unravel_slots`.
+
+    Slots that are not listed have the opposite validity.
+    """
     cdef SlotLayer opened
     cdef Outcome outcome
     _open_slots(&opened, layer)
