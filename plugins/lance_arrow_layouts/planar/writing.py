@@ -1,7 +1,7 @@
 """Writing pages of 2.3: choose structure and values, and join both planes.
 
-Structure is dense by default. It is sparse if levels would be most of the page: pages of only nulls, of one scalar with
-nulls or lists, or with too many entries for chunks. It is also sparse if the options require it. Source: spec 11,
+Structure is dense by default. It is sparse if levels would be most of the page. Such pages have only nulls, one scalar
+with nulls or lists, or too many entries for chunks. It is also sparse if the options require it. Source: spec 11,
 writer choice.
 """
 
