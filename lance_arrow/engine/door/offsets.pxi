@@ -1,6 +1,6 @@
 # Stored offsets checked and rewritten as Arrow offsets, with their bytes.
 #
-# Chunk arguments and errors as in `bits`, variable-width outputs as in `gather`: the base is the offset at position
+# Chunk arguments and errors are as in `bits`, variable-width outputs as in `gather`. The base is the offset at position
 # ``value_starts[0]`` (position 0 for single values). Stored offsets are unsigned, of ``offset_bits`` 32 or 64.
 
 cdef extern from "engine/decode/offsets.hpp" namespace "lance_arrow::engine" nogil:

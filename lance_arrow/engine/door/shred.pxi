@@ -110,28 +110,28 @@ def shred_levels(
     ----------
     nodes
         Outer-most first, the leaf last: ``(num_slots, validity, bit_offset, offsets, dimension, first_item)``.
-        ``validity`` is a bitmap whose bit ``bit_offset`` is that of slot 0, or None; ``offsets`` the
-        ``num_slots + 1`` offsets of a list, or None; ``dimension`` the items of a fixed-size list of structs, whose
-        slot 0 begins at ``first_item`` of the next node, or 0.
+        ``validity`` is a bitmap whose bit ``bit_offset`` belongs to slot 0, or None. ``offsets`` are the ``num_slots +
+        1`` offsets of a list, or None. ``dimension`` is the number of items of a fixed-size list of structs, or 0. Its
+        slot 0 begins at ``first_item`` of the next node.
     levels
-        ``(num_nodes, 2) uint16``: the definition levels of a null slot and of an empty list, numbered as the layers
-        are (spec 2); 0 where there is none: a node with a bitmap has the first, a list the second.
+        ``(num_nodes, 2) uint16``: the definition levels of a null slot and of an empty list, numbered like the layers
+        (spec 2); 0 for none. A node with a bitmap needs the first, a list the second.
     out_rep, out_def
-        Room for the entries; ``out_rep`` exactly where there is a list.
+        Memory for the entries; ``out_rep`` is needed if and only if there is a list.
     out_run_starts, out_run_stops
-        Room for the runs of visible slots of the leaf.
+        Memory for the runs of visible slots of the leaf.
     seen
-        ``(num_nodes, 2) uint8``: set to 1 where a null slot, an empty list occurred outside of anything null.
+        ``(num_nodes, 2) uint8``: set to 1 if a null slot, or an empty list, occurred outside of nulls.
 
     Returns
     -------
     num_entries, num_runs
-        With more runs than there is room for, runs are not written: call again with more.
+        If there are more runs than memory for them, runs are not written: call again with more.
 
     Raises
     ------
     InvalidArgumentError
-        Offsets descend or leave their items, or an array is shorter than the one around it needs.
+        Offsets descend or exceed their items, or an array is shorter than the outer one requires.
     """
     cdef ShredNode opened[_MAX_NODES]
     cdef ShredOut out
