@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from prose import measure, public_docstrings
+from prose import docstring_prose, measure, public_docstrings
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("how_to", "coming_from", "engines", "reference", "plugins", "format")
@@ -43,6 +44,20 @@ def test_public_docstrings_are_short_and_plain(package: str) -> None:
         if not module.stem.endswith("_pb2")
         for line, text in public_docstrings(module.read_text())
         for wrong in (*measure(text).riddles, *measure(text).long_sentences)
+    ]
+    assert not found
+
+
+def test_docstrings_of_kernels_are_short_and_plain() -> None:
+    """Those of `lance_arrow.kernels` are in the pieces of the engine's module; `positional.pxi` has no kernels."""
+    pieces = [one for one in (LIBRARY / "engine" / "door").glob("*.pxi") if one.name != "positional.pxi"]
+    texts = {one.name: re.findall(r'"""(.*?)"""', one.read_text(), re.DOTALL) for one in pieces}
+    assert sum(map(len, texts.values())) > 100
+    found = [
+        f"{name}: {wrong}"
+        for name, found_texts in sorted(texts.items())
+        for prose in (measure(docstring_prose(text)) for text in found_texts)
+        for wrong in (*prose.riddles, *prose.long_sentences)
     ]
     assert not found
 

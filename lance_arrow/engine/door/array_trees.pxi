@@ -59,8 +59,9 @@ cdef class ColumnForms:
     Parameters
     ----------
     columns
-        Nested tuples ``(kind, leaf, items, is_text, children)``. They have a key of `KINDS`, the position of the leaf
-        with the node's structure, and the items of its child per slot (0 for lists). `is_text`: whether values are
+        Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
+        the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
+        `is_text`: whether values are
         checked as UTF-8.
     schema
         Schema of the batch: the storage of its types has the shape of `columns`.

@@ -85,7 +85,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         ``value_bits``: bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of
         each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
         most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
-        values in the file, the most bytes of blobs, the most that are read at once, and the width of their offsets.
+        values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes

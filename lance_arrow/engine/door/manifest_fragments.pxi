@@ -60,7 +60,7 @@ def read_fragments(
     facts
         ``(n, NUM_FRAGMENT_FACTS) int64``, written for valid fragments. The columns are the id, and the live rows (-1 if
         only files show them). Then first byte in `body` and size of the path of the first data file (0 if there is
-        none), its bytes, and its base path (-1 for none). Then the number of data files, and whether there is a
+        none). Then its bytes, and its base path (-1 for none). Then the number of data files, and whether there is a
         deletion file. Last, rows with deleted ones (-1 if only files show them), and bytes of all data files of known
         size.
     flags
