@@ -252,7 +252,7 @@ def _packed(leaf: LeafNode, shape: PackedStruct, arrays: Sequence[pa.Array], val
     for number, field in enumerate(shape.fields):
         children = [storage_array(array.field(number)) for array in arrays]
         name = leaf.storage.field(number).name
-        if any(child.null_count for child in children) and _has_nulls_of_its_own(children, values):
+        if any(child.null_count for child in children) and _fields_have_nulls(children, values):
             raise UnsupportedError(
                 "nulls among the fields of a packed struct cannot be written; only the struct itself may be null",
                 column=f"{leaf.path}.{name}",
@@ -264,7 +264,7 @@ def _packed(leaf: LeafNode, shape: PackedStruct, arrays: Sequence[pa.Array], val
     return BlockSlice(own, values.num_values, NO_BYTES, fields=tuple(blocks))
 
 
-def _has_nulls_of_its_own(children: Sequence[pa.Array], values: VisibleValues) -> bool:
+def _fields_have_nulls(children: Sequence[pa.Array], values: VisibleValues) -> bool:
     bits = _validity_of_runs(children, values.runs, values.num_values)
     if values.def_ is not None:
         kernels.fill_null_bits(values.def_, values.max_visible, 1, bits, True)

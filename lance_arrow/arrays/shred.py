@@ -145,7 +145,7 @@ class _Structure:
             out = (None if rep is None else rep[start:], def_[start:])
             parts.append(_shred_chunk(path, numbers, out, start, seen))
             start = parts[-1].entry_stop
-        self._see_like_readers(seen)
+        self._add_layers_for_reference(seen)
         layers = self._layers(seen)
         rep = None if rep is None else rep[:start]
         return parts, Levels(layers, start, rep, _renumbered(def_[:start], numbers, seen))
@@ -162,11 +162,11 @@ class _Structure:
         return numbers
 
     def _may_be_null(self, node: int) -> bool:
-        """Return whether a node gets a null level: for its nulls, or for `_see_like_readers`."""
-        may = [self._tells_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
-        return any(may) or self._tells_nulls(node)
+        """Return whether a node gets a null level: for its nulls, or for `_add_layers_for_reference`."""
+        may = [self._stores_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
+        return any(may) or self._stores_nulls(node)
 
-    def _tells_nulls(self, node: int) -> bool:
+    def _stores_nulls(self, node: int) -> bool:
         return self._is_nullable_around_list(node) or any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
@@ -185,7 +185,7 @@ class _Structure:
             first -= 1
         return range(first, node)
 
-    def _see_like_readers(self, seen: NDArray[np.uint8]) -> None:
+    def _add_layers_for_reference(self, seen: NDArray[np.uint8]) -> None:
         """Mark layers without nulls as nullable, if the reference would not read the page otherwise.
 
         If a struct or list inside a struct is never null, the reference takes nulls of the outer struct for items, or

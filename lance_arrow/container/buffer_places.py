@@ -50,7 +50,7 @@ def check_places(
     CorruptFileError
         A buffer begins or ends behind the end of the file, or is not aligned; ``detail`` is its number.
     """
-    if not len(offsets) or _lie_well_inside(offsets, sizes, file_size, alignment_bytes):
+    if not len(offsets) or _certainly_fit(offsets, sizes, file_size, alignment_bytes):
         return BufferPlaces(offsets.astype(np.int64), sizes.astype(np.int64))
     # Unsigned and without a sum, so that no number wraps.
     size = np.uint64(file_size)
@@ -72,7 +72,7 @@ def check_places(
     return BufferPlaces(offsets.astype(np.int64), sizes.astype(np.int64))
 
 
-def _lie_well_inside(
+def _certainly_fit(
     offsets: NDArray[np.uint64], sizes: NDArray[np.uint64], file_size: int, alignment_bytes: int
 ) -> bool:
     """Accept most tables quickly: even the largest buffer at the last place would fit."""

@@ -62,7 +62,7 @@ def hide_secrets(error: BaseException) -> None:
                 if isinstance(value, str):
                     setattr(one, name, redact_text(value))
         if redact_text(str(one)) != str(one) or redact_text(repr(one)) != repr(one):
-            _print_otherwise(one)
+            _redact_display(one)
     for one in _chain(error):
         notes = getattr(one, "__notes__", None)
         if notes:
@@ -80,16 +80,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting += [one.__cause__, one.__context__]
 
 
-def _print_otherwise(error: BaseException) -> None:
+def _redact_display(error: BaseException) -> None:
     text, shown = redact_text(str(error)), redact_text(repr(error))
     kind = type(error)
     methods: dict[str, Any] = {
         "__slots__": (),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
-        "__str__": _returning(text),
-        "__repr__": _returning(shown),
-        "__reduce__": lambda self: (_plainest(kind), (text,)),
+        "__str__": _function_returning(text),
+        "__repr__": _function_returning(shown),
+        "__reduce__": lambda self: (_built_in_base(kind), (text,)),
     }
     try:
         error.__class__ = type(kind.__name__, (kind,), methods)
@@ -98,10 +98,10 @@ def _print_otherwise(error: BaseException) -> None:
         error.args = (text,)
 
 
-def _returning(text: str) -> Callable[[object], str]:
+def _function_returning(text: str) -> Callable[[object], str]:
     return lambda self: text
 
 
-def _plainest(kind: type[BaseException]) -> type[BaseException]:
+def _built_in_base(kind: type[BaseException]) -> type[BaseException]:
     """Return the built-in base of an exception type: it can be created from a text alone, also in another process."""
     return next(one for one in kind.__mro__ if one.__module__ == "builtins" and issubclass(one, BaseException))

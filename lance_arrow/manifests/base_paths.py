@@ -74,7 +74,7 @@ def base_paths_from_messages(messages: Sequence[table_pb2.BasePath], root: str) 
         if base.id in found:
             raise CorruptManifestError(f"two base paths have the id {base.id}", detail=base.id)
         shown = _short(redact(base.path))
-        if not base.path or _climbs(base.path) or "\0" in base.path or len(base.path) > _MOST_CHARACTERS:
+        if not base.path or _leaves_folder(base.path) or "\0" in base.path or len(base.path) > _MOST_CHARACTERS:
             raise CorruptManifestError(
                 f"the base path {shown!r} is empty, contains '..', or is not a path of at most {_MOST_CHARACTERS} "
                 "characters",
@@ -101,7 +101,7 @@ def check_file_name(path: str, what: str) -> str:
         or path[0] in "/\\"
         or _URL.match(path)
         or _DRIVE.match(path)
-        or _climbs(path)
+        or _leaves_folder(path)
         or "\0" in path
         or _parts(path)[-1] in ("", ".")
     ):
@@ -164,7 +164,7 @@ def split_url(path: str) -> tuple[str, str]:
     return ("", path) if url is None else (url.group(1), path[url.end() :])
 
 
-def _climbs(path: str) -> bool:
+def _leaves_folder(path: str) -> bool:
     """Return whether a path contains ``..``, also if a server decodes it from ``%2e%2e``."""
     return ".." in _parts(path) or ("%" in path and ".." in _parts(unquote(unquote(path))))
 

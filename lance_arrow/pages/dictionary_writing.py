@@ -46,12 +46,12 @@ def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | 
     UnsupportedError
         The caller named it, and the values are bits, lists or structs.
     """
-    if page.values is None or page.items is not None or page.is_blob or not _may_have(page.values, scope):
+    if page.values is None or page.items is not None or page.is_blob or not _is_candidate(page.values, scope):
         return None
     return scope.summary(page.values).remember(_NAME, lambda: _make(page, scope))
 
 
-def _may_have(values: BlockSlice, scope: EncodeScope) -> bool:
+def _is_candidate(values: BlockSlice, scope: EncodeScope) -> bool:
     """Return whether there are enough values, with a width for which the reference makes dictionaries."""
     is_named = scope.options.codec == _NAME
     if not is_named and (values.num_values < _FEWEST_VALUES or scope.options.codec is not None):
@@ -84,7 +84,7 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
         plain = float(summary.raw_bytes)
     most_bytes = min(ratio * summary.raw_bytes, plain)
     is_small = isinstance(values.shape, FixedWidth) and most_bytes < summary.raw_bytes / 4
-    if is_small and not _shrinks_further(values, scope):
+    if is_small and not _compresses_indices(values, scope):
         # Bit-packed values are nearly as small as indices, and need no items.
         return None
     if found is None:
@@ -95,7 +95,7 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     return made if _num_bytes(made, scope) < most_bytes else None
 
 
-def _shrinks_further(values: BlockSlice, scope: EncodeScope) -> bool:
+def _compresses_indices(values: BlockSlice, scope: EncodeScope) -> bool:
     """Return whether indices become smaller than bit-packed: by runs, which take half the width, or by compression."""
     options, num_runs = scope.options, scope.summary(values).num_runs
     if options.compression in ("lz4", "zstd") or options.preset == "compact":

@@ -23,7 +23,7 @@ def common_scalar(page: PageContent) -> bytes | None:
     if values is None or not isinstance(values.shape, (FixedWidth, VariableWidth)) or not num_valid(page.levels):
         return None
     # Most pages differ in their first values, so these are compared first.
-    if page.levels.def_ is None and _differ_at_once(values):
+    if page.levels.def_ is None and _first_two_differ(values):
         return None
     places = _first_valid_slots(page.levels)
     if isinstance(values.shape, VariableWidth):
@@ -50,7 +50,7 @@ def scalar_buffer(values: BlockSlice, scalar: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join([header, *parts]), np.uint8)
 
 
-def _differ_at_once(values: BlockSlice) -> bool:
+def _first_two_differ(values: BlockSlice) -> bool:
     """Return whether the bytes of the first two values differ."""
     shape = values.shape
     if values.num_values < 2:

@@ -112,7 +112,7 @@ def prune_zones(
     """
     verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
-    asked = _meets(within, starts, stops)
+    asked = _contains_rows(within, starts, stops)
     left, always = verdicts != _NO, verdicts == _ALL
     if not left.any():
         nothing = RowRanges.one(0, 0)
@@ -127,7 +127,7 @@ def prune_zones(
     )
 
 
-def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _contains_rows(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return flags of the zones ``starts[i] .. stops[i]`` that contain some of the rows."""
     if len(rows) == 1:
         return (starts < rows.stops[0]) & (stops > rows.starts[0])

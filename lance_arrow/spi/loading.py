@@ -155,7 +155,7 @@ class LoadedPlugins:
             problem = wrong_keys(record.keys, keys)
             if problem is not None:
                 known = record.keys.union(key for key in keys if isinstance(key, EncodingKey))
-                record = self._records[name] = replace(record, error=_breach(record, problem), keys=known)
+                record = self._records[name] = replace(record, error=_contract_error(record, problem), keys=known)
         return record, answers if record.error is None else {}
 
     def provided(self, hook: str) -> Iterator[tuple[PluginRecord, Any]]:
@@ -247,7 +247,7 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
     for stray in declarations.strays():
         name = _name(stray, Provider(stray.dist), names)
         names.append(name)
-        records[name] = _stray(name, stray)
+        records[name] = _record_without_plugin(name, stray)
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
@@ -288,11 +288,11 @@ def _load_declared(name: str, declared: _Declared, manager: pluggy.PluginManager
         return replace(record, error=error)
     problem = wrong_hooks(hooks)
     if problem is not None:
-        return replace(record, module=module, error=_breach(record, problem))
+        return replace(record, module=module, error=_contract_error(record, problem))
     return replace(record, module=module, hooks=hooks)
 
 
-def _stray(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
+def _record_without_plugin(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
     error = PluginLoadError(
         f"the group {KEYS_GROUP!r} declares {point.name} for the module {point.value!r}; the group {GROUP!r} of the "
         "same distribution has no entry point for this module"
@@ -301,7 +301,7 @@ def _stray(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
     return PluginRecord(name=name, target=point.value, provider=Provider(point.dist), error=error, keys=keys)
 
 
-def _breach(record: PluginRecord, problem: str) -> PluginContractError:
+def _contract_error(record: PluginRecord, problem: str) -> PluginContractError:
     return PluginContractError(f"plugin {record.name!r} of {record.distribution} {problem}")
 
 

@@ -195,8 +195,8 @@ def _bound_variable(
     # Empty arrays may have no offsets.
     of_slice = _bytes_of(offsets)[array.offset * bits // 8 :] if len(array) else np.zeros(bits // 8, np.uint8)
     bound_variable(of_slice, bits, _bytes_of(data), _validity(array), array.offset, starts, low, high, counts)
-    mins, min_exact = _outward(array, low, _cut_down)
-    maxs, max_exact = _outward(array, high, _cut_up)
+    mins, min_exact = _cut_bounds(array, low, _cut_down)
+    maxs, max_exact = _cut_bounds(array, high, _cut_up)
     return mins, maxs, min_exact, max_exact
 
 
@@ -225,7 +225,7 @@ def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]
     return found
 
 
-def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
+def _cut_bounds(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
     """Return the values at `places` (-1: none) as bounds."""
     text = is_text(array.type)
     if len(places) <= _FEW_PLACES:

@@ -165,7 +165,7 @@ def encode_zones(zones: pa.RecordBatch) -> bytes:
         An IPC stream; equal zones give equal bytes.
     """
     columns = {name: zones.column(name) for name in zones.schema.names}
-    kept = {name: column for name, column in columns.items() if not _says_nothing(name, columns)}
+    kept = {name: column for name, column in columns.items() if not _has_default_content(name, columns)}
     stored = {name: _narrow(column) if name in COUNTS else _compact(column) for name, column in kept.items()}
     schema = pa.schema(
         [pa.field(name, column.type, nullable=name in ("min", "max")) for name, column in stored.items()]
@@ -213,7 +213,7 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
     return found
 
 
-def _says_nothing(name: str, columns: dict[str, pa.Array]) -> bool:
+def _has_default_content(name: str, columns: dict[str, pa.Array]) -> bool:
     """Return whether a column has the default content of an omitted column."""
     if name not in OPTIONAL:
         return False

@@ -105,7 +105,7 @@ def load_indices(
     few: set[int] = set()
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
-            task.index = _layouts_index(cache.get(task.cache_key))
+            task.index = _index_of_layout(cache.get(task.cache_key))
         if task.index is None:
             slices_of_few = _few_slices(task) if with_whole_pages and not cache.proves_rows else None
             if slices_of_few is not None:
@@ -135,7 +135,7 @@ def load_indices(
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
 
 
-def _layouts_index(held: PageIndex | None) -> PageIndex | None:
+def _index_of_layout(held: PageIndex | None) -> PageIndex | None:
     """Return the index if a layout loaded it: layouts cannot use pages of the engine."""
     return None if isinstance(held, NativePage) else held
 

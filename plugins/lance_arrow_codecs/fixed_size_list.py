@@ -82,7 +82,7 @@ class FixedSizeLists:
         if context is DecodeContext.MINI_BLOCK:
             is_possible = _chunk_values(block, scope) is not None
             return float(scope.summary(block).raw_bytes) if is_possible else None
-        if context is DecodeContext.PER_VALUE and _is_for_chunks_alone(block.shape):
+        if context is DecodeContext.PER_VALUE and _is_only_for_chunks(block.shape):
             return None
         rows = _rows(block)
         return None if rows is None else float(block.num_values * sum(rows.part_bytes))
@@ -103,7 +103,7 @@ class FixedSizeLists:
         return spi.EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
 
 
-def _is_for_chunks_alone(shape: FixedSizeList) -> bool:
+def _is_only_for_chunks(shape: FixedSizeList) -> bool:
     """Return whether the reference cannot read rows of this shape: bits with bitmaps need whole bytes."""
     return shape.leaf.bits == 1 and bool(shape.validity_dimensions)
 

@@ -92,7 +92,7 @@ class General:
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Compress the output of the best child; if that saves nothing, return the child's result."""
-        wanted = _wanted(block, context, scope) or _asked(context, scope.options)
+        wanted = _wanted(block, context, scope) or _requested(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
         key, answers = _SPLIT if wanted.is_unasked else _VARIABLE, None
         if not is_zipped and not wanted.is_unasked:
@@ -140,7 +140,7 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
         return None
     if _is_named(scope):
-        return _asked(context, options)
+        return _requested(context, options)
     is_asked = options.compression in ("lz4", "zstd")
     if not is_asked and options.compression is not None:
         return None
@@ -156,10 +156,10 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     elif options.preset == "default" and not is_asked and context is DecodeContext.MINI_BLOCK:
         return _UNASKED if num_bytes >= _LEAST_BYTES else None
     least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
-    return _asked(context, options) if is_asked and num_bytes >= least else None
+    return _requested(context, options) if is_asked and num_bytes >= least else None
 
 
-def _asked(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
+def _requested(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
     is_compact = options.preset == "compact"
     # LZ4 is never written for zipped values: readers of the reference know only ZSTD there. Source: spec 10.
     is_small = is_compact or options.codec == "general"

@@ -154,11 +154,11 @@ def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
     if summary.integers is None or not summary.num_nulls:
         return block
     is_named = scope.options.codec == Rle.key.case
-    is_worth_it = is_named or summary.remember("rle filled", lambda: _gains_by_filling(summary))
+    is_worth_it = is_named or summary.remember("rle filled", lambda: _filling_pays_off(summary))
     return summary.forward_filled if is_worth_it else block
 
 
-def _gains_by_filling(summary: spi.BlockSummary) -> bool:
+def _filling_pays_off(summary: spi.BlockSummary) -> bool:
     """Return whether, by a sample, runs over nulls are smaller than other codecs; filling takes time."""
     block, num_runs = summary.block, summary.num_runs
     if summary.integers is None or num_runs is None:

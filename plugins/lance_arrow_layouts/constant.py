@@ -91,7 +91,7 @@ class Constant:
         """Return almost 0 if one scalar, or none, represents all values, so that no other layout is chosen."""
         if scope.file_version >= "2.3" or page.is_blob:
             return None
-        return 0.0 if _tells_all(page, scope) else None
+        return 0.0 if _is_constant_page(page, scope) else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write the scalar, and levels if they are needed.
@@ -101,7 +101,7 @@ class Constant:
         UnsupportedError
             Valid values differ, or the file version has no scalars.
         """
-        if not _tells_all(page, scope):
+        if not _is_constant_page(page, scope):
             raise UnsupportedError("a page with different values, or with a scalar that 2.1 cannot hold")
         if page.values is None and page.levels.def_ is None and page.levels.rep is None:
             # A struct without fields: written as if it were all null, and alone, inside valid structs.
@@ -123,7 +123,7 @@ class Constant:
         return spi.EncodedPage(PageLayout(constant_layout=message), buffers)
 
 
-def _tells_all(page: spi.PageContent, scope: EncodeScope) -> bool:
+def _is_constant_page(page: spi.PageContent, scope: EncodeScope) -> bool:
     if page.values is None or not pages.num_valid(page.levels):
         return True
     return scope.file_version >= "2.2" and page.items is None and pages.common_scalar(page) is not None

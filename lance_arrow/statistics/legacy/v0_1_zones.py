@@ -83,7 +83,7 @@ def zones_of_batches(told: BatchBounds, leaf: LeafNode, batch_starts: NDArray[np
     )
     _check(low, high)
     if is_text(low.type):
-        high = _above_cut_ones(high)
+        high = _above_cut_strings(high)
     grid = _Grid.of(batch_starts[np.append(filled, len(rows))])
     has_nulls = _may_read_as_null(leaf, is_known, low)
     columns = _columns(grid, low, high, has_nulls)
@@ -111,7 +111,7 @@ def _check(low: pa.Array, high: pa.Array) -> None:
         raise CorruptFileError("a lower bound is above the upper one")
 
 
-def _above_cut_ones(high: pa.Array) -> pa.Array:
+def _above_cut_strings(high: pa.Array) -> pa.Array:
     """Raise upper bounds that may be below strings that were cut.
 
     Writers cut each string, then raise the greatest result. That may not be an upper bound of a string that was cut
@@ -119,10 +119,10 @@ def _above_cut_ones(high: pa.Array) -> pa.Array:
     """
     if (pc.max(pc.binary_length(high)).as_py() or 0) <= _TRUE_TEXT_BYTES:
         return high
-    return pa.array([None if one is None else _raised(one) for one in high.to_pylist()], high.type)
+    return pa.array([None if one is None else _raised_bound(one) for one in high.to_pylist()], high.type)
 
 
-def _raised(bound: str) -> str | None:
+def _raised_bound(bound: str) -> str | None:
     stored = bound.encode()
     if len(stored) <= _TRUE_TEXT_BYTES:
         return bound
