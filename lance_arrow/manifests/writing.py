@@ -73,7 +73,7 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
     body = manifest.message_bytes
     split = split_manifest(body)
     if split is None:
-        raise CorruptManifestError("the manifest's fields cannot be told apart", path=path)
+        raise CorruptManifestError("the manifest's fields cannot be parsed", path=path)
     rest, _, places = split
     head = parse(Manifest, rest, what="the manifest", error=CorruptManifestError)
     numbers = unknown_numbers(head)

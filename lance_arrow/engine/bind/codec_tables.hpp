@@ -355,8 +355,8 @@ struct ZippedBytes {
   }
 };
 
-// Zstandard frames behind their size, of one block that is stored as it is: what images and other compressed values
-// become. A frame of one segment tells its content in 2 or 4 bytes (RFC 8878, 3.1.1.1), a block has at most 128 KiB.
+// Zstandard frames after their size, of one uncompressed block: typical for images and other compressed values. A frame
+// of one segment stores its content size in 2 or 4 bytes (RFC 8878, 3.1.1.1). A block has at most 128 KiB.
 struct StoredZstd {
   static constexpr int64_t kShortHead = 18, kLongHead = 20, kLeast = 256, kMostShort = 256 + 0xFFFF, kMost = 128 << 10;
 

@@ -131,8 +131,8 @@ class Distinct {
   std::vector<DistinctSlot> slots_;
 };
 
-// Number of items, or -1 if there are more than max_items, or probably will be: random values out of max_items items
-// would have repeated twice as often so far.
+// Number of items, or -1 if there are more than max_items, or probably will be. The latter holds if random values out
+// of max_items items would have repeated twice as often so far.
 template <class Values>
 int64_t index_values(const Values& values, const uint16_t* nulls, const DistinctOut& out) {
   Distinct<Values> table(values, out);

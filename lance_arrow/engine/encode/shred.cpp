@@ -25,7 +25,7 @@ struct SlotRuns {
 };
 
 // The slots of the runs one after another. There are as many as live entries: entries of a node and its runs grow
-// together, so a cursor that is asked once per live entry never passes the end.
+// together. So a cursor that is used once per live entry never passes the end.
 class SlotCursor {
  public:
   explicit SlotCursor(const SlotRuns& runs) : runs_(runs) { open(); }

@@ -25,7 +25,7 @@ uint64_t mask_at_most(const uint16_t* levels, uint16_t bound);
 
 inline uint64_t low_bits(int64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-// 64 levels from `start` on, of which the first `live` exist; a short end is copied, so that no load leaves the array.
+// 64 levels from `start` on; only the first `live` exist. A short end is copied, so that no load exceeds the array.
 class LevelBlock {
  public:
   LevelBlock(const uint16_t* levels, int64_t start, int64_t stop) : levels_(levels + start) {

@@ -240,8 +240,8 @@ class Page {
   // Memory of what was read of it to be kept.
   virtual int64_t index_bytes() const { return 0; }
 
-  // End of the rows that are opened together for a long run of rows from `row` on: a few chunks at a time, and no chunk
-  // twice. A page that counts its rows only when all are opened returns its end.
+  // End of the rows that are opened together for a long run of rows from `row` on. These are a few chunks at a time,
+  // and no chunk twice. A page that counts its rows only when all are opened returns its end.
   virtual int64_t batch_stop(int64_t) const { return num_rows; }
 
   // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.

@@ -8,8 +8,8 @@
 
 namespace lance_arrow::engine {
 
-// Chunks in page order, not necessarily neighbours. Rows are numbered within the page; a row belongs to the chunk in
-// which it starts, and the entries of a chunk before its first row start continue a row of the chunk before.
+// Chunks in page order, not necessarily neighbours. Rows are numbered within the page. A row belongs to the chunk in
+// which it starts. Entries of a chunk before its first row continue a row of the previous chunk.
 struct ChunkRows {
   const int64_t* level_starts;  // (num_chunks + 1,) in the levels
   const int64_t* value_starts;  // (num_chunks + 1,) in the values
