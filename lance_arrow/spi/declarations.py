@@ -58,8 +58,8 @@ def wrong_hooks(hooks: Iterable[str]) -> str | None:
     if not others:
         return None
     return (
-        f"declares its keys and implements {', '.join(others)}, but a plugin that is imported when a key is needed must "
-        f"only provide encodings. Remove its keys from the group {KEYS_GROUP!r}, or move the hook to another module"
+        f"declares its keys and implements {', '.join(others)}; a plugin that is imported when a key is needed may "
+        f"provide only encodings. Remove its keys from the group {KEYS_GROUP!r}, or move the hook to another module"
     )
 
 
