@@ -225,8 +225,8 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
     points = entry_points() if points is None else tuple(points)
     if not points:
         raise PluginLoadError(
-            f"no entry points in group {GROUP!r}: the distribution 'lance-arrow' with the built-in encodings is not "
-            "installed; a source tree on sys.path is not enough"
+            f"no entry points in group {GROUP!r}: the distribution 'lance-arrow' is not installed. It has the "
+            "built-in encodings; a source tree on sys.path is not enough"
         )
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
