@@ -3,8 +3,8 @@
 A file appears atomically in one of three ways, by the abilities of the filesystem:
 
 * filesystems that can rename (sftp, smb, ftp, webhdfs, ...): a hidden file in the same folder is renamed at the end;
-* object stores (all asynchronous ones), and filesystems that copy whole files to disk (``simplecache``, ...): their own
-  file object makes the file appear when it is closed. An abort discards it;
+* object stores (all asynchronous ones), and filesystems that copy whole files to disk (``simplecache``, ...). Closing
+  their own file object makes the file appear, an abort discards it;
 * all others (memory, archives, unknown ones): bytes are buffered, in memory and then on disk, and sent at the end.
 """
 

@@ -17,10 +17,9 @@ PAGES = [
 ]
 
 LIBRARY = ROOT / "lance_arrow"
-# All packages but those whose docstrings are not measured yet: of files and sinks, and of the engine's build.
-PACKAGES = sorted(
-    found.parent.name for found in LIBRARY.glob("*/__init__.py") if found.parent.name not in {"io", "engine"}
-)
+PACKAGES = sorted(found.parent.name for found in LIBRARY.glob("*/__init__.py"))
+# Modules that are still to be rewritten.
+NOT_YET = {"fsspec_source.py", "local_sink.py", "positional.pxi"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -41,7 +40,7 @@ def test_public_docstrings_are_short_and_plain(package: str) -> None:
     found = [
         f"{module.relative_to(ROOT)}:{line}: {wrong}"
         for module in modules
-        if not module.stem.endswith("_pb2")
+        if not module.stem.endswith("_pb2") and module.name not in NOT_YET
         for line, text in public_docstrings(module.read_text())
         for wrong in (*measure(text).riddles, *measure(text).long_sentences)
     ]
@@ -49,8 +48,8 @@ def test_public_docstrings_are_short_and_plain(package: str) -> None:
 
 
 def test_docstrings_of_kernels_are_short_and_plain() -> None:
-    """Those of `lance_arrow.kernels` are in the pieces of the engine's module; `positional.pxi` has no kernels."""
-    pieces = [one for one in (LIBRARY / "engine" / "door").glob("*.pxi") if one.name != "positional.pxi"]
+    """Those of `lance_arrow.kernels` are in the pieces of the engine's module."""
+    pieces = [one for one in (LIBRARY / "engine" / "door").glob("*.pxi") if one.name not in NOT_YET]
     texts = {one.name: re.findall(r'"""(.*?)"""', one.read_text(), re.DOTALL) for one in pieces}
     assert sum(map(len, texts.values())) > 100
     found = [
